@@ -1,0 +1,1 @@
+"""What can be served: variants, their accuracy and latency, where their files are, and the built-in zoo."""

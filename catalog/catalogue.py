@@ -1,0 +1,95 @@
+"""The catalogue file: which variants exist."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from catalog.errors import ConfigError
+from catalog.variant import Variant
+
+BUILTIN = Path(__file__).parent / "zoo" / "catalogue.yaml"
+"""The catalogue of the built-in zoo, which the name ``builtin`` stands for."""
+
+
+class _CatalogueFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    version: int = 1
+    variants: list[Variant]
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """All variants that one catalogue file names; ``root`` is what relative artifact paths start from."""
+
+    variants: tuple[Variant, ...]
+    root: str
+
+    def __post_init__(self) -> None:
+        names = [variant.name for variant in self.variants]
+        doubled = sorted({name for name in names if names.count(name) > 1})
+        if doubled:
+            raise ConfigError(f"variant names must be unique; the catalogue repeats {', '.join(doubled)}")
+        for task in self.tasks:
+            _check_interchangeable(task, self.of_task(task))
+
+    @cached_property
+    def tasks(self) -> tuple[str, ...]:
+        """Task names in the order in which the file first names them."""
+        return tuple(dict.fromkeys(variant.task for variant in self.variants))
+
+    def of_task(self, task: str) -> tuple[Variant, ...]:
+        """Variants of ``task``; raises `ConfigError` with the known tasks where there is none."""
+        found = tuple(variant for variant in self.variants if variant.task == task)
+        if not found:
+            raise ConfigError(f"no variant does task {task!r}; the catalogue has {', '.join(self.tasks) or 'no tasks'}")
+        return found
+
+    def variant(self, name: str) -> Variant:
+        """The variant of that name; raises `ConfigError` with the known names where there is none."""
+        for variant in self.variants:
+            if variant.name == name:
+                return variant
+        raise ConfigError(f"no variant {name!r}; the catalogue has {', '.join(v.name for v in self.variants)}")
+
+
+def _check_interchangeable(task: str, variants: Iterable[Variant]) -> None:
+    """Variants of one task must take and give the same tensors, since any of them may answer a query."""
+    first, *others = variants
+    for other in others:
+        if other.inputs != first.inputs or other.outputs != first.outputs or other.labels != first.labels:
+            raise ConfigError(
+                f"variants {first.name!r} and {other.name!r} both do task {task!r} but differ in inputs, outputs or "
+                "labels; give them the same tensors or different tasks"
+            )
+
+
+def load_catalogue(path: str | Path) -> Catalogue:
+    """Read a catalogue from a YAML file; ``builtin`` names the zoo that ships with Accord.
+
+    Raises `ConfigError` naming the file, the field and the value that are wrong.
+    """
+    file = BUILTIN if str(path) == "builtin" else Path(path)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"cannot read catalogue {file}: {error.strerror}; give the path of a YAML file or 'builtin'") from error
+    try:
+        parsed = _CatalogueFile.model_validate(yaml.safe_load(text))
+    except yaml.YAMLError as error:
+        raise ConfigError(f"catalogue {file} is not YAML: {error}") from error
+    except ValidationError as error:
+        raise ConfigError(f"catalogue {file}: {describe_validation(error)}") from error
+    return Catalogue(tuple(parsed.variants), str(file.parent))
+
+
+def describe_validation(error: ValidationError) -> str:
+    """One line per fault of a pydantic error: the field, what is wrong, and the value given."""
+    lines = []
+    for fault in error.errors():
+        field = ".".join(str(part) for part in fault["loc"]) or "the file"
+        lines.append(f"{field}: {fault['msg']} (given: {fault['input']!r})")
+    return "; ".join(lines)

@@ -1,0 +1,72 @@
+"""Every error that Accord shows to a person or a client.
+
+A message says what is wrong, quotes the offending value, and says what to do next. ``status`` is the
+HTTP status of the answer that a client gets; ``retryable`` says whether the same query may do better later.
+"""
+
+
+class AccordError(Exception):
+    """Root of the tree. Raise a subclass; a bare one reaches the client as 500."""
+
+    status = 500
+    retryable = False
+
+
+class ConfigError(AccordError):
+    """A config, catalogue or profile file is wrong. Raised while starting, never while serving."""
+
+
+class ArtifactError(AccordError):
+    """A model file is missing, unreadable or not the one whose checksum the catalogue names."""
+
+
+class BadRequest(AccordError):
+    """The query itself is wrong: malformed JSON, tensor name, datatype, shape or value."""
+
+    status = 400
+
+
+class UnknownEndpoint(AccordError):
+    """No endpoint of that name is served here."""
+
+    status = 404
+
+
+class MethodNotAllowed(AccordError):
+    """The path exists, with another HTTP method."""
+
+    status = 405
+
+
+class TooLarge(AccordError):
+    """The body is larger than the limit of this server."""
+
+    status = 413
+
+
+class Saturated(AccordError):
+    """The endpoint's queue is full; capacity exists, so a later try may succeed."""
+
+    status = 429
+    retryable = True
+
+
+class VariantFailed(AccordError):
+    """Every variant that was tried raised on this query; the message carries the last reason."""
+
+    status = 503
+    retryable = True
+
+
+class NoWorker(AccordError):
+    """No live worker holds a variant of the endpoint's task."""
+
+    status = 503
+    retryable = True
+
+
+class DeadlineMissed(AccordError):
+    """The deadline passed in the queue of an endpoint with ``drop_late: true``."""
+
+    status = 504
+    retryable = True

@@ -76,7 +76,9 @@ def load_catalogue(path: str | Path) -> Catalogue:
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
-        raise ConfigError(f"cannot read catalogue {file}: {error.strerror}; give the path of a YAML file or 'builtin'") from error
+        raise ConfigError(
+            f"cannot read catalogue {file}: {error.strerror}; give the path of a YAML file or 'builtin'"
+        ) from error
     try:
         parsed = _CatalogueFile.model_validate(yaml.safe_load(text))
     except yaml.YAMLError as error:

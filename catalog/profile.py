@@ -46,7 +46,9 @@ class LatencyProfile:
 
     def __post_init__(self) -> None:
         if not self.by_batch:
-            raise ConfigError(f"the latency profile for device {self.device!r} holds no batch size; measure at least one")
+            raise ConfigError(
+                f"the latency profile for device {self.device!r} holds no batch size; measure at least one"
+            )
         if min(self.by_batch) < 1:
             raise ConfigError(f"batch size {min(self.by_batch)} in a latency profile; batch sizes start at 1")
 

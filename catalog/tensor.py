@@ -23,6 +23,9 @@ DTYPES: dict[str, np.dtype[Any]] = {
 }
 """OIP datatype name to numpy dtype; BYTES travels as an object array of ``str``."""
 
+Arrays = dict[str, np.ndarray[Any, Any]]
+"""Tensors by name."""
+
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class TensorSpec:

@@ -1,0 +1,1 @@
+"""The built-in zoo: seven small digit classifiers that trade accuracy for latency."""

@@ -1,0 +1,218 @@
+"""The router: the live host of the dispatcher. It turns events into its calls, and its commands into I/O."""
+
+import asyncio
+import functools
+import itertools
+import logging
+import time
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from catalog.errors import UnknownEndpoint
+from catalog.tensor import Arrays
+from deployments import membership
+from deployments.router_stats import EndpointStats
+from deployments.worker import WorkerReport
+from deployments.worker_client import WorkerClient, WorkerGone
+from dispatch.commands import Answer, Command, Launch, Reject, WakeAt
+from dispatch.dispatcher import Dispatcher
+from dispatch.plan import Plan
+from dispatch.query import Batch, Query
+
+logger = logging.getLogger("ray.serve")
+
+BATCH_TIMEOUT_S = 60.0
+"""A worker that has not answered for so long counts as lost."""
+
+DESCRIBE_RETRY_S = 0.5
+
+
+class Router:
+    """Answers queries through one `Dispatcher`; lives on one event loop and is not thread-safe.
+
+    ``clients`` are the pools; a worker of theirs joins when Serve reports it and it has described itself, and
+    leaves when Serve reports its loss or a call to it fails, whichever is first.
+    """
+
+    def __init__(self, plan: Plan, clients: Mapping[str, WorkerClient], clock: Callable[[], float] = time.monotonic):
+        self._dispatcher = Dispatcher(plan)
+        self._clients = clients
+        self._clock = clock
+        self._ids = itertools.count(1)
+        self._open: dict[int, asyncio.Future[Answer]] = {}
+        self._pool_of: dict[str, str] = {}
+        self._reports: dict[str, WorkerReport] = {}
+        self._calls: dict[str, asyncio.Task[None]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.stats = {name: EndpointStats() for name in plan.endpoints}
+
+    async def start(self) -> None:
+        """Begin to follow the workers of every pool; returns at once, workers join as they come."""
+        loop = asyncio.get_running_loop()
+        for pool, client in self._clients.items():
+            # Serve may report from a thread of its own; the router lives on this loop.
+            hop = functools.partial(loop.call_soon_threadsafe, self._on_members, pool)
+            membership.listen(pool, hop)
+            self._spawn(self._reach(client))
+
+    # -- queries ----------------------------------------------------------------------------------------------
+
+    def submit(self, endpoint: str, inputs: Arrays, rows: int, slo_s: float | None) -> asyncio.Future[Answer]:
+        """Hand a query in; the future gives its `Answer` or raises the `AccordError` that says why there is none.
+
+        ``inputs`` maps tensor name to an array of ``rows`` items, already validated. ``slo_s`` of None takes the
+        endpoint's objective. Cancelling the future withdraws the query. Raises `UnknownEndpoint`.
+        """
+        plan = self._dispatcher.plan.endpoints.get(endpoint)
+        if plan is None:
+            known = ", ".join(self._dispatcher.plan.endpoints)
+            raise UnknownEndpoint(f"no endpoint {endpoint!r}; endpoints here: {known}")
+        now_s = self._clock()
+        deadline_s = now_s + (plan.slo_s if slo_s is None else slo_s)
+        query = Query(next(self._ids), endpoint, now_s, deadline_s, rows, inputs)
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._open[query.id] = future
+        future.add_done_callback(lambda done: self._on_cancelled(query) if done.cancelled() else None)
+        self.stats[endpoint].arrived += 1
+        self._carry_out(self._dispatcher.on_arrival(query, now_s))
+        return future
+
+    def _on_cancelled(self, query: Query) -> None:
+        if self._open.pop(query.id, None) is not None:
+            self._dispatcher.on_cancel(query)
+
+    # -- commands ---------------------------------------------------------------------------------------------
+
+    def _carry_out(self, commands: Iterable[Command]) -> None:
+        for command in commands:
+            if isinstance(command, Answer):
+                self.stats[command.query.endpoint].on_answer(command)
+                future = self._open.pop(command.query.id, None)
+                if future is not None and not future.done():
+                    future.set_result(command)
+            elif isinstance(command, Launch):
+                self._calls[command.batch.worker] = self._spawn(self._run(command.batch))
+            elif isinstance(command, Reject):
+                self.stats[command.query.endpoint].on_reject(command)
+                future = self._open.pop(command.query.id, None)
+                if future is not None and not future.done():
+                    future.set_exception(command.error)
+            elif isinstance(command, WakeAt):
+                delay_s = max(0.0, command.at_s - self._clock())
+                asyncio.get_running_loop().call_later(delay_s, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._carry_out(self._dispatcher.on_timer(self._clock()))
+
+    async def _run(self, batch: Batch) -> None:
+        try:
+            call = self._clients[self._pool_of[batch.worker]].run(batch.worker, batch.variant, _stack(batch))
+            result = await asyncio.wait_for(call, BATCH_TIMEOUT_S)
+        except (WorkerGone, TimeoutError) as error:
+            logger.warning("Worker %s did not answer a batch: %s", batch.worker, error)
+            self._lose(batch.worker)
+            self._spawn(self._join(batch.worker))
+            return
+        now_s = self._clock()
+        if result.error is None:
+            commands = self._dispatcher.on_done(batch.worker, batch.id, result.outputs, result.run_s, now_s)
+        else:
+            commands = self._dispatcher.on_failed(batch.worker, batch.id, result.error, now_s)
+        self._carry_out(commands)
+
+    # -- workers ----------------------------------------------------------------------------------------------
+
+    async def _reach(self, client: WorkerClient) -> None:
+        """Make Serve report the pool's replicas: it begins with the first call."""
+        while True:
+            try:
+                await client.reach_any()
+                return
+            except WorkerGone:
+                await asyncio.sleep(DESCRIBE_RETRY_S)
+
+    def _on_members(self, pool: str, live: frozenset[str]) -> None:
+        for worker in [worker for worker, of in self._pool_of.items() if of == pool and worker not in live]:
+            del self._pool_of[worker]
+            self._lose(worker)
+            self._clients[pool].forget(worker)
+        for worker in sorted(live - self._pool_of.keys()):
+            self._pool_of[worker] = pool
+            self._spawn(self._join(worker))
+
+    async def _join(self, worker: str) -> None:
+        """Let a worker in once it has said what it holds; keep asking while Serve calls it alive."""
+        while (pool := self._pool_of.get(worker)) is not None:
+            try:
+                report = await asyncio.wait_for(self._clients[pool].describe(worker), BATCH_TIMEOUT_S)
+            except (WorkerGone, TimeoutError):
+                await asyncio.sleep(DESCRIBE_RETRY_S)
+                continue
+            if worker not in self._pool_of or worker in self._dispatcher.workers:
+                return
+            self._reports[worker] = report
+            for variant, reason in report.failed.items():
+                logger.error("Worker %s cannot load variant %s: %s", worker, variant, reason)
+            now_s = self._clock()
+            self._carry_out(self._dispatcher.on_worker_ready(worker, report.device, report.loaded, now_s))
+            return
+
+    def _lose(self, worker: str) -> None:
+        """Take a worker out, and give up on the call that it may never answer."""
+        self._reports.pop(worker, None)
+        call = self._calls.pop(worker, None)
+        if call is not None and call is not asyncio.current_task():
+            call.cancel()
+        self._carry_out(self._dispatcher.on_worker_lost(worker, self._clock()))
+
+    # -- state ------------------------------------------------------------------------------------------------
+
+    def ready(self, endpoint: str) -> bool:
+        """Whether some live worker holds a variant for the endpoint."""
+        return any(state.candidates.get(endpoint) for state in self._dispatcher.workers.values())
+
+    def status(self) -> dict[str, Any]:
+        """Endpoints and workers as they are now, for ``GET /accord/status``."""
+        now_s = self._clock()
+        endpoints = {}
+        for name, endpoint in self._dispatcher.plan.endpoints.items():
+            accuracies = {c.variant: c.accuracy for offered in endpoint.candidates.values() for c in offered}
+            snapshot = self.stats[name].snapshot(now_s)
+            for variant, entry in snapshot["variants"].items():
+                entry["expected_accuracy"] = accuracies.get(variant)
+            endpoints[name] = {
+                "slo_ms": endpoint.slo_s * 1e3,
+                "selection": type(endpoint.selection).__name__.removesuffix("Selection").lower(),
+                "ready": self.ready(name),
+                "queued": self._dispatcher.queued_rows(name),
+                **snapshot,
+            }
+        workers = {}
+        for worker, state in self._dispatcher.workers.items():
+            report = self._reports[worker]
+            workers[worker] = {
+                "pool": report.pool,
+                "device": report.device,
+                "state": "busy" if state.batch else "idle",
+                "queued": state.load.queued_rows,
+                "loaded": list(report.loaded),
+                "failed": report.failed,
+                "memory_bytes": report.memory_bytes,
+            }
+        return {"plan_version": self._dispatcher.plan.version, "endpoints": endpoints, "workers": workers}
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+def _stack(batch: Batch) -> Arrays:
+    """The inputs of all jobs in one array per tensor."""
+    first, *others = (job.query.inputs for job in batch.jobs)
+    if not others:
+        return dict(first)
+    return {name: np.concatenate([values, *(other[name] for other in others)]) for name, values in first.items()}

@@ -1,0 +1,83 @@
+"""What a router counts: totals since it started, and latencies and shares of the last minute."""
+
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dispatch.commands import Answer, Reject
+
+WINDOW_S = 60.0
+MAX_WINDOW_ANSWERS = 200_000
+
+
+class _Seen(NamedTuple):
+    """What is kept of an answer: neither inputs nor outputs."""
+
+    done_s: float
+    latency_s: float
+    variant: str
+    accuracy: float
+    batch_rows: int
+    late: bool
+
+
+@dataclass
+class EndpointStats:
+    """Counters of one endpoint. A violation is an answer after its deadline, or no answer at all."""
+
+    arrived: int = 0
+    answered: int = 0
+    late: int = 0
+    rejected: Counter[str] = field(default_factory=Counter)
+    variants: Counter[str] = field(default_factory=Counter)
+    accuracy_sum: float = 0.0
+    _recent: deque[_Seen] = field(default_factory=lambda: deque(maxlen=MAX_WINDOW_ANSWERS))
+
+    def on_answer(self, answer: Answer) -> None:
+        """A query got its result."""
+        late = not answer.deadline_met
+        self.answered += 1
+        self.late += late
+        self.variants[answer.variant] += 1
+        self.accuracy_sum += answer.accuracy
+        self._recent.append(
+            _Seen(answer.done_s, answer.latency_s, answer.variant, answer.accuracy, answer.batch_rows, late)
+        )
+
+    def on_reject(self, reject: Reject) -> None:
+        """A query got an error."""
+        self.rejected[type(reject.error).__name__] += 1
+
+    def snapshot(self, now_s: float) -> dict[str, Any]:
+        """Totals, and of the last minute the latency percentiles (ms), the mean batch and the share per variant."""
+        while self._recent and self._recent[0].done_s < now_s - WINDOW_S:
+            self._recent.popleft()
+        recent = list(self._recent)
+        shares = Counter(seen.variant for seen in recent)
+        refused = sum(self.rejected.values())
+        return {
+            "arrived": self.arrived,
+            "answered": self.answered,
+            "late": self.late,
+            "rejected": refused,
+            "rejected_by_reason": dict(self.rejected),
+            "failed": self.rejected["VariantFailed"] + self.rejected["NoWorker"],
+            "violations": self.late + refused,
+            "expected_accuracy": self.accuracy_sum / self.answered if self.answered else None,
+            "window_s": WINDOW_S,
+            "latency_ms": _percentiles_ms(recent),
+            "mean_batch_rows": sum(seen.batch_rows for seen in recent) / len(recent) if recent else None,
+            "variants": {
+                name: {"queries": count, "share": shares[name] / len(recent) if recent else 0.0}
+                for name, count in self.variants.most_common()
+            },
+        }
+
+
+def _percentiles_ms(recent: list[_Seen]) -> dict[str, float] | None:
+    if not recent:
+        return None
+    p50, p95, p99 = np.percentile([seen.latency_s * 1e3 for seen in recent], [50, 95, 99])
+    return {"p50": round(p50, 3), "p95": round(p95, 3), "p99": round(p99, 3)}

@@ -1,0 +1,138 @@
+"""The worker: holds loaded variants and runs one batch at a time."""
+
+import asyncio
+import logging
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ray import serve
+
+from catalog.store import FsspecStore
+from catalog.tensor import Arrays
+from catalog.variant import Variant
+from deployments.runtimes.base import ModelRuntime, RuntimeOptions
+from deployments.runtimes.registry import create
+
+logger = logging.getLogger("ray.serve")
+
+
+@dataclass(frozen=True)
+class WorkerSpec:
+    """What every worker of a pool is: its device, its threads, the variants it loads and where they come from."""
+
+    pool: str
+    device: str
+    threads: int
+    variants: tuple[Variant, ...]
+    artifact_root: str
+    cache_dir: str
+
+
+@dataclass(frozen=True)
+class WorkerReport:
+    """What a worker says of itself. ``failed`` maps the variants that it could not load to the reason."""
+
+    pool: str
+    device: str
+    loaded: tuple[str, ...]
+    failed: dict[str, str] = field(default_factory=dict)
+    memory_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class BatchResult:
+    """What a batch came to: stacked ``outputs``, or ``error`` in one line. ``run_s`` is the time on the device."""
+
+    outputs: Arrays
+    run_s: float
+    error: str | None = None
+
+
+class Worker:
+    """Runs batches off the event loop, in the order of the calls, on one thread; loads and unloads in between.
+
+    A variant that cannot be loaded, or that raises, is reported to the caller in words; the worker lives on.
+    Models are loaded and warmed up before Serve counts the replica as ready.
+    """
+
+    def __init__(self, spec: WorkerSpec) -> None:
+        self._spec = spec
+        self._known = {variant.name: variant for variant in spec.variants}
+        self._store = FsspecStore(spec.artifact_root, Path(spec.cache_dir))
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="accord-batch")
+        self._runtimes: dict[str, ModelRuntime] = {}
+        self._failed: dict[str, str] = {}
+        for name in self._known:
+            self._load(name)
+
+    async def describe(self) -> WorkerReport:
+        """What is loaded here, and what failed to load and why."""
+        return WorkerReport(
+            self._spec.pool,
+            self._spec.device,
+            tuple(self._runtimes),
+            dict(self._failed),
+            sum(runtime.memory_bytes() for runtime in self._runtimes.values()),
+        )
+
+    async def run(self, variant: str, inputs: Arrays) -> BatchResult:
+        """Run one stacked batch: ``inputs`` maps tensor name to an array whose first axis is the batch."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, variant, inputs)
+
+    async def load(self, variant: str) -> WorkerReport:
+        """Load a variant beside those that are held; a failure is in the report."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._load, variant)
+        return await self.describe()
+
+    async def unload(self, variant: str) -> WorkerReport:
+        """Let go of a variant; one that is not held is fine."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._unload, variant)
+        return await self.describe()
+
+    def _run(self, variant: str, inputs: Arrays) -> BatchResult:
+        runtime = self._runtimes.get(variant)
+        if runtime is None:
+            why = self._failed.get(variant, "it is not loaded")
+            return BatchResult({}, 0.0, f"this worker does not hold it: {why}")
+        started_s = time.perf_counter()
+        try:
+            outputs = runtime.run(inputs)
+        except Exception as error:
+            logger.exception("Variant %s raised on a batch.", variant)
+            return BatchResult({}, time.perf_counter() - started_s, one_line(error))
+        return BatchResult(outputs, time.perf_counter() - started_s)
+
+    def _load(self, name: str) -> None:
+        if name in self._runtimes:
+            return
+        variant = self._known.get(name)
+        if variant is None:
+            self._failed[name] = f"pool {self._spec.pool!r} knows no such variant; it knows {', '.join(self._known)}"
+            return
+        try:
+            artifact = self._store.fetch(variant.artifact)
+            runtime = create(variant, artifact, RuntimeOptions(self._spec.device, self._spec.threads))
+            runtime.load()
+        except Exception as error:
+            logger.exception("Variant %s could not be loaded.", name)
+            self._failed[name] = one_line(error)
+            return
+        self._failed.pop(name, None)
+        self._runtimes[name] = runtime
+
+    def _unload(self, name: str) -> None:
+        runtime = self._runtimes.pop(name, None)
+        if runtime is not None:
+            runtime.unload()
+
+
+def one_line(error: Exception) -> str:
+    """Type and message of an error in at most 300 characters, for a client and a log."""
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    return text if len(text) <= 300 else f"{text[:297]}..."
+
+
+WorkerDeployment = serve.deployment(Worker)
+"""The worker as a Serve deployment; `serve_app.main` sets name, replicas and resources per pool."""

@@ -1,0 +1,1 @@
+"""Choice of the worker whose queue a job joins."""

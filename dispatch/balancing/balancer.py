@@ -1,0 +1,22 @@
+"""The seam of load balancers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(slots=True)
+class WorkerLoad:
+    """What a worker has to do: rows that wait in its queues and rows that it is running."""
+
+    worker: str
+    queued_rows: int = 0
+    running_rows: int = 0
+
+
+class LoadBalancer(Protocol):
+    """Picks a worker for each job of one endpoint. May keep state (a turn), never a reference to a load."""
+
+    def pick(self, loads: Sequence[WorkerLoad]) -> int:
+        """Index into ``loads``, which is never empty and ordered by worker id."""
+        ...

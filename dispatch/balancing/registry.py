@@ -1,0 +1,17 @@
+"""Load balancers by the name that a config gives."""
+
+from catalog.errors import ConfigError
+from dispatch.balancing.balancer import LoadBalancer
+from dispatch.balancing.round_robin import RoundRobin
+from dispatch.balancing.shortest_queue import ShortestQueue
+
+BALANCERS = ("round_robin", "shortest_queue")
+
+
+def create_balancer(name: str) -> LoadBalancer:
+    """The balancer of that name; raises `ConfigError` with the known names for another."""
+    if name == "round_robin":
+        return RoundRobin()
+    if name == "shortest_queue":
+        return ShortestQueue()
+    raise ConfigError(f"unknown balancing {name!r}; known: {', '.join(BALANCERS)}")

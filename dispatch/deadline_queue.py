@@ -1,0 +1,74 @@
+"""Jobs in the order of their deadlines."""
+
+import heapq
+from collections.abc import Iterator
+
+from dispatch.query import Job
+
+
+class DeadlineQueue:
+    """Earliest deadline first; equal deadlines in the order of query ids, so that replays agree.
+
+    A cancelled job stays in the heap until it comes to the front, but stops counting at once.
+    """
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, int, Job]] = []
+        self._cancelled: set[int] = set()
+        self.rows = 0
+
+    def __bool__(self) -> bool:
+        return len(self._heap) > len(self._cancelled)
+
+    def __len__(self) -> int:
+        return len(self._heap) - len(self._cancelled)
+
+    def __iter__(self) -> Iterator[Job]:
+        """Waiting jobs, earliest deadline first."""
+        return (job for _, query_id, job in sorted(self._heap, key=lambda e: e[:2]) if query_id not in self._cancelled)
+
+    def push(self, job: Job) -> None:
+        """Add a job; its query must not be waiting here already."""
+        heapq.heappush(self._heap, (job.query.deadline_s, job.query.id, job))
+        self.rows += job.query.rows
+
+    def cancel(self, job: Job) -> None:
+        """Forget a job that waits here."""
+        self._cancelled.add(job.query.id)
+        self.rows -= job.query.rows
+
+    def first(self) -> Job | None:
+        """The job with the earliest deadline, or None."""
+        while self._heap and self._cancelled and self._heap[0][1] in self._cancelled:
+            self._cancelled.discard(heapq.heappop(self._heap)[1])
+        return self._heap[0][2] if self._heap else None
+
+    def pop(self) -> Job:
+        """Take the job with the earliest deadline; raises IndexError where none waits."""
+        self.first()
+        job = heapq.heappop(self._heap)[2]
+        self.rows -= job.query.rows
+        return job
+
+    def pop_batch(self, max_rows: int) -> tuple[Job, ...]:
+        """Take jobs, earliest deadline first, while they fit into ``max_rows``; at least one if any waits.
+
+        Stops before a job that must run alone, and takes such a job by itself.
+        """
+        batch: list[Job] = []
+        rows = 0
+        while (job := self.first()) is not None:
+            if batch and (rows + job.query.rows > max_rows or job.excluded):
+                break
+            batch.append(self.pop())
+            rows += job.query.rows
+            if job.excluded:
+                break
+        return tuple(batch)
+
+    def pop_expired(self, now_s: float) -> list[Job]:
+        """Take every job whose deadline has come: no result can be there in time."""
+        expired = []
+        while (job := self.first()) is not None and job.query.deadline_s <= now_s:
+            expired.append(self.pop())
+        return expired

@@ -1,0 +1,1 @@
+"""Choice of variant and batch for what waits in one worker's queue."""

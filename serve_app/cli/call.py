@@ -1,0 +1,51 @@
+"""Single calls to a running server."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+import orjson
+
+from catalog.errors import AccordError
+from serve_app.loadgen.failure import CATCH, describe_failure
+
+START_HINT = "start the server with `make run` or `serve run configs/quickstart.yaml`, or name another with --url"
+
+
+class CallFailed(AccordError):
+    """The server did not answer, or not with what was asked for. Raised by the command line only."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """Status and content of an HTTP answer."""
+
+    status: int
+    content: bytes
+
+
+async def call(url: str, server_url: str, timeout_s: float, body: bytes | None = None) -> Reply:
+    """GET ``url``, or POST ``body`` to it; raises `CallFailed` where no answer comes back."""
+    method, headers = ("GET", {}) if body is None else ("POST", {"Content-Type": "application/json"})
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=timeout_s)) as session,
+            session.request(method, url, data=body, headers=headers) as response,
+        ):
+            return Reply(response.status, await response.read())
+    except CATCH as error:
+        _, text = describe_failure(error, server_url, timeout_s)
+        raise CallFailed(f"{text}; {START_HINT}") from error
+
+
+async def get_object(url: str, server_url: str, timeout_s: float) -> dict[str, Any]:
+    """The JSON object at ``url``; raises `CallFailed` with the server's own words where it refuses."""
+    reply = await call(url, server_url, timeout_s)
+    try:
+        body = orjson.loads(reply.content)
+    except orjson.JSONDecodeError:
+        body = None
+    if reply.status != 200 or not isinstance(body, dict):
+        said = body.get("error") if isinstance(body, dict) else None
+        raise CallFailed(f"{url} answered {reply.status}: {said or 'no JSON object; is this an Accord server?'}")
+    return body

@@ -1,0 +1,38 @@
+"""What every command prints with: results on standard output, all else on standard error, and exit codes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import orjson
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from catalog.errors import AccordError, ConfigError
+
+OUT = Console()
+ERR = Console(stderr=True)
+
+FAILURE = 1
+USAGE = 2
+
+
+def print_json(value: Any) -> None:
+    """One JSON object on one line of standard output; numbers that are not finite become null."""
+    typer.echo(orjson.dumps(value).decode())
+
+
+@contextmanager
+def exit_codes(as_json: bool) -> Iterator[None]:
+    """Turn our errors into a message and an exit code: 2 for what the person typed, 1 for everything else.
+
+    With ``as_json`` the object on standard output is ``{"error": message}``.
+    """
+    try:
+        yield
+    except AccordError as error:
+        if as_json:
+            print_json({"error": str(error)})
+        ERR.print(Text(f"error: {error}"), style="red", soft_wrap=True)
+        raise typer.Exit(USAGE if isinstance(error, ConfigError) else FAILURE) from error

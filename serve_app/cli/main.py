@@ -1,0 +1,37 @@
+"""The ``accord`` command: one line per subcommand."""
+
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated
+
+import typer
+
+from serve_app.cli.load import load
+from serve_app.cli.query import query
+from serve_app.cli.status import status
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app.command()(query)
+app.command()(load)
+app.command()(status)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        try:
+            typer.echo(f"accord {version('accord')}")
+        except PackageNotFoundError:
+            typer.echo("accord, run from its source without being installed")
+        raise typer.Exit
+
+
+@app.callback()
+def accord(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Query, load and watch a server of interchangeable model variants."""
+
+
+if __name__ == "__main__":
+    app()

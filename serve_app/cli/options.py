@@ -1,0 +1,16 @@
+"""Options that several commands share."""
+
+from typing import Annotated
+
+import typer
+
+Url = Annotated[str, typer.Option(help="Address of the server.")]
+EndpointName = Annotated[str, typer.Option("--endpoint", help="Endpoint to ask.")]
+TimeoutS = Annotated[float, typer.Option("--timeout", min=0.001, help="Seconds to wait for an answer.")]
+SloMs = Annotated[
+    float | None, typer.Option(min=0.001, help="Latency objective of the query; default: the endpoint's.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
+
+DEFAULT_URL = "http://127.0.0.1:8000"
+DEFAULT_ENDPOINT = "digits"

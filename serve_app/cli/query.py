@@ -1,0 +1,107 @@
+"""``accord query``: one query, and what became of it."""
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from catalog.errors import ConfigError
+from serve_app.cli.call import CallFailed, Reply, call
+from serve_app.cli.console import OUT, exit_codes, print_json
+from serve_app.cli.options import DEFAULT_ENDPOINT, DEFAULT_URL, AsJson, EndpointName, SloMs, TimeoutS, Url
+from serve_app.loadgen.answer import Answer, read_answer
+from serve_app.loadgen.dataset import Label, encode_request, load_dataset
+from serve_app.loadgen.endpoint import Endpoint, base_url
+
+LONGEST_OUTPUT = 10
+"""Numbers printed of one output tensor; --json has them all."""
+
+
+def query(
+    url: Url = DEFAULT_URL,
+    endpoint: EndpointName = DEFAULT_ENDPOINT,
+    index: Annotated[int | None, typer.Option(min=0, help="Which item of data set 'test' to send; default 0.")] = None,
+    file: Annotated[
+        str | None, typer.Option(help="File with a JSON request to send instead; - is standard input.")
+    ] = None,
+    slo_ms: SloMs = None,
+    timeout_s: TimeoutS = 10.0,
+    as_json: AsJson = False,
+) -> None:
+    """Send one query and print the answer, the variant that gave it, and whether it met its deadline."""
+    with exit_codes(as_json):
+        if index is not None and file is not None:
+            raise ConfigError(f"--index {index} and --file {file} both say what to send; give one of them")
+        body, label = _held_out(index or 0, slo_ms) if file is None else _from_file(file, slo_ms)
+        reply, took_ms = asyncio.run(_timed_call(Endpoint(url, endpoint), body, timeout_s))
+        answer = read_answer(reply.status, reply.content)
+        if answer.error is not None:
+            raise CallFailed(f"{base_url(url)} answered {reply.status} ({answer.error_kind}): {answer.error}")
+        response = orjson.loads(reply.content)
+        if as_json:
+            print_json(_summary(answer, label, took_ms) | {"response": response})
+        else:
+            OUT.print(_table(answer, label, took_ms, response))
+
+
+def _held_out(index: int, slo_ms: float | None) -> tuple[bytes, Label | None]:
+    dataset = load_dataset("test", slo_ms)
+    if index >= len(dataset.bodies):
+        raise ConfigError(f"--index {index}; data set 'test' has items 0 to {len(dataset.bodies) - 1}")
+    return dataset.bodies[index], dataset.label(index)
+
+
+def _from_file(file: str, slo_ms: float | None) -> tuple[bytes, Label | None]:
+    try:
+        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        return encode_request(orjson.loads(content), slo_ms)
+    except OSError as error:
+        raise ConfigError(f"cannot read request {file}: {error.strerror}; give the path of a JSON file") from error
+    except (orjson.JSONDecodeError, ConfigError) as error:
+        raise ConfigError(f"request {file}: {error}") from error
+
+
+async def _timed_call(endpoint: Endpoint, body: bytes, timeout_s: float) -> tuple[Reply, float]:
+    start_s = time.perf_counter()
+    reply = await call(endpoint.infer_url, base_url(endpoint.server_url), timeout_s, body)
+    return reply, (time.perf_counter() - start_s) * 1e3
+
+
+def _summary(answer: Answer, label: Label | None, took_ms: float) -> dict[str, Any]:
+    return {
+        "label": answer.label,
+        "true_label": label,
+        "correct": None if label is None or answer.label is None else label == answer.label,
+        "variant": answer.variant,
+        "expected_accuracy": answer.expected_accuracy,
+        "round_trip_ms": took_ms,
+        "deadline_met": answer.deadline_met,
+    }
+
+
+def _table(answer: Answer, label: Label | None, took_ms: float, response: dict[str, Any]) -> Table:
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    if answer.label is not None:
+        truth = "" if label is None else " (correct)" if label == answer.label else f" (truly {label})"
+        table.add_row("label", Text(f"{answer.label}{truth}"))
+    for output in response["outputs"]:
+        if output["name"] != "label":
+            shown = ", ".join(map(str, output["data"][:LONGEST_OUTPUT]))
+            table.add_row(
+                Text(output["name"]), Text(f"{shown}{', ...' if len(output['data']) > LONGEST_OUTPUT else ''}")
+            )
+    table.add_row("variant", Text(answer.variant or "-"))
+    if answer.expected_accuracy is not None:
+        table.add_row("accuracy", f"{100 * answer.expected_accuracy:.1f}% expected")
+    server_ms = response.get("parameters", {}).get("latency_ms")
+    at_server = "" if server_ms is None else f", {server_ms:.1f} ms of it in the server"
+    table.add_row("latency", f"{took_ms:.1f} ms{at_server}")
+    if answer.deadline_met is not None:
+        table.add_row("deadline", "met" if answer.deadline_met else "missed")
+    return table

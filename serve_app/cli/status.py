@@ -1,0 +1,113 @@
+"""``accord status``: what the server is doing."""
+
+import asyncio
+import time
+from typing import Annotated, Any
+
+import typer
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from catalog.errors import ConfigError
+from serve_app.cli.call import get_object
+from serve_app.cli.console import OUT, exit_codes, print_json
+from serve_app.cli.options import DEFAULT_URL, AsJson, TimeoutS, Url
+from serve_app.loadgen.endpoint import base_url
+
+COUNTS = ("arrived", "answered", "violations", "rejected", "failed", "queued")
+QUANTILES = ("p50", "p95", "p99")
+
+
+def status(
+    url: Url = DEFAULT_URL,
+    watch: Annotated[float | None, typer.Option(min=0.1, help="Refresh every so many seconds until Ctrl-C.")] = None,
+    timeout_s: TimeoutS = 5.0,
+    as_json: AsJson = False,
+) -> None:
+    """Show endpoints, the variants that answer them, and workers."""
+    with exit_codes(as_json):
+        if watch is not None and as_json:
+            raise ConfigError("--watch with --json, which prints a single object; leave one of them out")
+        body = _fetch(url, timeout_s)
+        if as_json:
+            print_json(body)
+        elif watch is None:
+            OUT.print(render_status(body))
+        else:
+            _watch(url, timeout_s, watch, body)
+
+
+def _fetch(url: str, timeout_s: float) -> dict[str, Any]:
+    server_url = base_url(url)
+    return asyncio.run(get_object(f"{server_url}/accord/status", server_url, timeout_s))
+
+
+def _watch(url: str, timeout_s: float, every_s: float, body: dict[str, Any]) -> None:
+    try:
+        with Live(render_status(body), console=OUT, auto_refresh=False) as live:
+            while True:
+                time.sleep(every_s)
+                live.update(render_status(_fetch(url, timeout_s)), refresh=True)
+    except KeyboardInterrupt:
+        return
+
+
+def render_status(body: dict[str, Any]) -> RenderableType:
+    """Tables for an answer of ``/accord/status``; a field that is missing shows as a dash."""
+    endpoints, workers = body.get("endpoints", {}), body.get("workers", {})
+    title = Text(f"Accord {body.get('version', '')}", style="bold")
+    return Group(title, _endpoints(endpoints), _variants(endpoints), _workers(workers))
+
+
+def _endpoints(endpoints: dict[str, Any]) -> Table:
+    table = Table("endpoint", "objective", "selection", title="Endpoints", title_justify="left")
+    for heading in (*COUNTS, *(f"{name} ms" for name in QUANTILES)):
+        table.add_column(heading, justify="right")
+    for name, endpoint in endpoints.items():
+        quantiles = endpoint.get("latency_ms") or {}
+        table.add_row(
+            Text(name),
+            f"{endpoint['slo_ms']:g} ms" if endpoint.get("slo_ms") is not None else "-",
+            Text(_cell(endpoint.get("selection"))),
+            *(_cell(endpoint.get(count)) for count in COUNTS),
+            *(_cell(quantiles.get(quantile)) for quantile in QUANTILES),
+        )
+    windows_s = {endpoint["window_s"] for endpoint in endpoints.values() if endpoint.get("window_s")}
+    table.caption = f"latencies over the last {', '.join(f'{s:g}' for s in sorted(windows_s))} s" if windows_s else None
+    return table
+
+
+def _variants(endpoints: dict[str, Any]) -> Table:
+    table = Table("endpoint", "variant", title="Variants", title_justify="left")
+    for heading in ("queries", "share", "accuracy"):
+        table.add_column(heading, justify="right")
+    for name, endpoint in endpoints.items():
+        for variant, seen in endpoint.get("variants", {}).items():
+            shares = (_percent(seen.get("share")), _percent(seen.get("expected_accuracy")))
+            table.add_row(Text(name), Text(variant), _cell(seen.get("queries")), *shares)
+    return table
+
+
+def _workers(workers: dict[str, Any]) -> Table:
+    table = Table(
+        "worker", "pool", "device", "state", "queued", "loaded", "failed", title="Workers", title_justify="left"
+    )
+    for name, worker in workers.items():
+        failed = "\n".join(f"{variant}: {reason}" for variant, reason in worker.get("failed", {}).items())
+        cells = (_cell(worker.get(field)) for field in ("pool", "device", "state", "queued"))
+        table.add_row(
+            Text(name), *map(Text, cells), Text("\n".join(worker.get("loaded", []))), Text(failed, style="red")
+        )
+    return table
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.1f}" if isinstance(value, float) else str(value)
+
+
+def _percent(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{100 * ratio:.1f}%"

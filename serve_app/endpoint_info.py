@@ -1,0 +1,49 @@
+"""What a client may know of an endpoint."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from catalog.tensor import TensorSpec
+
+
+@dataclass(frozen=True)
+class EndpointInfo:
+    """Tensors and objective of one endpoint; ``max_rows`` is the largest number of items in one request."""
+
+    name: str
+    task: str
+    slo_s: float
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    labels: tuple[str, ...]
+    max_rows: int
+    variants: tuple[str, ...]
+
+    @cached_property
+    def input_by_name(self) -> dict[str, TensorSpec]:
+        """Input specifications by tensor name."""
+        return {spec.name: spec for spec in self.inputs}
+
+    @cached_property
+    def output_by_name(self) -> dict[str, TensorSpec]:
+        """Output specifications by tensor name."""
+        return {spec.name: spec for spec in self.outputs}
+
+    def metadata(self) -> dict[str, Any]:
+        """The answer of ``GET /v2/models/{endpoint}``."""
+        return {
+            "name": self.name,
+            "versions": ["1"],
+            "platform": "accord",
+            "inputs": [spec.oip() for spec in self.inputs],
+            "outputs": [spec.oip() for spec in self.outputs],
+            "properties": {"task": self.task, "slo_ms": f"{self.slo_s * 1e3:g}", "variants": ", ".join(self.variants)},
+            "parameters": {
+                "task": self.task,
+                "slo_ms": self.slo_s * 1e3,
+                "max_rows": self.max_rows,
+                "labels": list(self.labels),
+                "variants": list(self.variants),
+            },
+        }

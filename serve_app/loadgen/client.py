@@ -1,0 +1,115 @@
+"""The open-loop client: every query leaves at its own instant, whatever came back of the others."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import aiohttp
+import numpy as np
+from numpy.typing import NDArray
+from yarl import URL
+
+from serve_app.loadgen.answer import NO_ANSWER, Answer, read_answer
+from serve_app.loadgen.dataset import Dataset
+from serve_app.loadgen.failure import CATCH, describe_failure
+from serve_app.loadgen.record import Record, Run
+
+KEEP_ALIVE_S = 4.0
+"""An idle connection is dropped after this time: before a server with the common limit of 5 s closes it in our face."""
+STOP_POLL_S = 0.1
+
+
+class OpenLoopClient:
+    """Sends the data set round and round to one address. ``sent``, ``ended`` and ``failed`` may be watched meanwhile.
+
+    A query that is not answered in ``timeout_s`` fails. ``clock`` gives monotonic seconds. One run per object.
+    """
+
+    def __init__(
+        self, infer_url: str, dataset: Dataset, timeout_s: float, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self.sent = 0
+        self.failed = 0
+        self._url = URL(infer_url)
+        self._server_url = str(self._url.origin())
+        self._dataset = dataset
+        self._timeout_s = timeout_s
+        self._clock = clock
+        self._start = 0.0
+        self._records: list[Record] = []
+        self._pending: set[asyncio.Task[None]] = set()
+
+    @property
+    def ended(self) -> int:
+        """Queries that were answered or failed."""
+        return len(self._records)
+
+    async def run(self, times_s: NDArray[np.float64], duration_s: float, stop: asyncio.Event) -> Run:
+        """Send a query at each of ``times_s`` and wait for the answers; ``stop`` ends sending and waiting at once."""
+        # No limit on connections: a limit would make queries wait for answers, which closes the loop.
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S, ttl_dns_cache=None)
+        async with aiohttp.ClientSession(
+            connector=connector,
+            timeout=aiohttp.ClientTimeout(total=self._timeout_s),
+            headers={"Content-Type": "application/json"},
+            skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding"),
+            cookie_jar=aiohttp.DummyCookieJar(),
+        ) as session:
+            try:
+                await self._send_all(session, times_s, stop)
+                while self._pending and not stop.is_set():
+                    await asyncio.wait(self._pending, timeout=STOP_POLL_S)
+            finally:
+                for task in self._pending:
+                    task.cancel()
+                await asyncio.gather(*self._pending, return_exceptions=True)
+        records = tuple(sorted(self._records, key=lambda record: record.intended_s))
+        stopped_s = min(self._clock() - self._start, duration_s) if stop.is_set() else duration_s
+        return Run(records, self.sent, stopped_s, interrupted=stop.is_set())
+
+    async def _send_all(
+        self, session: aiohttp.ClientSession, times_s: NDArray[np.float64], stop: asyncio.Event
+    ) -> None:
+        self._start = self._clock()
+        for index, intended_s in enumerate(times_s.tolist()):
+            # sleeps at least once, however late: the answers must come in, and the queries sent so far must start
+            while True:
+                wait_s = self._start + intended_s - self._clock()
+                await asyncio.sleep(min(max(wait_s, 0.0), STOP_POLL_S))
+                if stop.is_set():
+                    return
+                if self._clock() - self._start >= intended_s:
+                    break
+            task = asyncio.create_task(self._query(session, index % len(self._dataset.bodies), intended_s))
+            self._pending.add(task)
+            task.add_done_callback(self._pending.discard)
+            self.sent += 1
+
+    async def _query(self, session: aiohttp.ClientSession, index: int, intended_s: float) -> None:
+        sent_s = self._clock() - self._start
+        try:
+            async with session.post(self._url, data=self._dataset.bodies[index]) as response:
+                content = await response.read()
+            done_s = self._clock() - self._start
+            answer = read_answer(response.status, content)
+        except CATCH as error:
+            done_s = self._clock() - self._start
+            kind, text = describe_failure(error, self._server_url, self._timeout_s)
+            answer = Answer(NO_ANSWER, error_kind=kind, error=text)
+        truth = self._dataset.label(index)
+        known = truth is not None and answer.label is not None
+        self.failed += answer.error is not None
+        self._records.append(
+            Record(
+                intended_s,
+                sent_s,
+                done_s,
+                answer.status,
+                answer.variant,
+                answer.expected_accuracy,
+                answer.deadline_met,
+                answer.label == truth if known else None,
+                answer.error_kind,
+                answer.error,
+            )
+        )

@@ -1,0 +1,32 @@
+"""The addresses of one endpoint of a running server."""
+
+from dataclasses import dataclass
+from urllib.parse import quote, urlsplit
+
+from catalog.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """``name`` as served under ``server_url``, such as http://127.0.0.1:8000."""
+
+    server_url: str
+    name: str
+
+    @property
+    def metadata_url(self) -> str:
+        """Where GET tells inputs, outputs and the objective."""
+        return f"{base_url(self.server_url)}/v2/models/{quote(self.name, safe='')}"
+
+    @property
+    def infer_url(self) -> str:
+        """Where POST answers a query."""
+        return f"{self.metadata_url}/infer"
+
+
+def base_url(server_url: str) -> str:
+    """``server_url`` without a trailing slash; raises `ConfigError` unless it names http or https and a host."""
+    parts = urlsplit(server_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigError(f"server URL {server_url!r}; write it as http://127.0.0.1:8000")
+    return server_url.rstrip("/")

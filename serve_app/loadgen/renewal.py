@@ -1,0 +1,72 @@
+"""Arrival processes with independent gaps, at a rate that may change in steps.
+
+Each draws a process of rate one and stretches its time by the inverse of the cumulative rate. For Poisson
+that is the exact process of that rate; for the others a step keeps the regularity and changes the mean gap.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from catalog.errors import ConfigError
+from serve_app.loadgen.rate import RateSchedule
+
+Offsets = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Poisson:
+    """Exponential gaps: many independent clients. The same seed gives the same instants."""
+
+    schedule: RateSchedule
+    seed: int
+
+    def times_s(self, duration_s: float) -> Offsets:
+        rng = np.random.default_rng(self.seed)
+        return _renewal(self.schedule, duration_s, rng.standard_exponential)
+
+
+@dataclass(frozen=True)
+class Gamma:
+    """Gamma gaps; ``shape`` below 1 is burstier than Poisson, above 1 more regular, 1 is Poisson.
+
+    The squared coefficient of variation of a gap is 1 / shape.
+    """
+
+    schedule: RateSchedule
+    shape: float
+    seed: int
+
+    def __post_init__(self) -> None:
+        if not self.shape > 0:
+            raise ConfigError(f"gamma shape {self.shape:g}; give a value above 0, below 1 for bursts")
+
+    def times_s(self, duration_s: float) -> Offsets:
+        rng = np.random.default_rng(self.seed)
+        return _renewal(self.schedule, duration_s, lambda count: rng.gamma(self.shape, 1.0 / self.shape, count))
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Even gaps, the first query at the start."""
+
+    schedule: RateSchedule
+
+    def times_s(self, duration_s: float) -> Offsets:
+        edges_s, expected = self.schedule.cumulative(duration_s)
+        # the margin keeps a product like 0.1 * 30, a hair above 3, from adding a query at the very end
+        positions = np.arange(np.ceil(expected[-1] - 1e-9))
+        return np.interp(positions, expected, edges_s)
+
+
+def _renewal(schedule: RateSchedule, duration_s: float, draw: Callable[[int], Offsets]) -> Offsets:
+    """Stretch a process whose gaps have mean one, drawn ``count`` at a time, onto the schedule."""
+    edges_s, expected = schedule.cumulative(duration_s)
+    chunk = int(expected[-1] + 6 * np.sqrt(expected[-1])) + 16
+    gaps = draw(chunk)
+    while (positions := np.cumsum(gaps))[-1] < expected[-1]:
+        gaps = np.concatenate([gaps, draw(chunk)])
+    offsets_s: Offsets = np.interp(positions[positions < expected[-1]], expected, edges_s)
+    return offsets_s

@@ -1,0 +1,202 @@
+"""Open Inference Protocol v2, JSON form: a request's bytes to tensors, and an answer to bytes.
+
+Data may be flat in row-major order or nested; answers are flat. Everything that is wrong with a request is a
+`BadRequest` that says what was expected and what was given.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import orjson
+
+from catalog.errors import BadRequest
+from catalog.tensor import Arrays, TensorSpec
+from dispatch.commands import Answer
+from serve_app.endpoint_info import EndpointInfo
+
+_KINDS = {"BOOL": "b", "BYTES": "U", "FP16": "iuf", "FP32": "iuf", "FP64": "iuf"}
+_INTEGER_KINDS = "iu"
+
+
+@dataclass(frozen=True, slots=True)
+class InferRequest:
+    """A decoded request: ``rows`` stacked items, and what the client asked for beside them.
+
+    ``slo_s`` is the client's own latency objective, None for the endpoint's; ``outputs`` the tensors it wants.
+    """
+
+    id: str | None
+    inputs: Arrays
+    rows: int
+    slo_s: float | None
+    outputs: tuple[str, ...]
+
+
+def decode(body: bytes, endpoint: EndpointInfo) -> InferRequest:
+    """Decode and check a request body; raises `BadRequest`."""
+    try:
+        request = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise BadRequest(f"the body is not JSON: {error}") from error
+    if not isinstance(request, dict):
+        raise BadRequest(f"the body must be a JSON object with 'inputs', not {_kind(request)}")
+    given = request.get("inputs")
+    if not isinstance(given, list) or not given:
+        raise BadRequest(f"'inputs' must be a list of tensors ({_names(endpoint.inputs)}), not {_kind(given)}")
+    arrays: Arrays = {}
+    for tensor in given:
+        if not isinstance(tensor, dict):
+            raise BadRequest(
+                f"each of 'inputs' must be an object with name, shape, datatype and data, not {_kind(tensor)}"
+            )
+        name = tensor.get("name")
+        spec = endpoint.input_by_name.get(name) if isinstance(name, str) else None
+        if spec is None:
+            raise BadRequest(f"input {name!r} is unknown; endpoint {endpoint.name!r} takes {_names(endpoint.inputs)}")
+        if spec.name in arrays:
+            raise BadRequest(f"input {spec.name!r} is given twice")
+        arrays[spec.name] = _array(tensor, spec)
+    missing = [spec.name for spec in endpoint.inputs if spec.name not in arrays]
+    if missing:
+        raise BadRequest(f"input {missing[0]!r} is missing; endpoint {endpoint.name!r} takes {_names(endpoint.inputs)}")
+    sizes = {name: len(array) for name, array in arrays.items()}
+    rows = next(iter(sizes.values()))
+    if any(size != rows for size in sizes.values()):
+        raise BadRequest(f"all inputs must have the same first axis, the batch; given {sizes}")
+    if rows > endpoint.max_rows:
+        raise BadRequest(
+            f"the batch has {rows} items and may have {endpoint.max_rows} at most; split it into several requests"
+        )
+    request_id = request.get("id")
+    if request_id is not None and not isinstance(request_id, str):
+        raise BadRequest(f"'id' must be a string, not {_kind(request_id)}")
+    return InferRequest(request_id, arrays, rows, _slo_s(request), _wanted(request, endpoint))
+
+
+def encode(request: InferRequest, answer: Answer, endpoint: EndpointInfo, fallback_id: str) -> bytes:
+    """The answer's body: the outputs, and under ``parameters`` who answered, how well and how fast."""
+    outputs = []
+    for name in request.outputs:
+        spec = endpoint.output_by_name[name]
+        values = answer.outputs[name]
+        flat = np.ascontiguousarray(values).reshape(-1)
+        data = flat.tolist() if flat.dtype.kind in "OU" or flat.dtype == np.float16 else flat
+        outputs.append({"name": name, "datatype": spec.datatype, "shape": values.shape, "data": data})
+    body = {
+        "model_name": endpoint.name,
+        "model_version": "1",
+        "id": request.id if request.id is not None else fallback_id,
+        "parameters": {
+            "variant": answer.variant,
+            "expected_accuracy": answer.accuracy,
+            "latency_ms": round(answer.latency_s * 1e3, 3),
+            "queue_ms": round(answer.queue_s * 1e3, 3),
+            "run_ms": round(answer.run_s * 1e3, 3),
+            "batch_size": answer.batch_rows,
+            "deadline_met": answer.deadline_met,
+        },
+        "outputs": outputs,
+    }
+    return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+def _array(tensor: dict[str, Any], spec: TensorSpec) -> np.ndarray[Any, Any]:
+    """The data of one tensor, as an array of the specified type and shape."""
+    datatype = tensor.get("datatype")
+    if datatype != spec.datatype:
+        raise BadRequest(f"input {spec.name!r} has datatype {datatype!r}; expected {spec.datatype!r}")
+    shape = tensor.get("shape")
+    if not isinstance(shape, list) or any(type(axis) is not int or axis < 0 for axis in shape):
+        raise BadRequest(f"input {spec.name!r}: 'shape' must be a list of whole numbers, not {shape!r}")
+    if len(shape) != len(spec.shape) or tuple(shape[1:]) != spec.item_shape:
+        raise BadRequest(f"input {spec.name!r} has shape {shape}; expected {list(spec.shape)}, -1 being the batch")
+    if shape[0] == 0:
+        raise BadRequest(f"input {spec.name!r} has shape {shape}, an empty batch; send at least one item")
+    if "data" not in tensor:
+        raise BadRequest(f"input {spec.name!r} has no 'data'; send numbers in JSON (binary tensors are not served)")
+    data = tensor["data"]
+    try:
+        array = np.array(data) if spec.datatype != "BYTES" else np.array(data, dtype=object)
+    except ValueError as error:
+        raise BadRequest(
+            f"input {spec.name!r}: 'data' must be flat or nested like the shape {shape}; it is ragged"
+        ) from error
+    expected = math.prod(shape)
+    if not isinstance(data, list) or array.size != expected:
+        raise BadRequest(f"input {spec.name!r} has {array.size} values; shape {shape} holds {expected}")
+    if array.ndim > 1 and array.shape != tuple(shape):
+        raise BadRequest(f"input {spec.name!r}: 'data' is nested as {list(array.shape)}; expected flat or {shape}")
+    return _typed(array, spec).reshape(shape)
+
+
+def _typed(array: np.ndarray[Any, Any], spec: TensorSpec) -> np.ndarray[Any, Any]:
+    """Convert values as JSON gave them, refusing whatever would change on the way."""
+    if spec.datatype == "BYTES":
+        wrong = next((value for value in array.flat if not isinstance(value, str)), None)
+        if wrong is not None:
+            raise BadRequest(f"input {spec.name!r}: BYTES data must be strings; found {wrong!r}")
+        return array
+    if array.dtype.kind not in _KINDS.get(spec.datatype, _INTEGER_KINDS):
+        wrong = next((v for v in array.ravel().tolist() if isinstance(v, str | bool | None) or v != v), array.flat[0])
+        raise BadRequest(f"input {spec.name!r}: {spec.datatype} data cannot hold {wrong!r}; send values of that type")
+    with np.errstate(over="ignore"):
+        typed = array.astype(spec.dtype)
+    if spec.dtype.kind == "f":
+        if not spec.allow_nan and not np.isfinite(typed).all():
+            raise BadRequest(f"input {spec.name!r} holds NaN or a value beyond {spec.datatype}; send finite numbers")
+    elif not np.array_equal(typed, array):
+        wrong = array.ravel()[np.argmax(typed.ravel() != array.ravel())]
+        raise BadRequest(f"input {spec.name!r}: value {wrong} does not fit {spec.datatype}")
+    return typed
+
+
+def _slo_s(request: dict[str, Any]) -> float | None:
+    """The client's objective in seconds: the smaller of ``slo_ms`` and ``timeout`` (microseconds, as Triton has it)."""
+    parameters = request.get("parameters")
+    if parameters is None:
+        return None
+    if not isinstance(parameters, dict):
+        raise BadRequest(f"'parameters' must be an object, not {_kind(parameters)}")
+    asked = []
+    for key, per_s in (("slo_ms", 1e3), ("timeout", 1e6)):
+        value = parameters.get(key)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+            raise BadRequest(f"parameters.{key} must be a positive number, not {value!r}")
+        asked.append(value / per_s)
+    return min(asked, default=None)
+
+
+def _wanted(request: dict[str, Any], endpoint: EndpointInfo) -> tuple[str, ...]:
+    """Names of the outputs to send: all, or those that the client lists."""
+    outputs = request.get("outputs")
+    if not outputs:
+        return tuple(endpoint.output_by_name)
+    if not isinstance(outputs, list):
+        raise BadRequest(f"'outputs' must be a list of objects with a name, not {_kind(outputs)}")
+    names = [output.get("name") if isinstance(output, dict) else output for output in outputs]
+    for name in names:
+        if not isinstance(name, str) or name not in endpoint.output_by_name:
+            raise BadRequest(f"output {name!r} is unknown; endpoint {endpoint.name!r} gives {_names(endpoint.outputs)}")
+    return tuple(dict.fromkeys(str(name) for name in names))
+
+
+def _names(specs: tuple[TensorSpec, ...]) -> str:
+    return ", ".join(f"{spec.name!r} ({spec.datatype} {list(spec.shape)})" for spec in specs)
+
+
+def _kind(value: Any) -> str:
+    kinds = {
+        type(None): "nothing",
+        bool: "a boolean",
+        int: "a number",
+        float: "a number",
+        str: "a string",
+        list: "a list",
+    }
+    if value == []:
+        return "an empty list"
+    return kinds.get(type(value), "an object")

@@ -1,0 +1,126 @@
+"""The config that ``serve run`` takes under ``args``. Unknown keys are refused."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from dispatch.balancing.registry import BALANCERS
+from dispatch.selection.registry import POLICIES
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SelectionConfig(_Strict):
+    """Which policy picks the variant of a batch; ``variant`` belongs to ``fixed`` alone."""
+
+    policy: str = "greedy"
+    variant: str | None = None
+
+    @field_validator("policy")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        return _one_of("selection.policy", value, POLICIES)
+
+    @model_validator(mode="after")
+    def _variant_with_fixed(self) -> "SelectionConfig":
+        if self.policy == "fixed" and self.variant is None:
+            raise ValueError("selection.variant is missing; policy 'fixed' serves one variant: name it")
+        if self.policy != "fixed" and self.variant is not None:
+            raise ValueError(
+                f"selection.variant is {self.variant!r}, but policy {self.policy!r} chooses for itself; "
+                "remove it or use policy 'fixed'"
+            )
+        return self
+
+
+class EndpointConfig(_Strict):
+    """What clients call, and its latency objective.
+
+    ``variants`` narrows the task's variants down; None takes all. With ``drop_late`` a query whose deadline
+    passes in the queue gets a 504 at once, else it is answered late. ``max_queued_rows`` bounds the queue.
+    """
+
+    task: str
+    slo_ms: float = Field(gt=0)
+    selection: SelectionConfig = SelectionConfig()
+    balancing: str = "round_robin"
+    variants: tuple[str, ...] | None = None
+    drop_late: bool = False
+    max_queued_rows: int = Field(default=2000, ge=1)
+
+    @field_validator("balancing")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        return _one_of("balancing", value, BALANCERS)
+
+
+class PoolConfig(_Strict):
+    """Identical workers. ``device`` is ``cpu`` or ``cuda``; the resources are those that Ray reserves for each.
+
+    ``threads`` is the number of threads that one model run may use.
+    """
+
+    workers: int = Field(default=1, ge=1)
+    device: str = Field(default="cpu", pattern="^(cpu|cuda)$")
+    threads: int = Field(default=1, ge=1)
+    num_cpus: float = Field(default=1.0, ge=0)
+    num_gpus: float = Field(default=0.0, ge=0)
+
+    @model_validator(mode="after")
+    def _gpu_for_cuda(self) -> "PoolConfig":
+        if self.device == "cuda" and self.num_gpus == 0:
+            raise ValueError(
+                "num_gpus is 0 in a pool with device 'cuda'; give its workers a GPU, or a share such as 0.25"
+            )
+        if self.device == "cpu" and self.num_gpus > 0:
+            raise ValueError(
+                f"num_gpus is {self.num_gpus} in a pool with device 'cpu'; set device: cuda or remove num_gpus"
+            )
+        return self
+
+
+class AppConfig(_Strict):
+    """One Accord application.
+
+    ``catalogue`` is a YAML file or ``builtin``. ``profiles`` maps a device to a CSV of measured latencies; a
+    device without one is measured on this machine, once, and kept. ``transport_ms`` is the time that a batch
+    needs to its worker and back beside its run, which selection adds to the profile.
+    """
+
+    catalogue: str = "builtin"
+    profiles: dict[str, str] = Field(default_factory=dict)
+    endpoints: dict[Name, EndpointConfig] = Field(min_length=1)
+    pools: dict[Name, PoolConfig] = Field(min_length=1)
+    transport_ms: float = Field(default=5.0, ge=0)
+    max_body_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
+    router_num_cpus: float = Field(default=0.5, ge=0)
+
+    @model_validator(mode="after")
+    def _slo_beyond_transport(self) -> "AppConfig":
+        for name, endpoint in self.endpoints.items():
+            if endpoint.slo_ms <= self.transport_ms:
+                raise ValueError(
+                    f"endpoints.{name}.slo_ms is {endpoint.slo_ms:g}, no more than transport_ms "
+                    f"({self.transport_ms:g}), so that no variant is ever in time; raise the objective or "
+                    "lower transport_ms"
+                )
+        devices = {pool.device for pool in self.pools.values()}
+        for device in self.profiles:
+            if device not in devices:
+                raise ValueError(
+                    f"profiles.{device} is given, but no pool has that device; "
+                    f"devices here: {', '.join(sorted(devices))}"
+                )
+        if "Router" in self.pools:
+            raise ValueError("pools.Router: the name is taken by Accord's own deployment; call the pool something else")
+        return self
+
+
+def _one_of(field: str, value: str, known: tuple[str, ...]) -> str:
+    if value not in known:
+        raise ValueError(f"{field} {value!r} is unknown; use one of {', '.join(known)}")
+    return value

@@ -1,0 +1,5 @@
+"""Accord's version, from the installed package."""
+
+from importlib.metadata import version
+
+VERSION = version("accord")

@@ -1,0 +1,304 @@
+"""The dispatcher's events and commands, on small scenes and on random histories."""
+
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from catalog.errors import DeadlineMissed, NoWorker, Saturated, UnknownEndpoint, VariantFailed
+from dispatch.balancing.round_robin import RoundRobin
+from dispatch.balancing.shortest_queue import ShortestQueue
+from dispatch.commands import Answer, Command, Launch, Reject, WakeAt
+from dispatch.dispatcher import MAX_ATTEMPTS, Dispatcher
+from dispatch.plan import EndpointPlan, Plan
+from dispatch.query import Batch, Query
+from dispatch.selection.fixed import FixedSelection
+from dispatch.selection.greedy import GreedySelection
+from dispatch.selection.policy import Candidate, SelectionPolicy
+
+FAST = Candidate("fast", 0.7, (0.0, *(0.001 * n for n in range(1, 9))))
+SLOW = Candidate("slow", 0.9, (0.0, *(0.040 * n for n in range(1, 9))))
+
+
+def endpoint(
+    name: str = "digits",
+    drop_late: bool = False,
+    selection: SelectionPolicy | None = None,
+    max_queued_rows: int = 100,
+    shortest: bool = False,
+) -> EndpointPlan:
+    balancer = ShortestQueue() if shortest else RoundRobin()
+    chosen = selection or GreedySelection()
+    return EndpointPlan(name, 0.1, drop_late, max_queued_rows, {"cpu": (FAST, SLOW)}, chosen, balancer)
+
+
+def dispatcher(*endpoints: EndpointPlan, workers: Iterable[str] = ("w1",)) -> Dispatcher:
+    made = Dispatcher(Plan(1, {e.name: e for e in endpoints or (endpoint(),)}))
+    for worker in workers:
+        made.on_worker_ready(worker, "cpu", ["fast", "slow"], 0.0)
+    return made
+
+
+def query(query_id: int, now_s: float = 0.0, slo_s: float = 0.1, rows: int = 1, name: str = "digits") -> Query:
+    return Query(query_id, name, now_s, now_s + slo_s, rows, {"x": [query_id] * rows})
+
+
+def launched(commands: list[Command]) -> list[Batch]:
+    return [c.batch for c in commands if isinstance(c, Launch)]
+
+
+def answered(commands: list[Command]) -> list[int]:
+    return [c.query.id for c in commands if isinstance(c, Answer)]
+
+
+def rejected(commands: list[Command]) -> dict[int, type[Exception]]:
+    return {c.query.id: type(c.error) for c in commands if isinstance(c, Reject)}
+
+
+def finish(d: Dispatcher, batch: Batch, now_s: float) -> list[Command]:
+    stacked = [value for job in batch.jobs for value in job.query.inputs["x"]]
+    return d.on_done(batch.worker, batch.id, {"y": stacked}, 0.001, now_s)
+
+
+def test_a_query_to_an_idle_worker_is_launched_at_once() -> None:
+    (batch,) = launched(dispatcher().on_arrival(query(1), 0.0))
+    assert (batch.worker, batch.variant, batch.rows) == ("w1", "slow", 1)
+
+
+def test_queries_wait_while_the_worker_runs_and_then_go_in_one_batch() -> None:
+    d = dispatcher()
+    (first,) = launched(d.on_arrival(query(1), 0.0))
+    assert d.on_arrival(query(2), 0.01) == []
+    assert d.on_arrival(query(3), 0.02) == []
+    commands = finish(d, first, 0.045)
+    assert answered(commands) == [1]
+    (second,) = launched(commands)
+    assert [job.query.id for job in second.jobs] == [2, 3]
+    assert second.variant == "fast"  # two rows on the slow one would take 80 ms of the 65 that are left
+
+
+def test_each_query_gets_its_own_rows_of_the_stacked_outputs() -> None:
+    d = dispatcher()
+    (first,) = launched(d.on_arrival(query(1), 0.0))
+    d.on_arrival(query(2, rows=2), 0.0)
+    d.on_arrival(query(3), 0.0)
+    (second,) = launched(finish(d, first, 0.05))
+    answers = {c.query.id: c for c in finish(d, second, 0.06) if isinstance(c, Answer)}
+    assert answers[2].outputs == {"y": [2, 2]}
+    assert answers[3].outputs == {"y": [3]}
+    assert answers[3].batch_rows == 3
+    assert answers[3].queue_s == pytest.approx(0.05)
+    assert answers[3].latency_s == pytest.approx(0.06)
+    assert answers[3].deadline_met
+
+
+def test_a_late_query_is_answered_late_where_the_endpoint_does_not_drop() -> None:
+    d = dispatcher()
+    (first,) = launched(d.on_arrival(query(1), 0.0))
+    d.on_arrival(query(2), 0.0)
+    (second,) = launched(finish(d, first, 5.0))
+    (answer,) = [c for c in finish(d, second, 5.1) if isinstance(c, Answer)]
+    assert not answer.deadline_met
+
+
+def test_a_late_query_is_refused_on_time_also_behind_a_long_batch() -> None:
+    d = dispatcher(endpoint(drop_late=True))
+    d.on_arrival(query(1), 0.0)
+    commands = d.on_arrival(query(2), 0.0)
+    assert commands == [WakeAt(0.1)]
+    assert rejected(d.on_timer(0.1)) == {2: DeadlineMissed}
+    assert d.queued_rows("digits") == 0
+
+
+def test_a_full_queue_refuses_with_the_numbers() -> None:
+    d = dispatcher(endpoint(max_queued_rows=2))
+    for query_id in (1, 2, 3):
+        assert not rejected(d.on_arrival(query(query_id), 0.0))
+    (reject,) = [c for c in d.on_arrival(query(4), 0.0) if isinstance(c, Reject)]
+    assert isinstance(reject.error, Saturated)
+    assert "2 rows waiting and holds 2 at most" in str(reject.error)
+
+
+def test_an_unknown_endpoint_is_refused_with_the_known_ones() -> None:
+    (reject,) = [c for c in dispatcher().on_arrival(query(1, name="nope"), 0.0) if isinstance(c, Reject)]
+    assert isinstance(reject.error, UnknownEndpoint)
+    assert "endpoints here: digits" in str(reject.error)
+
+
+def test_a_query_waits_for_a_worker_and_is_refused_at_its_deadline_when_none_comes() -> None:
+    d = dispatcher(workers=())
+    assert d.on_arrival(query(1), 0.0) == [WakeAt(0.1)]
+    assert d.on_arrival(query(2, 0.0, slo_s=0.5), 0.0) == []
+    commands = d.on_timer(0.1)
+    assert rejected(commands) == {1: NoWorker}
+    assert WakeAt(0.5) in commands
+    (batch,) = launched(d.on_worker_ready("w1", "cpu", ["fast"], 0.2))
+    assert [job.query.id for job in batch.jobs] == [2]
+
+
+def test_nothing_is_launched_on_a_worker_that_does_not_hold_the_variant() -> None:
+    d = Dispatcher(Plan(1, {"digits": endpoint(selection=FixedSelection("slow"))}))
+    d.on_worker_ready("w1", "cpu", ["fast"], 0.0)
+    (batch,) = launched(d.on_arrival(query(1), 0.0))
+    assert batch.variant == "fast"
+
+
+def test_a_worker_of_another_device_without_candidates_gets_no_jobs() -> None:
+    d = dispatcher()
+    d.on_worker_ready("gpu1", "cuda", ["fast", "slow"], 0.0)
+    assert {b.worker for i in range(1, 5) for b in launched(d.on_arrival(query(i), 0.0))} == {"w1"}
+
+
+def test_round_robin_spreads_over_the_workers() -> None:
+    d = dispatcher(workers=("w1", "w2", "w3"))
+    batches = [b for i in range(1, 4) for b in launched(d.on_arrival(query(i), 0.0))]
+    assert [b.worker for b in batches] == ["w1", "w2", "w3"]
+
+
+def test_what_a_lost_worker_ran_and_held_goes_to_the_others() -> None:
+    d = dispatcher(workers=("w1", "w2"))
+    (running, _) = [b for i in (1, 2) for b in launched(d.on_arrival(query(i), 0.0))]
+    d.on_arrival(query(3), 0.0)
+    assert running.worker == "w1"
+    assert d.on_worker_lost("w1", 0.01) == []  # w2 is busy; all wait for it
+    assert finish(d, running, 0.02) == []  # a result from beyond the grave is nobody's
+    (on_w2,) = [s.batch for s in d.workers.values() if s.batch]
+    (batch,) = launched(finish(d, on_w2, 0.03))
+    assert sorted(job.query.id for job in batch.jobs) == [1, 3]
+
+
+def test_a_failed_batch_is_tried_one_by_one_on_another_variant() -> None:
+    d = dispatcher()
+    (first,) = launched(d.on_arrival(query(1), 0.0))
+    d.on_arrival(query(2), 0.0)
+    (pair,) = launched(finish(d, first, 0.001))
+    assert pair.variant == "slow"
+    (retry,) = launched(d.on_failed("w1", pair.id, "ValueError: bad", 0.002))
+    assert (retry.variant, retry.rows) == ("fast", 1)
+
+
+def test_a_query_that_fails_everywhere_is_refused_with_the_last_reason() -> None:
+    d = dispatcher()
+    commands = d.on_arrival(query(1), 0.0)
+    for _ in range(MAX_ATTEMPTS):
+        (batch,) = launched(commands)
+        commands = d.on_failed("w1", batch.id, "ValueError: poison", 0.0)
+    (reject,) = [c for c in commands if isinstance(c, Reject)]
+    assert isinstance(reject.error, VariantFailed)
+    assert "ValueError: poison" in str(reject.error)
+    assert launched(d.on_arrival(query(2), 0.0)), "the next good query is served"
+
+
+def test_a_variant_that_keeps_failing_is_avoided_for_a_while() -> None:
+    d = dispatcher()
+    now_s = 0.0
+    for query_id in range(1, 4):
+        (batch,) = launched(d.on_arrival(query(query_id, now_s), now_s))
+        assert batch.variant == "slow"
+        (retry,) = launched(d.on_failed("w1", batch.id, "broken", now_s))
+        finish(d, retry, now_s)
+    (batch,) = launched(d.on_arrival(query(4, now_s), now_s))
+    assert batch.variant == "fast"
+    finish(d, batch, now_s)
+    (batch,) = launched(d.on_arrival(query(5, 60.0), 60.0))
+    assert batch.variant == "slow"
+
+
+def test_a_withdrawn_query_leaves_its_queue_or_its_result_is_thrown_away() -> None:
+    d = dispatcher()
+    running, waiting = query(1), query(2)
+    (batch,) = launched(d.on_arrival(running, 0.0))
+    d.on_arrival(waiting, 0.0)
+    d.on_cancel(waiting)
+    d.on_cancel(running)
+    assert finish(d, batch, 0.01) == []
+    assert d.queued_rows("digits") == 0
+
+
+def test_the_endpoint_whose_head_is_due_first_goes_first() -> None:
+    d = dispatcher(endpoint("a"), endpoint("b"))
+    (first,) = launched(d.on_arrival(query(1, name="a"), 0.0))
+    d.on_arrival(query(2, slo_s=0.9, name="a"), 0.0)
+    d.on_arrival(query(3, slo_s=0.2, name="b"), 0.0)
+    (second,) = launched(finish(d, first, 0.01))
+    assert second.endpoint == "b"
+
+
+def test_a_plan_must_be_newer_and_a_dropped_endpoint_refuses_what_waits() -> None:
+    d = dispatcher(endpoint("a"), endpoint("b"))
+    d.on_arrival(query(1, name="a"), 0.0)
+    d.on_arrival(query(2, name="b"), 0.0)
+    with pytest.raises(ValueError, match="version 1 is not newer than 1"):
+        d.apply(Plan(1, {}), 0.0)
+    assert rejected(d.apply(Plan(2, {"a": endpoint("a")}), 0.0)) == {2: UnknownEndpoint}
+    assert rejected(d.on_arrival(query(3, name="b"), 0.0)) == {3: UnknownEndpoint}
+
+
+EVENTS = st.lists(
+    st.tuples(
+        st.sampled_from(["arrive", "arrive", "arrive", "done", "done", "fail", "lose", "join", "timer", "cancel"]),
+        st.integers(0, 7),
+        st.floats(0.0, 0.05),
+    ),
+    max_size=120,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(EVENTS, st.booleans(), st.booleans())
+def test_every_query_gets_exactly_one_answer_whatever_happens(
+    events: list[tuple[str, int, float]], drop_late: bool, shortest: bool
+) -> None:
+    d = dispatcher(endpoint(drop_late=drop_late, max_queued_rows=12, shortest=shortest), workers=("w0", "w1"))
+    running: dict[str, Batch] = {}
+    outcomes: dict[int, int] = {}
+    cancelled: set[int] = set()
+    queries: list[Query] = []
+    now_s = 0.0
+
+    def note(commands: list[Command]) -> None:
+        for command in commands:
+            if isinstance(command, Launch):
+                batch = command.batch
+                assert batch.worker not in running, "a worker runs one batch at a time"
+                assert batch.variant in d.workers[batch.worker].variants
+                assert {job.query.endpoint for job in batch.jobs} == {batch.endpoint}
+                running[batch.worker] = batch
+            elif isinstance(command, Answer | Reject):
+                outcomes[command.query.id] = outcomes.get(command.query.id, 0) + 1
+
+    for kind, which, step_s in events:
+        now_s += step_s
+        worker = f"w{which % 3}"
+        if kind == "arrive":
+            queries.append(query(len(queries), now_s, slo_s=0.02 * (1 + which), rows=1 + which % 3))
+            note(d.on_arrival(queries[-1], now_s))
+        elif kind == "join":
+            note(d.on_worker_ready(worker, "cpu", ["fast", "slow"][: 1 + which % 2], now_s))
+        elif kind == "lose":
+            running.pop(worker, None)
+            note(d.on_worker_lost(worker, now_s))
+        elif kind == "timer":
+            note(d.on_timer(now_s))
+        elif kind == "cancel" and queries:
+            victim = queries[which % len(queries)]
+            if victim.id not in outcomes:
+                cancelled.add(victim.id)
+                d.on_cancel(victim)
+        elif worker in running:
+            batch = running.pop(worker)
+            if kind == "done":
+                note(finish(d, batch, now_s))
+            elif kind == "fail":
+                note(d.on_failed(batch.worker, batch.id, "broken", now_s))
+    note(d.on_worker_ready("w9", "cpu", ["fast", "slow"], now_s))
+    for _ in range(10 * len(queries) + 10):
+        if not running:
+            break
+        now_s += 0.01
+        note(finish(d, running.pop(min(running)), now_s))
+    assert {q.id for q in queries} - cancelled == set(outcomes)
+    assert all(count == 1 for count in outcomes.values())
+    assert d.queued_rows("digits") == 0
+    assert all(s.load.queued_rows == 0 and s.load.running_rows == 0 for s in d.workers.values())

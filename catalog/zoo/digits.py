@@ -20,10 +20,10 @@ _HELD_OUT_SEED = 21
 _HELD_OUT_FRAC = 0.3
 _HELD_OUT_COPIES = 4
 
-_SHIFT_PX = 0.75
-_ROTATION_RAD = np.deg2rad(15.0)
-_LOG_SCALE = 0.12
-_NOISE_STD = 2.3
+_SHIFT_PX = 2.0
+_ROTATION_RAD = np.deg2rad(30.0)
+_LOG_SCALE = 0.25
+_NOISE_STD = 2.0
 _MAX_GREY = 16.0
 
 Images = NDArray[np.float32]

@@ -121,7 +121,7 @@ def trial_run(runtime: ModelRuntime, variant: Variant) -> None:
             raise
         raise ArtifactError(
             f"variant {variant.name!r} failed its trial run on {rows} rows of zeros: {one_line(error)}; "
-            f"the model must take any number of rows of {_expected(variant.inputs)}; correct the catalogue or the artifact"
+            f"it must take any number of rows of {_expected(variant.inputs)}; correct the catalogue or the artifact"
         ) from error
 
 

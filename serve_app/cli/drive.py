@@ -54,7 +54,7 @@ async def _show_progress(client: OpenLoopClient, total: int) -> None:
 
 
 def run_loop(work: Coroutine[Any, Any, T]) -> T:
-    """Run on uvloop where it is installed: it halves the cost of a query."""
+    """Run on uvloop where it is installed, else on the standard loop."""
     factory = None
     if importlib.util.find_spec("uvloop"):
         import uvloop

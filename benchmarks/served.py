@@ -1,0 +1,70 @@
+"""A server in a process group of its own, for as long as a benchmark needs it."""
+
+import os
+import signal
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryFile
+
+START_TIMEOUT_S = 120.0
+STOP_TIMEOUT_S = 60.0
+RAY_ENV = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
+
+
+@contextmanager
+def served(command: list[str], env: Mapping[str, str], port: int, path: str, body: bytes) -> Iterator[int]:
+    """Start ``command``, wait until it answers a POST of ``body`` with 200, and stop it at the end; gives its pid.
+
+    Raises RuntimeError with the end of its output where it dies or does not answer in time.
+    """
+    _refuse_taken(port)
+    with TemporaryFile() as log:
+        process = subprocess.Popen(
+            command,
+            env={**os.environ, **RAY_ENV, **env},
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            cwd=Path(__file__).parent.parent,
+        )
+        try:
+            deadline_s = time.monotonic() + START_TIMEOUT_S
+            while not _answers(port, path, body):
+                if process.poll() is not None or time.monotonic() > deadline_s:
+                    log.seek(0)
+                    raise RuntimeError(
+                        f"{' '.join(command)} did not serve:\n{log.read().decode(errors='replace')[-3000:]}"
+                    )
+                time.sleep(0.3)
+            yield process.pid
+        finally:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(STOP_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+
+def _answers(port: int, path: str, body: bytes) -> bool:
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", body, {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=3) as response:
+            return bool(response.status == 200)
+    except OSError:
+        return False
+
+
+def _refuse_taken(port: int) -> None:
+    try:
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=1)
+    except urllib.error.HTTPError:
+        pass
+    except OSError:
+        return
+    raise RuntimeError(f"port {port} of this machine answers already; stop what runs there and try again")

@@ -1,0 +1,89 @@
+"""Measures how long a variant takes per batch size."""
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from catalog.errors import ConfigError
+from catalog.profile import BatchLatency, LatencyProfile
+from catalog.tensor import DTYPES, TensorSpec
+
+BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64)
+"""Batch sizes measured unless others are asked for."""
+
+_WARMUP_RUNS = 3
+_MIN_SAMPLES = 20
+_STABLE_FRAC = 0.05
+
+
+def profile_variant(
+    run: Callable[[int], None],
+    device: str,
+    budget_s: float,
+    batch_sizes: Sequence[int] = BATCH_SIZES,
+    clock: Callable[[], float] = time.perf_counter,
+    on_progress: Callable[[int, BatchLatency], None] | None = None,
+) -> LatencyProfile:
+    """Time ``run(batch_size)``, which must run one stacked batch to its end, until the latencies are known.
+
+    Each batch size ends when its 95th percentile changed by less than 5 % while the samples doubled, or when its
+    share of ``budget_s`` (equal parts of what is left) is spent; it has at least one sample in any case. ``clock``
+    gives seconds. ``on_progress`` hears of every finished batch size. Errors of ``run`` pass through.
+    """
+    if not batch_sizes:
+        raise ConfigError("no batch sizes to profile; give at least one")
+    ends_at_s = clock() + budget_s
+    by_batch: dict[int, BatchLatency] = {}
+    for position, batch_size in enumerate(batch_sizes):
+        now_s = clock()
+        share_s = (ends_at_s - now_s) / (len(batch_sizes) - position)
+        by_batch[batch_size] = BatchLatency.of(_measure(run, batch_size, now_s + share_s, clock))
+        if on_progress is not None:
+            on_progress(batch_size, by_batch[batch_size])
+    return LatencyProfile(device, by_batch)
+
+
+def _measure(
+    run: Callable[[int], None], batch_size: int, ends_at_s: float, clock: Callable[[], float]
+) -> NDArray[np.float64]:
+    """Durations in seconds of runs after warm-up."""
+    for _ in range(_WARMUP_RUNS):
+        run(batch_size)
+        if clock() >= ends_at_s:
+            break
+    samples_s: list[float] = []
+    check_at, last_p95_s = _MIN_SAMPLES, np.inf
+    while True:
+        started_s = clock()
+        run(batch_size)
+        finished_s = clock()
+        samples_s.append(finished_s - started_s)
+        if len(samples_s) == check_at:
+            p95_s = float(np.percentile(samples_s, 95))
+            if abs(p95_s - last_p95_s) <= _STABLE_FRAC * last_p95_s < np.inf:
+                break
+            check_at, last_p95_s = 2 * check_at, p95_s
+        if finished_s >= ends_at_s:
+            break
+    return np.array(samples_s)
+
+
+def sample_inputs(specs: Sequence[TensorSpec], batch_size: int, seed: int) -> dict[str, NDArray[np.generic]]:
+    """Valid random inputs for a variant: input name to an array [batch_size, *item_shape].
+
+    Floats are in [0, 1), integers are 0 or 1 (small enough for any vocabulary), BYTES are short strings.
+    """
+    rng = np.random.Generator(np.random.PCG64(seed))
+    return {spec.name: _sample(spec, (batch_size, *spec.item_shape), rng) for spec in specs}
+
+
+def _sample(spec: TensorSpec, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.generic]:
+    dtype = DTYPES[spec.datatype]
+    if spec.datatype == "BYTES":
+        words = np.array([f"sample {number}" for number in range(10)], dtype=object)
+        return words[rng.integers(0, len(words), shape)]
+    if dtype.kind == "f":
+        return rng.random(shape).astype(dtype)
+    return rng.integers(0, 2, shape).astype(dtype)

@@ -1,0 +1,47 @@
+"""A Serve config file as the commands read it: where it listens, and the Accord application in it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from pydantic import ValidationError
+
+from catalog.catalogue import describe_validation
+from catalog.errors import ConfigError
+from serve_app.schema import AppConfig
+
+IMPORT_PATH = "serve_app.main:build"
+
+
+@dataclass(frozen=True)
+class ServeFile:
+    """``url`` is where clients on this machine reach the HTTP interface; ``app`` the first Accord application."""
+
+    path: Path
+    url: str
+    app: AppConfig
+
+
+def read_serve_file(path: Path) -> ServeFile:
+    """Read a file that ``serve run`` takes; raises `ConfigError` naming the file, the field and the value."""
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}; give the path of a Serve config file") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path} is not YAML: {error}") from error
+    applications = content.get("applications") if isinstance(content, dict) else None
+    ours = [a for a in applications or [] if isinstance(a, dict) and a.get("import_path") == IMPORT_PATH]
+    if not ours:
+        raise ConfigError(f"{path} has no application with import_path {IMPORT_PATH!r}; see configs/quickstart.yaml")
+    try:
+        app = AppConfig.model_validate(ours[0].get("args", {}))
+    except ValidationError as error:
+        raise ConfigError(
+            f"{path}, args of application {ours[0].get('name')!r}: {describe_validation(error)}"
+        ) from error
+    http = content.get("http_options") or {}
+    host = http.get("host", "127.0.0.1")
+    prefix = (ours[0].get("route_prefix") or "/").rstrip("/")
+    url = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{http.get('port', 8000)}{prefix}"
+    return ServeFile(path, url, app)

@@ -1,0 +1,95 @@
+"""``accord profile``: measure the latency of variants on this machine."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from catalog.catalogue import Catalogue, load_catalogue
+from catalog.errors import ConfigError
+from catalog.profile import LatencyProfile
+from catalog.profile_csv import ProfiledVariant, write_profiles
+from catalog.variant import Variant
+from deployments.measure import BUDGET_S, measured_profiles
+from serve_app.assemble import resolve_paths, served_variants
+from serve_app.cli.config_file import ServeFile
+from serve_app.cli.console import ERR, OUT, exit_codes, print_json
+from serve_app.cli.options import AsJson
+
+
+def profile(
+    catalogue: Annotated[str, typer.Option(help="A catalogue file, or 'builtin'.")] = "builtin",
+    task: Annotated[str | None, typer.Option(help="Measure the variants of one task only.")] = None,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    threads: Annotated[int, typer.Option(min=1, help="Threads that one run may use.")] = 1,
+    budget_s: Annotated[float, typer.Option("--budget", min=0.1, help="Seconds at most per variant.")] = BUDGET_S,
+    again: Annotated[bool, typer.Option("--again", help="Measure anew what is in the cache.")] = False,
+    output: Annotated[Path | None, typer.Option(help="Also write the profiles to this CSV file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure latency per batch size, print it, and keep it for `serve run`."""
+    with exit_codes(as_json):
+        if device not in ("cpu", "cuda"):
+            raise ConfigError(f"--device {device!r} is unknown; use cpu or cuda")
+        loaded = load_catalogue(catalogue)
+        variants = loaded.variants if task is None else loaded.of_task(task)
+        profiles = _measure(loaded, variants, device, threads, budget_s, again)
+        if output is not None:
+            rows = {v.name: ProfiledVariant(v.accuracy_pct, profiles[v.name]) for v in variants}
+            write_profiles(output, rows)
+        if as_json:
+            print_json({"device": device, "threads": threads, "variants": _json(variants, profiles)})
+        else:
+            OUT.print(_table(variants, profiles))
+
+
+def measure_for(file: ServeFile, *, again: bool) -> None:
+    """Make sure that whatever a config serves on this machine without naming a profile is measured."""
+    config = resolve_paths(file.app, Path.cwd())
+    catalogue = load_catalogue(config.catalogue)
+    done = set(config.profiles)
+    for pool in config.pools.values():
+        if pool.device not in done:
+            done.add(pool.device)
+            _measure(catalogue, served_variants(config, catalogue), pool.device, pool.threads, BUDGET_S, again)
+
+
+def _measure(
+    catalogue: Catalogue, variants: tuple[Variant, ...], device: str, threads: int, budget_s: float, again: bool
+) -> dict[str, LatencyProfile]:
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=ERR, transient=False) as bar:
+        shown = bar.add_task("Measuring", total=1.0, visible=False)
+
+        def on_progress(variant: str, share: float) -> None:
+            bar.update(shown, description=f"Measuring {variant}", completed=share, visible=True)
+
+        return measured_profiles(
+            variants, catalogue.root, device, threads, budget_s=budget_s, again=again, on_progress=on_progress
+        )
+
+
+def _json(variants: tuple[Variant, ...], profiles: dict[str, LatencyProfile]) -> dict[str, object]:
+    return {
+        v.name: {
+            "accuracy_pct": v.accuracy_pct,
+            "batch": {str(size): vars(profiles[v.name].by_batch[size]) for size in profiles[v.name].batch_sizes},
+        }
+        for v in variants
+    }
+
+
+def _table(variants: tuple[Variant, ...], profiles: dict[str, LatencyProfile]) -> Table:
+    sizes = sorted({size for profile in profiles.values() for size in profile.batch_sizes})
+    table = Table(title="p95 latency in ms per batch size")
+    table.add_column("variant")
+    table.add_column("accuracy", justify="right")
+    for size in sizes:
+        table.add_column(str(size), justify="right")
+    for variant in sorted(variants, key=lambda v: v.accuracy):
+        measured = profiles[variant.name]
+        cells = [f"{measured.latency_ms(size):.2f}" if size <= variant.max_batch else "-" for size in sizes]
+        table.add_row(variant.name, f"{variant.accuracy_pct:.1f}%", *cells)
+    return table

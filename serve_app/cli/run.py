@@ -1,0 +1,136 @@
+"""``accord run``: measure what is not measured yet, start Ray Serve with a config, and stop it with Ctrl-C."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any
+
+import orjson
+import typer
+import yaml
+
+from catalog.errors import ConfigError
+from serve_app.cli.config_file import ServeFile, read_serve_file
+from serve_app.cli.console import ERR, FAILURE, exit_codes
+from serve_app.cli.profile import measure_for
+
+SERVE_ENV = {
+    "RAY_SERVE_ENABLE_HA_PROXY": "1",
+    "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
+    "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "serve_app.fast_path.middlewares",
+    # One machine and one router: nobody needs half a minute to learn that it is going.
+    "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1",
+    "RAY_AUTH_MODE": "disabled",
+    "RAY_USAGE_STATS_ENABLED": "0",
+}
+"""Serve's high-throughput settings and Accord's short way into it; what the environment sets already stays."""
+
+START_TIMEOUT_S = 180.0
+STOP_TIMEOUT_S = 40.0
+
+
+def run(
+    config: Annotated[Path, typer.Argument(help="A Serve config file.")] = Path("configs/quickstart.yaml"),
+) -> None:
+    """Measure the variants once, serve them in high-throughput mode, and print how to query them."""
+    with exit_codes(as_json=False):
+        file = read_serve_file(config)
+        measure_for(file, again=False)
+        serve = shutil.which("serve", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+        if serve is None:
+            raise ConfigError(
+                "the `serve` command of Ray is not installed; run `make run`, or `pip install 'ray[serve]'`"
+            )
+        _refuse_taken_port(file)
+        # A session of its own: Ctrl-C reaches this process alone, which then stops Serve in good order.
+        child = subprocess.Popen([serve, "run", str(config)], env=SERVE_ENV | os.environ, start_new_session=True)
+        raise typer.Exit(_supervise(child, file))
+
+
+def _supervise(child: subprocess.Popen[bytes], file: ServeFile) -> int:
+    """Wait until the service stops or is stopped; gives the exit code."""
+    stopping = False
+
+    def stop(*_: int | FrameType | None) -> None:
+        nonlocal stopping
+        if not stopping:
+            stopping = True
+            ERR.print("Stopping...")
+            child.send_signal(signal.SIGINT)
+
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, stop)
+    deadline_s = time.monotonic() + START_TIMEOUT_S
+    while child.poll() is None and not stopping and not _is_ready(file.url):
+        if time.monotonic() > deadline_s:
+            ERR.print(f"[red]The service was not ready after {START_TIMEOUT_S:.0f} s; see its messages above.[/]")
+            stop()
+        time.sleep(0.3)
+    if child.poll() is None and not stopping:
+        _print_ready(file.url)
+    while child.poll() is None:
+        if stopping:
+            try:
+                child.wait(STOP_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                os.killpg(child.pid, signal.SIGKILL)
+        time.sleep(0.2)
+    return 0 if stopping else child.returncode or FAILURE
+
+
+def _refuse_taken_port(file: ServeFile) -> None:
+    """Ray Serve would wait for ever for a port that somebody else holds."""
+    try:
+        _get(f"{file.url}/-/healthz")
+    except urllib.error.HTTPError:
+        pass
+    except OSError:
+        return
+    raise ConfigError(f"{file.url} answers already; stop what runs there or change http_options.port in {file.path}")
+
+
+def _get(url: str) -> Any:
+    with urllib.request.urlopen(url, timeout=2) as response:
+        return orjson.loads(response.read() or b"null") if "json" in response.headers.get("content-type", "") else None
+
+
+def _is_ready(url: str) -> bool:
+    try:
+        _get(f"{url}/v2/health/ready")
+    except (OSError, orjson.JSONDecodeError):
+        return False
+    return True
+
+
+def _print_ready(url: str) -> None:
+    """The URL, and one line that works as printed."""
+    endpoint = next(iter(_get(f"{url}/accord/status")["endpoints"]))
+    metadata = _get(f"{url}/v2/models/{endpoint}")
+    body = orjson.dumps({"inputs": [example(endpoint, spec) for spec in metadata["inputs"]]}).decode()
+    ERR.print(f"\nAccord serves [bold]{endpoint}[/] on [bold]{url}[/] (OpenAPI page: {url}/docs). Try:\n")
+    print(f"curl -s {url}/v2/models/{endpoint}/infer -d '{body}'", flush=True)
+    ERR.print("\nLoad it: [bold].venv/bin/accord load --rate 50 --duration 30[/]. Ctrl-C stops everything.\n")
+
+
+def example(endpoint: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """One item for an input: a handwritten digit for the built-in endpoint, zeros or a word for others."""
+    shape = [1, *spec["shape"][1:]]
+    if spec["datatype"] == "BYTES":
+        data: list[Any] = ["a fine day"]
+    elif endpoint == "digits" and shape == [1, 12, 12]:
+        from catalog.zoo.digits import held_out
+
+        data = held_out()[0][0].astype(int).ravel().tolist()
+    else:
+        size = 1
+        for axis in shape:
+            size *= axis
+        data = [0] * size
+    return {"name": spec["name"], "shape": shape, "datatype": spec["datatype"], "data": data}

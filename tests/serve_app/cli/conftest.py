@@ -1,0 +1,116 @@
+"""A small real server in a thread of its own, since commands start their own event loop."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pytest
+from aiohttp import web
+
+STATUS = {
+    "endpoints": {
+        "digits": {
+            "slo_ms": 100,
+            "selection": "greedy",
+            "arrived": 12,
+            "answered": 10,
+            "violations": 1,
+            "rejected": 1,
+            "failed": 1,
+            "queued": 0,
+            "latency_ms": {"p50": 4.25, "p95": 9.0, "p99": None},
+            "window_s": 60,
+            "variants": {"digits-cnn-s": {"queries": 10, "share": 1.0, "expected_accuracy": 0.91}},
+        }
+    },
+    "workers": {
+        "w1": {
+            "pool": "cpu",
+            "device": "cpu",
+            "state": "idle",
+            "queued": 0,
+            "loaded": ["digits-cnn-s"],
+            "failed": {"digits-cnn-l": "out of memory"},
+        }
+    },
+    "version": "0.1.0",
+}
+
+
+class ThreadedServer:
+    """Answers 7 to every query unless ``refusal`` is set to (status, body); keeps the last request."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.received = 0
+        self.last: dict[str, Any] = {}
+        self.refusal: tuple[int, dict[str, Any]] | None = None
+        self._loop = asyncio.new_event_loop()
+        self._ready = threading.Event()
+        self._stop = asyncio.Event()
+        self._thread = threading.Thread(target=self._serve)
+
+    def __enter__(self) -> "ThreadedServer":
+        self._thread.start()
+        assert self._ready.wait(10)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(10)
+        assert not self._thread.is_alive()
+
+    def _serve(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._run())
+
+    async def _run(self) -> None:
+        app = web.Application()
+        app.router.add_get("/accord/status", self._status)
+        app.router.add_get("/v2/models/{name}", self._metadata)
+        app.router.add_post("/v2/models/digits/infer", self._infer)
+        runner = web.AppRunner(app, shutdown_timeout=0.1)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        self._ready.set()
+        await self._stop.wait()
+        await runner.cleanup()
+
+    async def _status(self, request: web.Request) -> web.Response:
+        return web.json_response(STATUS)
+
+    async def _metadata(self, request: web.Request) -> web.Response:
+        if request.match_info["name"] != "digits":
+            return web.json_response({"error": "no endpoint 'x'; this server has digits"}, status=404)
+        return web.json_response({"name": "digits", "inputs": [], "outputs": [], "parameters": {"slo_ms": 120}})
+
+    async def _infer(self, request: web.Request) -> web.Response:
+        self.received += 1
+        self.last = orjson.loads(await request.read())
+        if self.refusal is not None:
+            status, body = self.refusal
+            return web.json_response(body, status=status)
+        parameters = {"variant": "digits-cnn-s", "expected_accuracy": 0.91, "latency_ms": 4.2, "deadline_met": True}
+        outputs = [
+            {"name": "label", "datatype": "INT64", "shape": [1], "data": [7]},
+            {"name": "probabilities", "datatype": "FP32", "shape": [1, 12], "data": [0.0] * 12},
+        ]
+        return web.json_response({"model_name": "digits", "parameters": parameters, "outputs": outputs})
+
+
+@pytest.fixture
+def server() -> Iterator[ThreadedServer]:
+    with ThreadedServer() as threaded:
+        yield threaded
+
+
+@pytest.fixture
+def closed_url() -> str:
+    """An address where nothing listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{probe.getsockname()[1]}"

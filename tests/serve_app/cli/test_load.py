@@ -1,0 +1,114 @@
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from serve_app.cli.main import app
+
+ROOT = Path(__file__).parents[3]
+
+
+def accord(*arguments: str) -> Any:
+    return CliRunner().invoke(app, ["load", *arguments])
+
+
+@pytest.fixture
+def requests_file(tmp_path: Path) -> str:
+    path = tmp_path / "requests.jsonl"
+    path.write_text('{"inputs":[],"label":7}\n{"inputs":[],"label":8}\n')
+    return str(path)
+
+
+def test_json_is_one_object_and_the_objective_comes_from_the_endpoint(server: Any, requests_file: str) -> None:
+    arguments = ("--dataset", requests_file, "--rate", "40", "--duration", "0.5", "--arrivals", "uniform")
+    result = accord("--url", server.url, *arguments, "--json")
+    assert result.exit_code == 0
+    body = json.loads(result.stdout)
+    assert (body["sent"], body["answered"], body["slo_ms"]) == (20, 20, 120.0)
+    assert body["accuracy_pct"] == 50.0
+    assert body["share"] == {"digits-cnn-s": 1.0}
+    assert server.received == 20
+    assert "parameters" not in server.last
+
+
+def test_an_objective_that_is_given_goes_into_every_query(server: Any, requests_file: str) -> None:
+    arguments = ("--dataset", requests_file, "--duration", "0.3", "--slo-ms", "75", "--json")
+    result = accord("--url", server.url, *arguments)
+    assert json.loads(result.stdout)["slo_ms"] == 75.0
+    assert server.last["parameters"] == {"slo_ms": 75.0}
+
+
+def test_a_person_gets_tables_for_the_held_out_digits(server: Any) -> None:
+    result = accord("--url", server.url, "--rate", "30:0.3,90:0.3", "--seed", "1")
+    assert result.exit_code == 0
+    assert "0.6 s" in result.stdout
+    assert "Over time" in result.stdout
+    assert "digits-cnn-s" in result.stdout
+
+
+def test_a_trace_alone_chooses_trace_arrivals_at_their_own_rate(
+    server: Any, requests_file: str, tmp_path: Path
+) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("arrival_ms\n0\n50\n60\n5000\n")
+    arguments = ("--dataset", requests_file, "--trace", str(trace), "--duration", "0.2", "--json")
+    assert json.loads(accord("--url", server.url, *arguments).stdout)["sent"] == 3
+
+
+def test_a_server_that_is_not_running_fails_before_any_load(closed_url: str, requests_file: str) -> None:
+    result = accord("--url", closed_url, "--dataset", requests_file, "--json")
+    assert result.exit_code == 1
+    assert "make run" in json.loads(result.stdout)["error"]
+
+
+def test_an_unknown_endpoint_is_refused_in_the_words_of_the_server(server: Any, requests_file: str) -> None:
+    result = accord("--url", server.url, "--endpoint", "x", "--dataset", requests_file)
+    assert result.exit_code == 1
+    assert "this server has digits" in result.stderr
+
+
+def test_a_run_without_a_single_answer_fails_with_a_report(server: Any, requests_file: str) -> None:
+    server.refusal = (503, {"error": "no live worker", "reason": "no_worker"})
+    arguments = ("--dataset", requests_file, "--duration", "0.2", "--arrivals", "uniform", "--json")
+    result = accord("--url", server.url, *arguments)
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["errors"] == {"no_worker": {"count": 10, "example": "no live worker"}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--arrivals", "pareto"), "use one of poisson, gamma, uniform, trace"),
+        (("--rate", "fast"), "rate step 'fast'"),
+        (("--arrivals", "trace"), "name one with --trace"),
+        (("--dataset", "train"), "unknown data set"),
+        (("--rate", "0.001", "--duration", "0.1"), "raise --rate or --duration"),
+        (("--duration", "0"), "duration"),
+    ],
+)
+def test_what_was_typed_wrong_exits_with_two(server: Any, arguments: tuple[str, ...], message: str) -> None:
+    result = accord("--url", server.url, *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert server.received == 0
+
+
+def test_an_interrupt_gives_the_report_so_far(server: Any, requests_file: str) -> None:
+    command = (sys.executable, "-m", "serve_app.cli.main", "load", "--url", server.url, "--dataset", requests_file)
+    pipe = subprocess.PIPE
+    with subprocess.Popen([*command, "--duration", "60", "--json"], cwd=ROOT, stdout=pipe, stderr=pipe) as process:
+        give_up_s = time.monotonic() + 20
+        while server.received < 10 and time.monotonic() < give_up_s:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=20)
+    assert process.returncode == 0, errors
+    body = json.loads(output)
+    assert body["interrupted"]
+    assert 10 <= body["sent"] < 3000

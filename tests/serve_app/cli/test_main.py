@@ -1,0 +1,33 @@
+import subprocess
+import sys
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from serve_app.cli.main import app
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_the_version_is_printed() -> None:
+    result = CliRunner().invoke(app, ["--version"])
+    assert result.exit_code == 0
+    assert result.stdout.startswith("accord")
+
+
+def test_help_names_the_commands() -> None:
+    result = CliRunner().invoke(app, ["--help"])
+    for command in ("query", "load", "status"):
+        assert command in result.stdout
+
+
+def test_an_unknown_command_exits_with_two() -> None:
+    assert CliRunner().invoke(app, ["lode"]).exit_code == 2
+
+
+def test_neither_ray_nor_a_model_library_is_imported_to_start() -> None:
+    check = (
+        "import sys, serve_app.cli.main; print(sorted({'ray', 'torch', 'sklearn', 'onnxruntime'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

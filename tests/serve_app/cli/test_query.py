@@ -1,0 +1,90 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from serve_app.cli.main import app
+
+REQUEST = {"id": "a", "inputs": [{"name": "image", "shape": [1, 1], "datatype": "FP32", "data": [1]}], "label": 7}
+
+
+def accord(*arguments: str, stdin: str | None = None) -> Any:
+    return CliRunner().invoke(app, ["query", *arguments], input=stdin)
+
+
+@pytest.fixture
+def request_file(tmp_path: Path) -> str:
+    path = tmp_path / "body.json"
+    path.write_text(json.dumps(REQUEST))
+    return str(path)
+
+
+def test_a_held_out_digit_is_answered_and_compared_with_its_label(server: Any) -> None:
+    result = accord("--url", server.url, "--index", "3", "--slo-ms", "80")
+    assert result.exit_code == 0
+    assert "label" in result.stdout
+    assert "7 (correct)" in result.stdout or "7 (truly" in result.stdout
+    assert "digits-cnn-s" in result.stdout
+    assert "91.0% expected" in result.stdout
+    assert "4.2 ms of it in the server" in result.stdout
+    assert "met" in result.stdout
+    assert server.last["parameters"] == {"slo_ms": 80.0}
+    assert len(server.last["inputs"][0]["data"]) == 144
+
+
+def test_json_is_one_object_with_the_whole_response(server: Any, request_file: str) -> None:
+    result = accord("--url", server.url, "--file", request_file, "--json")
+    assert result.exit_code == 0
+    body = json.loads(result.stdout)
+    assert (body["label"], body["true_label"], body["correct"]) == (7, 7, True)
+    assert body["response"]["outputs"][1]["name"] == "probabilities"
+    assert body["round_trip_ms"] > 0
+    assert "label" not in server.last
+    assert server.last["id"] == "a"
+
+
+def test_a_request_may_come_from_standard_input(server: Any) -> None:
+    result = accord("--url", server.url, "--file", "-", stdin=json.dumps(REQUEST))
+    assert result.exit_code == 0
+    assert "7 (correct)" in result.stdout
+    assert "probabilities" in result.stdout
+
+
+def test_a_server_that_is_not_running_is_named_with_how_to_start_it(closed_url: str, request_file: str) -> None:
+    result = accord("--url", closed_url, "--file", request_file)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert f"nothing listens at {closed_url}" in result.stderr
+    assert "make run" in result.stderr
+    assert "serve run configs/quickstart.yaml" in result.stderr
+
+
+def test_a_refusal_is_shown_in_the_words_of_the_server(server: Any, request_file: str) -> None:
+    server.refusal = (429, {"error": "the queue of 'digits' is full; try again later", "reason": "saturated"})
+    result = accord("--url", server.url, "--file", request_file, "--json")
+    assert result.exit_code == 1
+    assert "429 (saturated): the queue of 'digits' is full" in json.loads(result.stdout)["error"]
+    assert "the queue of 'digits' is full" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--index", "1", "--file", "x"), "give one of them"),
+        (("--index", "99999999"), "has items 0 to"),
+        (("--file", "/nowhere/body.json"), "cannot read request"),
+        (("--url", "localhost"), "write it as http://"),
+    ],
+)
+def test_what_was_typed_wrong_exits_with_two(arguments: tuple[str, ...], message: str) -> None:
+    result = accord(*arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_a_file_that_is_no_request_exits_with_two(tmp_path: Path) -> None:
+    path = tmp_path / "body.json"
+    path.write_text("{")
+    assert accord("--file", str(path)).exit_code == 2

@@ -1,0 +1,43 @@
+import json
+from typing import Any
+
+from typer.testing import CliRunner
+
+from serve_app.cli.main import app
+
+
+def accord(*arguments: str) -> Any:
+    return CliRunner().invoke(app, ["status", *arguments], env={"COLUMNS": "140"})
+
+
+def test_a_person_sees_endpoints_variants_and_workers(server: Any) -> None:
+    result = accord("--url", server.url)
+    assert result.exit_code == 0
+    for shown in ("Accord 0.1.0", "greedy", "100 ms", "4.2", "91.0%", "idle", "digits-cnn-l: out of memory", "60 s"):
+        assert shown in result.stdout
+
+
+def test_json_is_the_answer_of_the_server(server: Any) -> None:
+    result = accord("--url", server.url, "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["workers"]["w1"]["pool"] == "cpu"
+
+
+def test_a_server_that_is_not_running_exits_with_one(closed_url: str) -> None:
+    result = accord("--url", closed_url, "--json")
+    assert result.exit_code == 1
+    assert "nothing listens" in json.loads(result.stdout)["error"]
+
+
+def test_watching_cannot_print_a_single_object(closed_url: str) -> None:
+    result = accord("--url", closed_url, "--json", "--watch", "1")
+    assert result.exit_code == 2
+    assert "--watch with --json" in json.loads(result.stdout)["error"]
+
+
+def test_watching_ends_with_a_message_when_the_server_goes(server: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("serve_app.cli.status.time.sleep", lambda _: server.__exit__())
+    result = accord("--url", server.url, "--watch", "1")
+    assert result.exit_code == 1
+    assert "greedy" in result.stdout
+    assert "nothing listens" in result.stderr

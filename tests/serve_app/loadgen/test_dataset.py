@@ -1,0 +1,112 @@
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+
+from catalog.errors import ConfigError
+from serve_app.loadgen.dataset import Dataset, encode_request, load_dataset
+
+
+def test_the_held_out_digits_come_as_requests_with_labels() -> None:
+    dataset = load_dataset("test")
+    assert dataset.labels is not None
+    assert len(dataset.bodies) == len(dataset.labels) > 100
+    request = orjson.loads(dataset.bodies[0])
+    (image,) = request["inputs"]
+    assert (image["name"], image["shape"], image["datatype"]) == ("image", [1, 12, 12], "FP32")
+    assert len(image["data"]) == 144
+    assert all(isinstance(grey, int) and 0 <= grey <= 16 for grey in image["data"])
+    assert request["outputs"] == [{"name": "label"}]
+    assert "parameters" not in request
+
+
+def test_arrays_become_one_request_per_item(tmp_path: Path) -> None:
+    path = tmp_path / "set.npz"
+    words = np.array(["good", "bad"])
+    np.savez(path, x=np.array([[0.5, 1.0], [2.0, 3.0]], np.float32), word=words, labels=np.array([3, 4]))
+    dataset = load_dataset(str(path), slo_ms=80.0)
+    assert dataset.labels == (3, 4)
+    assert orjson.loads(dataset.bodies[0]) == {
+        "inputs": [
+            {"name": "x", "shape": [1, 2], "datatype": "FP32", "data": [0.5, 1.0]},
+            {"name": "word", "shape": [1], "datatype": "BYTES", "data": ["good"]},
+        ],
+        "parameters": {"slo_ms": 80.0},
+    }
+
+
+def test_floats_keep_their_value_exactly(tmp_path: Path) -> None:
+    path = tmp_path / "set.npz"
+    values = np.random.default_rng(0).normal(size=(3, 50)).astype(np.float32)
+    np.savez(path, x=values)
+    dataset = load_dataset(str(path))
+    sent = np.array([orjson.loads(body)["inputs"][0]["data"] for body in dataset.bodies], np.float32)
+    np.testing.assert_array_equal(sent, values)
+    assert dataset.labels is None
+
+
+def test_lines_are_sent_without_their_label(tmp_path: Path) -> None:
+    path = tmp_path / "set.jsonl"
+    path.write_text('{"inputs":[],"label":"cat","parameters":{"a":1}}\n\n{"id":"7","inputs":[]}\n')
+    dataset = load_dataset(str(path), slo_ms=50)
+    assert dataset.labels == ("cat", None)
+    assert orjson.loads(dataset.bodies[0]) == {"inputs": [], "parameters": {"a": 1, "slo_ms": 50}}
+    assert orjson.loads(dataset.bodies[1]) == {"id": "7", "inputs": [], "parameters": {"slo_ms": 50}}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "line 1"),
+        ("[1]", "must be a JSON object"),
+        ('{"inputs": 5}', "a list 'inputs'"),
+        ('{"inputs": [], "label": [1]}', r"label \[1\]"),
+        ("", "holds no request"),
+    ],
+)
+def test_a_faulty_line_is_refused(tmp_path: Path, line: str, message: str) -> None:
+    path = tmp_path / "set.jsonl"
+    path.write_text(line)
+    with pytest.raises(ConfigError, match=message):
+        load_dataset(str(path))
+
+
+def test_parameters_that_are_no_object_cannot_take_an_objective() -> None:
+    with pytest.raises(ConfigError, match="must be a JSON object"):
+        encode_request({"inputs": [], "parameters": [1]}, slo_ms=50)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"x": np.zeros((3, 2)), "labels": np.zeros(2, np.int64)}, "same number of items"),
+        ({"labels": np.zeros(2, np.int64)}, "same number of items"),
+        ({"x": np.float32(1)}, "same number of items"),
+        ({"x": np.array([[np.nan]])}, "NaN or infinity"),
+        ({"x": np.zeros((2, 2), np.complex64)}, "dtype complex64"),
+        ({"x": np.zeros((2, 2)), "labels": np.zeros(2)}, "labels of dtype float64"),
+        ({"x": np.zeros((0, 2))}, "single request"),
+    ],
+)
+def test_faulty_arrays_are_refused(tmp_path: Path, arrays: dict[str, np.ndarray], message: str) -> None:
+    path = tmp_path / "set.npz"
+    np.savez(path, **arrays)
+    with pytest.raises(ConfigError, match=message):
+        load_dataset(str(path))
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="unknown data set 'train'"):
+        load_dataset("train")
+    with pytest.raises(ConfigError, match="cannot read data set"):
+        load_dataset(str(tmp_path / "missing.jsonl"))
+    junk = tmp_path / "junk.npz"
+    junk.write_bytes(b"not an archive")
+    with pytest.raises(ConfigError, match=r"numpy\.savez"):
+        load_dataset(str(junk))
+
+
+def test_a_data_set_knows_the_label_of_each_request() -> None:
+    assert Dataset((b"{}", b"{}"), (1, None)).label(0) == 1
+    assert Dataset((b"{}",)).label(0) is None

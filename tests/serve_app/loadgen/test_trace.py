@@ -1,0 +1,86 @@
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from catalog.errors import ConfigError
+from serve_app.loadgen.trace import RecordedArrivals, RecordedLoad, read_trace
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    return path
+
+
+def test_a_file_of_arrivals_is_replayed_to_the_millisecond(tmp_path: Path) -> None:
+    path = write(tmp_path / "trace.csv.gz", "arrival_ms,query_type\n6,mobilenet\n10,t5\n10,bert\n1500,t5\n")
+    source = read_trace(path, seed=0)
+    assert isinstance(source, RecordedArrivals)
+    np.testing.assert_allclose(source.times_s(10.0), [0.006, 0.010, 0.010, 1.5])
+    np.testing.assert_allclose(source.times_s(1.5), [0.006, 0.010, 0.010])
+
+
+def test_rescaled_arrivals_keep_their_pattern(tmp_path: Path) -> None:
+    path = write(tmp_path / "trace.csv", "query_type,arrival_ms\na,100\na,300\na,400\na,1000\n")
+    np.testing.assert_allclose(read_trace(path, 0, mean_rate_qps=2.0).times_s(10.0), [0.2, 0.6, 0.8, 2.0])
+
+
+def test_a_file_of_loads_gives_poisson_arrivals_of_each_interval(tmp_path: Path) -> None:
+    path = write(tmp_path / "load.csv", "time_s,load_qps\n100,500\n110,0\n120,1000\n")
+    source = read_trace(path, seed=1)
+    assert isinstance(source, RecordedLoad)
+    counts = np.histogram(source.times_s(1000.0), bins=4, range=(0, 40))[0]
+    np.testing.assert_allclose(counts, [5000, 0, 10000, 0], rtol=0.06)
+    assert source.times_s(5.0)[-1] < 5.0
+
+
+def test_rescaled_loads_have_the_mean_asked_for(tmp_path: Path) -> None:
+    path = write(tmp_path / "load.csv", "time_s,load_qps\n0,10\n10,20\n20,60\n")
+    source = read_trace(path, 1, mean_rate_qps=300.0)
+    assert isinstance(source, RecordedLoad)
+    assert [step.rate_qps for step in source.schedule.steps] == pytest.approx([100, 200, 600])
+
+
+def test_loads_with_the_same_seed_repeat_bit_for_bit(tmp_path: Path) -> None:
+    path = write(tmp_path / "load.csv", "time_s,load_qps\n0,10\n10,20\n")
+    assert read_trace(path, 3).times_s(20.0).tobytes() == read_trace(path, 3).times_s(20.0).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("when,what\n1,2\n", "has columns when, what; give a CSV file with arrival_ms"),
+        ("time_s,rate\n1,2\n", "has columns time_s, rate"),
+        ("arrival_ms\n", "holds no data"),
+        ("", "holds no data"),
+        ("arrival_ms\n5\nsoon\n", "line 3: 'soon' has no number in arrival_ms"),
+        ("query_type,arrival_ms\nt5\n", "line 2: 't5' has no number"),
+        ("arrival_ms\n5\n-1\n", "line 3: arrival_ms is -1"),
+        ("arrival_ms\nnan\n", "line 2: arrival_ms is nan"),
+        ("arrival_ms\n5\n4\n", "line 3: arrival_ms goes back in time"),
+        ("time_s,load_qps\n0,5\n", "at least two lines"),
+        ("time_s,load_qps\n0,5\n0,6\n", "rise from each to the next"),
+        ("time_s,load_qps\n0,0\n10,0\n", "never sends a query"),
+    ],
+)
+def test_a_faulty_trace_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        read_trace(write(tmp_path / "trace.csv", text), seed=0)
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot read trace"):
+        read_trace(tmp_path / "missing.csv", seed=0)
+    plain = tmp_path / "plain.csv.gz"
+    plain.write_text("arrival_ms\n1\n")
+    with pytest.raises(ConfigError, match=r"gzipped if it ends in \.gz"):
+        read_trace(plain, seed=0)
+
+
+def test_a_trace_without_length_cannot_be_rescaled(tmp_path: Path) -> None:
+    path = write(tmp_path / "trace.csv", "arrival_ms\n0\n0\n")
+    with pytest.raises(ConfigError, match="cannot be rescaled"):
+        read_trace(path, 0, mean_rate_qps=5.0)
+    with pytest.raises(ConfigError, match="mean rate 0"):
+        read_trace(path, 0, mean_rate_qps=0.0)

@@ -4,15 +4,94 @@ import hashlib
 import logging
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from catalog.errors import ConfigError
 from catalog.profile_csv import ProfiledVariant, read_profiles, write_profiles
-from catalog.store import checksum
 from catalog.variant import Variant
 
 logger = logging.getLogger(__name__)
 
-_RUNTIMES = ("onnxruntime-gpu", "onnxruntime", "torch", "transformers")
+_PACKAGES = ("onnxruntime", "onnxruntime-gpu", "torch", "transformers")
+
+
+def cache_dir() -> Path:
+    """Folder of everything that Accord keeps between starts: ``ACCORD_CACHE_DIR``, else ``~/.cache/accord``."""
+    chosen = os.environ.get("ACCORD_CACHE_DIR")
+    return Path(chosen) if chosen else Path.home() / ".cache" / "accord"
+
+
+def cpu_description() -> str:
+    """CPU model and core count, such as ``AMD EPYC x 2``; the device string of profiles measured on the CPU."""
+    return f"{_cpu_model()} x {os.cpu_count()}"
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:  # not Linux
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, os.uname().machine if hasattr(os, "uname") else "CPU")
+
+
+def cache_path(task: str, device: str, threads: int, variants: Iterable[Variant], root: str) -> Path:
+    """File for the profiles of ``variants``, which do ``task``, on ``device`` with ``threads`` threads per run.
+
+    The name changes with the device, the thread count, the versions of the runtimes and the artifacts, so that a
+    profile is never read for something it was not measured on. An artifact counts by its SHA-256 where the catalogue
+    gives one, else by its uri and, for a file below ``root``, its time of change.
+    """
+    facts = [device, str(threads), *(f"{name}=={_installed(name)}" for name in _PACKAGES)]
+    facts += sorted(_fingerprint(variant, root) for variant in variants)
+    key = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
+    return cache_dir() / "profiles" / f"{_file_name(task)}-{key}.csv"
+
+
+def load(path: Path, device: str, variants: Iterable[Variant]) -> dict[str, ProfiledVariant] | None:
+    """Profiles kept at ``path``; None where there are none, or where they are unusable, which is logged."""
+    if not path.exists():
+        return None
+    try:
+        kept = read_profiles(path, device)
+    except ConfigError as error:
+        logger.warning("ignoring the kept profiles, measuring again: %s", error)
+        return None
+    missing = sorted({variant.name for variant in variants} - kept.keys())
+    if missing:
+        logger.warning("ignoring the kept profiles in %s, measuring again: no %s", path, ", ".join(missing))
+        return None
+    return kept
+
+
+def save(path: Path, profiles: Mapping[str, ProfiledVariant]) -> None:
+    """Keep ``profiles`` at ``path``; a reader sees either the old file or the new one, whole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".saving-", dir=path.parent) as folder:
+        written = Path(folder) / path.name
+        write_profiles(written, profiles)
+        os.replace(written, path)
+
+
+def _installed(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "none"
+
+
+def _fingerprint(variant: Variant, root: str) -> str:
+    """Everything about a variant that its latency depends on."""
+    artifact = variant.artifact
+    described = artifact.sha256
+    if described is None:
+        local = Path(root) / artifact.uri
+        described = f"{artifact.uri}@{local.stat().st_mtime_ns if local.exists() else 'remote'}"
+    return f"{variant.name} {variant.runtime} {sorted(variant.options.items())} {described}"
+
+
+def _file_name(task: str) -> str:
+    """``task`` with everything but letters, digits, ``-`` and ``_`` replaced, safe as part of a file name."""
+    return "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in task)

@@ -113,7 +113,7 @@ class Router:
         except (WorkerGone, TimeoutError) as error:
             logger.warning("Worker %s did not answer a batch: %s", batch.worker, error)
             self._lose(batch.worker)
-            self._spawn(self._join(batch.worker))
+            self._spawn(self._join(batch.worker, DESCRIBE_RETRY_S))
             return
         now_s = self._clock()
         if result.error is None:
@@ -142,8 +142,9 @@ class Router:
             self._pool_of[worker] = pool
             self._spawn(self._join(worker))
 
-    async def _join(self, worker: str) -> None:
+    async def _join(self, worker: str, after_s: float = 0.0) -> None:
         """Let a worker in once it has said what it holds; keep asking while Serve calls it alive."""
+        await asyncio.sleep(after_s)
         while (pool := self._pool_of.get(worker)) is not None:
             try:
                 report = await asyncio.wait_for(self._clients[pool].describe(worker), BATCH_TIMEOUT_S)

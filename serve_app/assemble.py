@@ -7,7 +7,7 @@ from pathlib import Path
 from catalog.catalogue import Catalogue
 from catalog.errors import ConfigError
 from catalog.profile import LatencyProfile
-from catalog.profile_cache import cache_root
+from catalog.profile_cache import cache_dir
 from catalog.variant import Variant
 from deployments.worker import WorkerSpec
 from dispatch.balancing.registry import create_balancer
@@ -75,7 +75,7 @@ def assemble(config: AppConfig, catalogue: Catalogue, profiles: Profiles) -> Ass
         )
     served = served_variants(config, catalogue)
     workers = {
-        pool: WorkerSpec(pool, spec.device, spec.threads, served, catalogue.root, str(cache_root()))
+        pool: WorkerSpec(pool, spec.device, spec.threads, served, catalogue.root, str(cache_dir()))
         for pool, spec in config.pools.items()
     }
     return Assembly(Plan(1, plans), infos, workers)

@@ -51,7 +51,7 @@ def _profiles(config: AppConfig, catalogue: Catalogue) -> dict[str, Mapping[str,
             continue
         path = config.profiles.get(pool.device)
         if path is not None:
-            profiles[pool.device] = {name: row.profile for name, row in read_profiles(path, pool.device).items()}
+            profiles[pool.device] = {name: row.profile for name, row in read_profiles(Path(path), pool.device).items()}
         else:
             served = served_variants(config, catalogue)
             profiles[pool.device] = measured_profiles(served, catalogue.root, pool.device, pool.threads)

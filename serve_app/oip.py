@@ -128,10 +128,10 @@ def _array(tensor: dict[str, Any], spec: TensorSpec) -> np.ndarray[Any, Any]:
         raise BadRequest(f"input {spec.name!r} has {array.size} values; shape {shape} holds {expected}")
     if array.ndim > 1 and array.shape != tuple(shape):
         raise BadRequest(f"input {spec.name!r}: 'data' is nested as {list(array.shape)}; expected flat or {shape}")
-    return _typed(array, spec).reshape(shape)
+    return _typed(array, data, spec).reshape(shape)
 
 
-def _typed(array: np.ndarray[Any, Any], spec: TensorSpec) -> np.ndarray[Any, Any]:
+def _typed(array: np.ndarray[Any, Any], data: list[Any], spec: TensorSpec) -> np.ndarray[Any, Any]:
     """Convert values as JSON gave them, refusing whatever would change on the way."""
     if spec.datatype == "BYTES":
         wrong = next((value for value in array.flat if not isinstance(value, str)), None)
@@ -139,8 +139,9 @@ def _typed(array: np.ndarray[Any, Any], spec: TensorSpec) -> np.ndarray[Any, Any
             raise BadRequest(f"input {spec.name!r}: BYTES data must be strings; found {wrong!r}")
         return array
     if array.dtype.kind not in _KINDS.get(spec.datatype, _INTEGER_KINDS):
-        wrong = next((v for v in array.ravel().tolist() if isinstance(v, str | bool | None) or v != v), array.flat[0])
-        raise BadRequest(f"input {spec.name!r}: {spec.datatype} data cannot hold {wrong!r}; send values of that type")
+        raise BadRequest(
+            f"input {spec.name!r}: {spec.datatype} data cannot hold {_misfit(data, spec)!r}; send values of that type"
+        )
     with np.errstate(over="ignore"):
         typed = array.astype(spec.dtype)
     if spec.dtype.kind == "f":
@@ -150,6 +151,15 @@ def _typed(array: np.ndarray[Any, Any], spec: TensorSpec) -> np.ndarray[Any, Any
         wrong = array.ravel()[np.argmax(typed.ravel() != array.ravel())]
         raise BadRequest(f"input {spec.name!r}: value {wrong} does not fit {spec.datatype}")
     return typed
+
+
+def _misfit(data: list[Any], spec: TensorSpec) -> Any:
+    """The first value, as JSON gave it, that is not of the datatype's kind."""
+    kinds = {"b": (bool,), "f": (int, float)}.get(spec.dtype.kind, (int,))
+    values = np.array(data, dtype=object).ravel().tolist()
+    return next(
+        (v for v in values if not isinstance(v, kinds) or (isinstance(v, bool) and bool not in kinds)), values[0]
+    )
 
 
 def _slo_s(request: dict[str, Any]) -> float | None:

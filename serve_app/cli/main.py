@@ -6,13 +6,17 @@ from typing import Annotated
 import typer
 
 from serve_app.cli.load import load
+from serve_app.cli.profile import profile
 from serve_app.cli.query import query
+from serve_app.cli.run import run
 from serve_app.cli.status import status
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command()(query)
 app.command()(load)
 app.command()(status)
+app.command()(profile)
+app.command()(run)
 
 
 def _print_version(wanted: bool) -> None:

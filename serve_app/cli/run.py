@@ -14,7 +14,6 @@ from typing import Annotated, Any
 
 import orjson
 import typer
-import yaml
 
 from catalog.errors import ConfigError
 from serve_app.cli.config_file import ServeFile, read_serve_file

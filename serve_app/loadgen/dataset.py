@@ -1,5 +1,6 @@
 """What queries carry: request bodies, encoded before the run so that sending one costs little."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,7 +117,7 @@ def _items(name: str, array: NDArray[Any]) -> list[dict[str, Any]]:
         if (array == np.rint(array)).all() and (np.abs(array) < 2**53).all():
             array = array.astype(np.int64)  # 7 is shorter than 7.0 and as good in JSON
     shape = [1, *array.shape[1:]]
-    flat = array.reshape(len(array), -1)
+    flat = array.reshape(len(array), math.prod(shape))
     return [{"name": name, "shape": shape, "datatype": datatype, "data": row.tolist()} for row in flat]
 
 

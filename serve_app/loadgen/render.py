@@ -8,7 +8,7 @@ from rich.text import Text
 
 from serve_app.loadgen.report import Report, Slice, Tally
 
-BAR_WIDTH = 32
+BAR_WIDTH = 24
 MARKS = (("█", "green"), ("▓", "cyan"), ("▒", "yellow"), ("░", "magenta"), ("▪", "blue"), ("·", "white"))
 """Fill and colour per variant, so that a bar reads without colour too; a seventh variant starts again."""
 
@@ -63,8 +63,8 @@ def _shares(total: Tally, variants: Sequence[str]) -> Table:
 
 def _course(slices: Sequence[Slice], variants: Sequence[str]) -> Table:
     table = Table(title="Over time", title_justify="left")
-    for heading in ("from s", "qps", "p99 ms", "violations", "accuracy"):
-        table.add_column(heading, justify="right")
+    for heading in ("from s", "qps", "p99 ms", "violated", "accuracy"):
+        table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("share of each variant", no_wrap=True)
     for piece in slices:
         ms = piece.tally.latency_ms

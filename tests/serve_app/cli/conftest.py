@@ -59,7 +59,12 @@ class ThreadedServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set)
+        self.stop()
+
+    def stop(self) -> None:
+        """Close the port; a second call does nothing."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(10)
         assert not self._thread.is_alive()
 

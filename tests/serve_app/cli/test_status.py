@@ -7,13 +7,24 @@ from serve_app.cli.main import app
 
 
 def accord(*arguments: str) -> Any:
-    return CliRunner().invoke(app, ["status", *arguments], env={"COLUMNS": "140"})
+    return CliRunner().invoke(app, ["status", *arguments])
 
 
 def test_a_person_sees_endpoints_variants_and_workers(server: Any) -> None:
     result = accord("--url", server.url)
     assert result.exit_code == 0
-    for shown in ("Accord 0.1.0", "greedy", "100 ms", "4.2", "91.0%", "idle", "digits-cnn-l: out of memory", "60 s"):
+    for shown in (
+        "Accord 0.1.0",
+        "greedy",
+        "100 ms",
+        "4.2",
+        "91.0%",
+        "idle",
+        "arrived",
+        "violations",
+        "digits-cnn-l: out",
+        "60 s",
+    ):
         assert shown in result.stdout
 
 
@@ -36,7 +47,7 @@ def test_watching_cannot_print_a_single_object(closed_url: str) -> None:
 
 
 def test_watching_ends_with_a_message_when_the_server_goes(server: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("serve_app.cli.status.time.sleep", lambda _: server.__exit__())
+    monkeypatch.setattr("serve_app.cli.status.time.sleep", lambda _: server.stop())
     result = accord("--url", server.url, "--watch", "1")
     assert result.exit_code == 1
     assert "greedy" in result.stdout

@@ -1,0 +1,92 @@
+"""Latency profiles of variants on this machine, measured through the runtimes that serve them, and kept."""
+
+from collections.abc import Callable, Iterable
+
+from catalog import profile_cache
+from catalog.profile import LatencyProfile
+from catalog.profile_csv import ProfiledVariant
+from catalog.profiler import BATCH_SIZES, profile_variant, sample_inputs
+from catalog.store import FsspecStore
+from catalog.variant import Variant
+from deployments.runtimes.base import RuntimeOptions
+from deployments.runtimes.registry import create
+
+BUDGET_S = 6.0
+"""Seconds at most that one variant is measured for, all batch sizes together."""
+
+OnProgress = Callable[[str, float], None]
+"""Called with the variant in hand and the share, 0 to 1, of all the work that is done."""
+
+
+def measured_profiles(
+    variants: Iterable[Variant],
+    root: str,
+    device: str,
+    threads: int,
+    *,
+    budget_s: float = BUDGET_S,
+    again: bool = False,
+    on_progress: OnProgress | None = None,
+) -> dict[str, LatencyProfile]:
+    """Profile per variant name: kept ones where nothing that they depend on has changed, else measured now.
+
+    ``root`` is where relative artifacts start from. ``again`` measures whatever is kept. Raises `ArtifactError`
+    or `ConfigError` for a variant that cannot be loaded here.
+    """
+    wanted = tuple(variants)
+    profiles: dict[str, LatencyProfile] = {}
+    for task in dict.fromkeys(variant.task for variant in wanted):
+        of_task = [variant for variant in wanted if variant.task == task]
+        hardware = profile_cache.cpu_description() if device == "cpu" else _gpu_name(device)
+        path = profile_cache.cache_path(task, hardware, threads, of_task, root)
+        kept = None if again else profile_cache.load(path, device, of_task)
+        if kept is None:
+            kept = {}
+            for variant in of_task:
+                report = _reporter(variant.name, len(profiles) + len(kept), len(wanted), on_progress)
+                measured = _measure(variant, root, device, threads, budget_s, report)
+                kept[variant.name] = ProfiledVariant(variant.accuracy_pct, measured)
+            profile_cache.save(path, kept)
+        profiles.update({name: row.profile for name, row in kept.items()})
+    return profiles
+
+
+def _measure(
+    variant: Variant, root: str, device: str, threads: int, budget_s: float, report: Callable[[float], None]
+) -> LatencyProfile:
+    artifact = FsspecStore(root, profile_cache.cache_dir()).fetch(variant.artifact)
+    runtime = create(variant, artifact, RuntimeOptions(device, threads))
+    runtime.load()
+    sizes = [size for size in BATCH_SIZES if size <= variant.max_batch]
+    inputs = {size: sample_inputs(variant.inputs, size, seed=0) for size in sizes}
+    done = 0
+
+    def run(size: int) -> None:
+        runtime.run(inputs[size])
+
+    def finished(*_: object) -> None:
+        nonlocal done
+        done += 1
+        report(done / len(sizes))
+
+    report(0.0)
+    try:
+        return profile_variant(run, device, budget_s, batch_sizes=sizes, on_progress=finished)
+    finally:
+        runtime.unload()
+
+
+def _reporter(variant: str, before: int, total: int, on_progress: OnProgress | None) -> Callable[[float], None]:
+    """Turns the share of one variant that is done into the share of all."""
+
+    def report(share: float) -> None:
+        if on_progress is not None:
+            on_progress(variant, (before + share) / total)
+
+    return report
+
+
+def _gpu_name(device: str) -> str:
+    import torch
+
+    return torch.cuda.get_device_name(device) if torch.cuda.is_available() else device

@@ -1,0 +1,200 @@
+"""The router as host of the dispatcher: workers that come, go, hang and fail, with a client that plays them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import cast
+
+import numpy as np
+import pytest
+
+from catalog.errors import NoWorker, UnknownEndpoint, VariantFailed
+from catalog.tensor import Arrays
+from deployments import membership
+from deployments import router as router_module
+from deployments.router import Router
+from deployments.worker import BatchResult, WorkerReport
+from deployments.worker_client import WorkerClient, WorkerGone
+from dispatch.balancing.round_robin import RoundRobin
+from dispatch.plan import EndpointPlan, Plan
+from dispatch.selection.greedy import GreedySelection
+from dispatch.selection.policy import Candidate
+
+DOUBLE = Candidate("double", 0.9, (0.0, 0.001, 0.001, 0.001, 0.001))
+TRIPLE = Candidate("triple", 0.8, (0.0, 0.001, 0.001, 0.001, 0.001))
+
+
+def _factor(variant: str, inputs: Arrays) -> BatchResult:
+    return BatchResult({"y": inputs["x"] * {"double": 2, "triple": 3}[variant]}, 0.001)
+
+
+@dataclass
+class PlayedPool:
+    """Workers played by functions: each answers a batch, raises WorkerGone, or waits for ever."""
+
+    workers: dict[str, Callable[[str, Arrays], BatchResult]] = field(default_factory=dict)
+    loaded: tuple[str, ...] = ("double", "triple")
+    hanging: set[str] = field(default_factory=set)
+    dead: set[str] = field(default_factory=set)
+    batches: list[tuple[str, str, int]] = field(default_factory=list)
+    describe_failures: int = 0
+
+    async def reach_any(self) -> WorkerReport:
+        return await self.describe("any")
+
+    async def describe(self, worker: str) -> WorkerReport:
+        if self.describe_failures > 0:
+            self.describe_failures -= 1
+            raise WorkerGone("not there yet")
+        return WorkerReport("pool", "cpu", self.loaded)
+
+    async def run(self, worker: str, variant: str, inputs: Arrays) -> BatchResult:
+        self.batches.append((worker, variant, len(inputs["x"])))
+        await asyncio.sleep(0)
+        if worker in self.dead:
+            raise WorkerGone("ActorDiedError")
+        if worker in self.hanging:
+            await asyncio.Event().wait()
+        return self.workers.get(worker, _factor)(variant, inputs)
+
+    def forget(self, worker: str) -> None:
+        self.workers.pop(worker, None)
+
+
+@dataclass
+class Scene:
+    router: Router
+    pool: PlayedPool
+
+    async def members(self, *workers: str, settled: bool = True) -> None:
+        membership.update("pool", frozenset(workers))
+        if settled:
+            async with asyncio.timeout(5):
+                while {*self.router.status()["workers"]} != {*workers}:
+                    await asyncio.sleep(0.01)
+
+    async def ask(self, value: float, slo_s: float = 5.0) -> float:
+        inputs = {"x": np.array([value])}
+        answer = await asyncio.wait_for(self.router.submit("digits", inputs, 1, slo_s), 10)
+        return float(answer.outputs["y"][0])
+
+
+@pytest.fixture
+async def scene(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Scene]:
+    monkeypatch.setattr(router_module, "DESCRIBE_RETRY_S", 0.01)
+    pool = PlayedPool()
+    endpoint = EndpointPlan("digits", 0.1, False, 100, {"cpu": (DOUBLE, TRIPLE)}, GreedySelection(), RoundRobin())
+    router = Router(Plan(1, {"digits": endpoint}), {"pool": cast(WorkerClient, pool)})
+    membership.update("pool", frozenset())
+    await router.start()
+    yield Scene(router, pool)
+    membership.update("pool", frozenset())
+    await asyncio.sleep(0.05)
+
+
+async def test_queries_that_wait_for_a_busy_worker_go_in_one_call(scene: Scene) -> None:
+    await scene.members("w1")
+    answers = await asyncio.gather(*(scene.ask(float(i)) for i in range(5)))
+    assert answers == [0.0, 2.0, 4.0, 6.0, 8.0]
+    assert [rows for _, _, rows in scene.pool.batches] == [1, 4]
+
+
+async def test_a_query_before_the_first_worker_waits_for_it(scene: Scene) -> None:
+    waiting = asyncio.create_task(scene.ask(1.0))
+    await asyncio.sleep(0.05)
+    assert not waiting.done()
+    assert not scene.router.ready("digits")
+    await scene.members("w1")
+    assert await waiting == 2.0
+    assert scene.router.ready("digits")
+
+
+async def test_a_query_without_any_worker_gets_503_at_its_deadline(scene: Scene) -> None:
+    with pytest.raises(NoWorker, match="no worker that holds a variant for endpoint 'digits'"):
+        await scene.ask(1.0, slo_s=0.05)
+
+
+async def test_the_batch_of_a_worker_that_died_is_answered_by_another(scene: Scene) -> None:
+    scene.pool.dead.add("w1")
+    await scene.members("w1", "w2")
+    assert await asyncio.gather(*(scene.ask(float(i)) for i in range(6))) == [2.0 * i for i in range(6)]
+    assert {worker for worker, _, _ in scene.pool.batches} == {"w1", "w2"}
+
+
+async def test_the_batch_of_a_worker_that_serve_reports_lost_is_answered_by_another(scene: Scene) -> None:
+    scene.pool.hanging.add("w1")
+    await scene.members("w1")
+    waiting = asyncio.create_task(scene.ask(1.0))
+    await asyncio.sleep(0.05)
+    assert not waiting.done()
+    await scene.members("w2")
+    assert await waiting == 2.0
+
+
+async def test_a_worker_that_never_answers_counts_as_lost(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(router_module, "BATCH_TIMEOUT_S", 0.1)
+    scene.pool.hanging.add("w1")
+    await scene.members("w1", "w2")
+    assert await asyncio.gather(*(scene.ask(float(i)) for i in range(3))) == [0.0, 2.0, 4.0]
+
+
+async def test_a_worker_that_was_only_unreachable_comes_back(scene: Scene) -> None:
+    await scene.members("w1")
+    scene.pool.dead.add("w1")
+    scene.pool.describe_failures = 3
+    waiting = asyncio.create_task(scene.ask(1.0))
+    while not scene.pool.batches:
+        await asyncio.sleep(0.01)
+    scene.pool.dead.clear()
+    assert await waiting == 2.0
+
+
+async def test_a_variant_that_raises_is_replaced_by_another(scene: Scene) -> None:
+    def brittle(variant: str, inputs: Arrays) -> BatchResult:
+        return BatchResult({}, 0.0, "RuntimeError: broken") if variant == "double" else _factor(variant, inputs)
+
+    scene.pool.workers["w1"] = brittle
+    await scene.members("w1")
+    assert await scene.ask(1.0) == 3.0
+
+
+async def test_a_query_that_no_variant_can_take_gets_503_with_the_reason_and_the_next_is_served(scene: Scene) -> None:
+    def poisoned(variant: str, inputs: Arrays) -> BatchResult:
+        return BatchResult({}, 0.0, "ValueError: thirteen") if 13.0 in inputs["x"] else _factor(variant, inputs)
+
+    scene.pool.workers["w1"] = poisoned
+    await scene.members("w1")
+    outcomes = await asyncio.gather(*(scene.ask(float(i)) for i in (12, 13, 14, 15)), return_exceptions=True)
+    assert isinstance(outcomes[1], VariantFailed)
+    assert "ValueError: thirteen" in str(outcomes[1])
+    assert [o for i, o in enumerate(outcomes) if i != 1 and not isinstance(o, Exception)] != []
+    assert all(not isinstance(o, BaseException) for i, o in enumerate(outcomes) if i != 1)
+    assert await scene.ask(1.0) == 2.0
+
+
+async def test_a_cancelled_query_is_withdrawn(scene: Scene) -> None:
+    scene.pool.hanging.add("w1")
+    await scene.members("w1")
+    first = asyncio.create_task(scene.ask(1.0))
+    second = asyncio.create_task(scene.ask(2.0))
+    await asyncio.sleep(0.05)
+    assert scene.router.status()["endpoints"]["digits"]["queued"] == 1
+    second.cancel()
+    await asyncio.sleep(0.05)
+    assert scene.router.status()["endpoints"]["digits"]["queued"] == 0
+    first.cancel()
+
+
+async def test_an_unknown_endpoint_is_refused_with_the_known_ones(scene: Scene) -> None:
+    with pytest.raises(UnknownEndpoint, match="endpoints here: digits"):
+        scene.router.submit("nope", {}, 1, None)
+
+
+async def test_the_status_counts_what_happened(scene: Scene) -> None:
+    await scene.members("w1")
+    await asyncio.gather(*(scene.ask(float(i)) for i in range(10)))
+    digits = scene.router.status()["endpoints"]["digits"]
+    assert (digits["arrived"], digits["answered"], digits["rejected"], digits["violations"]) == (10, 10, 0, 0)
+    assert digits["variants"] == {"double": {"queries": 10, "share": 1.0, "expected_accuracy": 0.9}}
+    assert digits["latency_ms"]["p50"] <= digits["latency_ms"]["p99"]
+    assert scene.router.status()["workers"]["w1"]["loaded"] == ["double", "triple"]

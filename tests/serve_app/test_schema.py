@@ -1,0 +1,62 @@
+"""What a config may say, and how a wrong one is refused."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from serve_app.schema import AppConfig
+
+
+def config(**changes: Any) -> dict[str, Any]:
+    return {
+        "endpoints": {"digits": {"task": "digits", "slo_ms": 100}},
+        "pools": {"cpu": {"workers": 2}},
+    } | changes
+
+
+def test_the_shortest_config_has_sensible_defaults() -> None:
+    app = AppConfig.model_validate(config())
+    assert app.endpoints["digits"].selection.policy == "greedy"
+    assert app.endpoints["digits"].drop_late is False
+    assert app.pools["cpu"].device == "cpu"
+    assert app.catalogue == "builtin"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"endpoint": {}}, "endpoint\n  Extra inputs are not permitted"),
+        ({"endpoints": {}}, "endpoints\n  Dictionary should have at least 1 item"),
+        ({"endpoints": {"digits": {"task": "digits"}}}, r"endpoints.digits.slo_ms\n  Field required"),
+        ({"endpoints": {"a/b": {"task": "t", "slo_ms": 1}}}, "String should match pattern"),
+        ({"endpoints": {"d": {"task": "t", "slo_ms": -1}}}, "greater than 0"),
+        ({"endpoints": {"d": {"task": "t", "slo_ms": 4}}}, r"endpoints.d.slo_ms is 4, no more than transport_ms \(5\)"),
+        (
+            {"endpoints": {"d": {"task": "t", "slo_ms": 9, "balancing": "random"}}},
+            "balancing 'random' is unknown; use one of round_robin, shortest_queue",
+        ),
+        (
+            {"endpoints": {"d": {"task": "t", "slo_ms": 9, "selection": {"policy": "best"}}}},
+            "selection.policy 'best' is unknown; use one of fixed, greedy",
+        ),
+        (
+            {"endpoints": {"d": {"task": "t", "slo_ms": 9, "selection": {"policy": "fixed"}}}},
+            "selection.variant is missing",
+        ),
+        (
+            {"endpoints": {"d": {"task": "t", "slo_ms": 9, "selection": {"policy": "greedy", "variant": "x"}}}},
+            "selection.variant is 'x', but policy 'greedy' chooses for itself",
+        ),
+        ({"pools": {"cpu": {"workers": 0}}}, "pools.cpu.workers\n  Input should be greater than or equal to 1"),
+        ({"pools": {"gpu": {"device": "cuda"}}}, "num_gpus is 0 in a pool with device 'cuda'"),
+        ({"pools": {"cpu": {"num_gpus": 1}}}, "num_gpus is 1.0 in a pool with device 'cpu'"),
+        ({"pools": {"Router": {}}}, "pools.Router: the name is taken"),
+        ({"profiles": {"cuda": "x.csv"}}, "profiles.cuda is given, but no pool has that device; devices here: cpu"),
+    ],
+)
+def test_a_wrong_config_is_refused_naming_the_field_the_value_and_the_remedy(
+    changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValidationError, match=message):
+        AppConfig.model_validate(config(**changes))

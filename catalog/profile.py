@@ -69,7 +69,7 @@ class LatencyProfile:
                 slope, intercept = np.polyfit(sizes, raised, 1)
             else:  # one point says nothing about a fixed cost: assume that time grows with the batch
                 slope, intercept = raised[0] / sizes[0], 0.0
-            curves[quantity] = (raised, float(intercept), float(slope))
+            curves[quantity] = (raised, float(intercept), max(float(slope), 0.0))  # rounding may give -1e-17
         return curves
 
     def latency_ms(self, batch_size: int, quantity: str = "p95_ms") -> float:

@@ -135,6 +135,8 @@ def _download(location: str, target: Path) -> None:
             f"cannot reach {location}: {error}; install the driver with `pip install 'accord[cloud]'`"
         ) from error
     except ValueError as error:
-        raise ArtifactError(f"cannot reach {location}: {error}; use a path, s3://, gs:// or another fsspec URL") from error
+        raise ArtifactError(
+            f"cannot reach {location}: {error}; use a path, s3://, gs:// or another fsspec URL"
+        ) from error
     except Exception as error:  # drivers raise their own kinds: botocore, gcsfs, aiohttp
         raise ArtifactError(f"cannot fetch {location}: {error}; check the network and the credentials") from error

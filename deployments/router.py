@@ -53,8 +53,8 @@ class Router:
         loop = asyncio.get_running_loop()
         for pool, client in self._clients.items():
             # Serve may report from a thread of its own; the router lives on this loop.
-            hop = functools.partial(loop.call_soon_threadsafe, self._on_members, pool)
-            membership.listen(pool, hop)
+            report = functools.partial(self._on_members, pool)
+            membership.listen(pool, functools.partial(_hop, loop, report))
             self._spawn(self._reach(client))
 
     # -- queries ----------------------------------------------------------------------------------------------
@@ -209,6 +209,10 @@ class Router:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def _hop(loop: asyncio.AbstractEventLoop, report: membership.Listener, live: frozenset[str]) -> None:
+    loop.call_soon_threadsafe(report, live)
 
 
 def _stack(batch: Batch) -> Arrays:

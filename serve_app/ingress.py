@@ -14,8 +14,6 @@ from serve_app.edge import Edge
 from serve_app.endpoint_info import EndpointInfo
 
 
-@serve.deployment(name="Router", max_ongoing_requests=10_000)
-@serve.ingress()
 class Ingress:
     """One router with its edge, on the event loop of its replica."""
 
@@ -38,3 +36,7 @@ class Ingress:
         edge = Edge(name, self._router, self._endpoints, self._max_body_bytes, other)
         fast_path.install(edge)
         return edge
+
+
+RouterDeployment = serve.deployment(name="Router", max_ongoing_requests=10_000)(serve.ingress()(Ingress))
+"""The ingress as a Serve deployment; how much may wait is the dispatcher's to decide, not Serve's."""

@@ -13,7 +13,7 @@ from catalog.profile_csv import read_profiles
 from deployments.measure import measured_profiles
 from deployments.worker import WorkerDeployment
 from serve_app.assemble import assemble, resolve_paths, served_variants
-from serve_app.ingress import Ingress
+from serve_app.ingress import RouterDeployment
 from serve_app.schema import AppConfig
 
 logger = logging.getLogger("ray.serve")
@@ -40,7 +40,7 @@ def build(args: AppConfig) -> serve.Application:
             ),
         )
         pools[name] = deployment.bind(assembly.workers[name])
-    router = Ingress.options(ray_actor_options={"num_cpus": config.router_num_cpus})
+    router = RouterDeployment.options(ray_actor_options={"num_cpus": config.router_num_cpus})
     return router.bind(assembly.plan, assembly.endpoints, config.max_body_bytes, pools)
 
 

@@ -13,7 +13,6 @@ from ray import serve
 from starlette.requests import Request
 
 
-@serve.deployment(max_ongoing_requests=256, ray_actor_options={"num_cpus": 0.5})
 class Model:
     """Decodes with Starlette, batches with Serve, answers a dictionary."""
 
@@ -41,4 +40,5 @@ class Model:
         return {"model_name": "digits", "outputs": outputs}
 
 
-app = Model.bind(os.environ.get("PEER_MODEL", ""))
+deployment = serve.deployment(max_ongoing_requests=256, ray_actor_options={"num_cpus": 0.5})(Model)
+app = deployment.bind(os.environ.get("PEER_MODEL", ""))

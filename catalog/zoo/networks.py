@@ -1,6 +1,6 @@
-"""The torch networks of the zoo, from one matrix product to a wide residual network."""
+"""The torch networks of the zoo, from one hidden layer to an ensemble of convolutional networks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import torch
@@ -32,34 +32,22 @@ class Classifier(nn.Module):
         return logits.argmax(dim=1), logits.softmax(dim=1)
 
 
-def conv(inputs: int, outputs: int, stride: int = 1) -> nn.Sequential:
-    """3x3 convolution, batch normalisation, ReLU: [N, inputs, H, W] to [N, outputs, H / stride, W / stride]."""
-    return nn.Sequential(
-        nn.Conv2d(inputs, outputs, 3, stride=stride, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()
-    )
+def conv(inputs: int, outputs: int) -> nn.Sequential:
+    """3x3 convolution, batch normalisation, ReLU: [N, inputs, H, W] to [N, outputs, H, W]."""
+    return nn.Sequential(nn.Conv2d(inputs, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU())
 
 
-class Residual(nn.Module):
-    """Two 3x3 convolutions around a shortcut; the shortcut is a 1x1 convolution where the shape changes."""
+class Ensemble(nn.Module):
+    """The mean of the members' probabilities, as logits again: [N, 1, 12, 12] to [N, 10]."""
 
-    def __init__(self, inputs: int, outputs: int, stride: int = 1) -> None:
+    def __init__(self, members: Iterable[nn.Module]) -> None:
         super().__init__()
-        self.branch = nn.Sequential(
-            conv(inputs, outputs, stride),
-            nn.Conv2d(outputs, outputs, 3, padding=1, bias=False),
-            nn.BatchNorm2d(outputs),
-        )
-        same = inputs == outputs and stride == 1
-        self.shortcut = nn.Identity() if same else nn.Conv2d(inputs, outputs, 1, stride=stride)
+        self.members = nn.ModuleList(members)
 
     def forward(self, x: Tensor) -> Tensor:
-        """[N, inputs, H, W] to [N, outputs, H / stride, W / stride]."""
-        return torch.relu(self.branch(x) + self.shortcut(x))
-
-
-def linear() -> nn.Module:
-    """One matrix product over the 144 pixels."""
-    return nn.Sequential(nn.Flatten(), nn.Linear(SIDE * SIDE, len(LABELS)))
+        """Logits whose softmax is the mean over the members."""
+        probabilities = torch.stack([member(x).softmax(dim=1) for member in self.members])
+        return probabilities.mean(dim=0).log()
 
 
 def mlp(hidden: int) -> nn.Module:
@@ -82,36 +70,27 @@ def cnn(*stages: tuple[int, ...]) -> nn.Module:
     return nn.Sequential(*layers, nn.Flatten(), nn.Dropout(0.3), nn.Linear(inputs * side * side, len(LABELS)))
 
 
-def resnet(widths: tuple[int, ...], blocks: int, upsample: int = 1) -> nn.Module:
-    """Residual blocks at ``upsample`` times the resolution, halved at each further width; mean over the image last."""
-    layers: list[nn.Module] = []
-    if upsample > 1:
-        layers.append(nn.Upsample(scale_factor=upsample, mode="bilinear", align_corners=False))
-    layers.append(conv(1, widths[0]))
-    inputs = widths[0]
-    for stage, width in enumerate(widths):
-        for block in range(blocks):
-            layers.append(Residual(inputs, width, stride=2 if stage > 0 and block == 0 else 1))
-            inputs = width
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(0.3), nn.Linear(inputs, len(LABELS)))
-
-
 @dataclass(frozen=True)
 class Recipe:
-    """How one variant is made: its network, and the passes over the training originals."""
+    """How one variant is made: its network, how long each member trains, and how many members vote.
+
+    ``learning_rate`` is the peak of the one-cycle schedule; an epoch is one pass over the training originals.
+    """
 
     name: str
     build: Callable[[], nn.Module]
     epochs: int
+    learning_rate: float
+    members: int = 1
 
 
 RECIPES = (
-    Recipe("digits-linear", linear, 60),
-    Recipe("digits-mlp", lambda: mlp(192), 150),
-    Recipe("digits-cnn-s", lambda: cnn((8,), (16,)), 150),
-    Recipe("digits-cnn-m", lambda: cnn((16, 16), (32,)), 150),
-    Recipe("digits-cnn-l", lambda: cnn((32, 32), (64, 64)), 100),
-    Recipe("digits-resnet", lambda: resnet((48, 96), 2), 60),
-    Recipe("digits-wideresnet", lambda: resnet((32, 64, 128), 2, upsample=2), 40),
+    Recipe("digits-mlp", lambda: mlp(128), 150, 4e-3),
+    Recipe("digits-cnn-xs", lambda: cnn((6,), (12,)), 150, 1e-2),
+    Recipe("digits-cnn-s", lambda: cnn((8, 8), (16,)), 150, 1e-2),
+    Recipe("digits-cnn-m", lambda: cnn((16, 16), (32,)), 150, 1e-2),
+    Recipe("digits-cnn-l", lambda: cnn((32, 32), (64, 64)), 120, 6e-3),
+    Recipe("digits-cnn-xl", lambda: cnn((32, 32, 32), (64, 64, 64)), 120, 6e-3),
+    Recipe("digits-ensemble", lambda: cnn((32, 32, 32), (64, 64, 64)), 120, 6e-3, members=7),
 )
 """The ladder, fastest first."""

@@ -12,6 +12,10 @@ from typing import Any
 
 import onnxruntime
 import torch
+import yaml
+from rich.console import Console
+from rich.progress import Progress, TimeElapsedColumn
+from rich.table import Table
 from torch import nn
 from torch.nn import functional
 
@@ -93,3 +97,33 @@ def entry(name: str, path: Path) -> dict[str, Any]:
     }
 
 
+def make(recipe: networks.Recipe, on_epoch: Callable[[], object]) -> dict[str, Any]:
+    """Train and export one variant; its entry in the catalogue."""
+    bodies = [fit(recipe, seed, on_epoch) for seed in range(recipe.members)]
+    path = ZOO / "models" / f"{recipe.name}.onnx"
+    path.parent.mkdir(exist_ok=True)
+    export(bodies[0] if len(bodies) == 1 else networks.Ensemble(bodies), path)
+    return entry(recipe.name, path)
+
+
+def main() -> None:
+    """Make every variant and the catalogue."""
+    torch.set_num_threads(_THREADS)
+    table = Table("variant", "accuracy %", "KB")
+    variants = []
+    with Progress(*Progress.get_default_columns(), TimeElapsedColumn()) as progress:
+        total = progress.add_task("", total=sum(recipe.epochs * recipe.members for recipe in networks.RECIPES))
+        for recipe in networks.RECIPES:
+            progress.update(total, description=recipe.name)
+            made = make(recipe, lambda: progress.advance(total))
+            size_bytes = (ZOO / made["artifact"]["uri"]).stat().st_size
+            table.add_row(recipe.name, f"{100 * made['accuracy']:.2f}", f"{size_bytes / 1e3:.0f}")
+            variants.append(made)
+    text = yaml.safe_dump({"version": 1, "variants": variants}, sort_keys=False, default_flow_style=None, width=120)
+    header = "# Written by `python -m catalog.zoo.train`; see README.md beside this file.\n"
+    (ZOO / "catalogue.yaml").write_text(header + text, encoding="utf-8")
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -24,6 +24,8 @@ SERVE_ENV = {
     "RAY_SERVE_ENABLE_HA_PROXY": "1",
     "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
     "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "serve_app.fast_path.middlewares",
+    # HAProxy's four threads would take turns with the router and the workers on a small machine.
+    "RAY_SERVE_HAPROXY_NBTHREAD": str(max(1, min(4, (os.cpu_count() or 2) // 2))),
     # One machine and one router: nobody needs half a minute to learn that it is going.
     "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1",
     "RAY_AUTH_MODE": "disabled",

@@ -1,0 +1,113 @@
+"""Kept profiles are found again only for exactly what they were measured on."""
+
+import logging
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from catalog import profile_cache
+from catalog.profile import BatchLatency, LatencyProfile
+from catalog.profile_cache import cache_path, cpu_description, load, save
+from catalog.profile_csv import ProfiledVariant
+from catalog.tensor import TensorSpec
+from catalog.variant import Artifact, Variant
+
+_TENSOR = TensorSpec("x", "FP32", (-1, 2))
+_VARIANT = Variant("small", "digits", "onnx", Artifact("small.onnx", "0" * 64), 0.7, (_TENSOR,), (_TENSOR,))
+_KEPT = {"small": ProfiledVariant(70.0, LatencyProfile("cpu", {1: BatchLatency(9, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0)}))}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache folder that this test alone uses."""
+    monkeypatch.setenv("ACCORD_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def path_of(*variants: Variant, task: str = "digits", device: str = "cpu", threads: int = 1, root: str = ".") -> Path:
+    """Cache path of ``variants``."""
+    return cache_path(task, device, threads, variants, root)
+
+
+def test_the_folder_comes_from_the_environment(cache: Path) -> None:
+    path = path_of(_VARIANT)
+    assert path.parent == cache / "profiles"
+    assert path.name.startswith("digits-")
+    assert path.suffix == ".csv"
+
+
+def test_without_the_environment_the_folder_is_in_the_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("ACCORD_CACHE_DIR")
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    assert path_of(_VARIANT).parent == tmp_path / ".cache" / "accord" / "profiles"
+
+
+def test_a_task_name_cannot_leave_the_folder(cache: Path) -> None:
+    assert path_of(_VARIANT, task="../../etc").parent == cache / "profiles"
+
+
+def test_the_order_of_variants_does_not_matter() -> None:
+    other = replace(_VARIANT, name="large")
+    assert path_of(_VARIANT, other) == path_of(other, _VARIANT)
+
+
+def test_another_device_thread_count_or_artifact_has_another_file() -> None:
+    paths = [
+        path_of(_VARIANT),
+        path_of(_VARIANT, device="gpu"),
+        path_of(_VARIANT, threads=2),
+        path_of(replace(_VARIANT, artifact=Artifact("small.onnx", "1" * 64))),
+        path_of(replace(_VARIANT, options={"precision": "fp16"})),
+        path_of(_VARIANT, replace(_VARIANT, name="large")),
+    ]
+    assert len(set(paths)) == len(paths)
+
+
+def test_another_version_of_a_runtime_has_another_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = path_of(_VARIANT)
+    monkeypatch.setattr(profile_cache, "version", lambda _: "999")
+    assert path_of(_VARIANT) != before
+
+
+def test_a_file_without_a_checksum_counts_by_its_time_of_change(tmp_path: Path) -> None:
+    file = tmp_path / "small.onnx"
+    file.write_bytes(b"")
+    variant = replace(_VARIANT, artifact=Artifact("small.onnx"))
+    before = path_of(variant, root=str(tmp_path))
+    os.utime(file, ns=(1, 1))
+    assert path_of(variant, root=str(tmp_path)) != before
+
+
+def test_what_was_saved_is_loaded() -> None:
+    path = path_of(_VARIANT)
+    save(path, _KEPT)
+    assert load(path, "cpu", [_VARIANT]) == _KEPT
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_nothing_is_loaded_where_nothing_was_saved() -> None:
+    assert load(path_of(_VARIANT), "cpu", [_VARIANT]) is None
+
+
+def test_a_corrupt_file_is_ignored_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    path = path_of(_VARIANT)
+    save(path, _KEPT)
+    path.write_text("half a li", encoding="utf-8")
+    with caplog.at_level(logging.WARNING):
+        assert load(path, "cpu", [_VARIANT]) is None
+    assert "measuring again" in caplog.text
+    assert path.name in caplog.text
+
+
+def test_a_file_that_lacks_a_variant_is_ignored_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    path = path_of(_VARIANT)
+    save(path, _KEPT)
+    with caplog.at_level(logging.WARNING):
+        assert load(path, "cpu", [_VARIANT, replace(_VARIANT, name="large")]) is None
+    assert "no large" in caplog.text
+
+
+def test_the_cpu_description_ends_with_the_core_count() -> None:
+    assert cpu_description().endswith(f" x {os.cpu_count()}")

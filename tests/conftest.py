@@ -1,0 +1,58 @@
+"""What all tests share: no Ray unless a test says so, one thread for BLAS, nothing kept outside temporary folders."""
+
+import os
+
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_variable] = "1"
+os.environ["RAY_AUTH_MODE"] = "disabled"
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+# Replicas behind the tests' own clusters are drained by the tests; half a minute each would be spent for nothing.
+os.environ["RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S"] = "0.5"
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def accord_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Profiles and fetched models of the tests stay out of the user's cache."""
+    folder = tmp_path_factory.mktemp("accord-cache")
+    os.environ["ACCORD_CACHE_DIR"] = str(folder)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _no_cluster_by_accident(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that starts Ray without the marker ``cluster`` fails."""
+    if request.node.get_closest_marker("cluster") is None:
+        monkeypatch.setenv("RAY_ADDRESS", "ray://this-test-is-not-marked-cluster.invalid:1")
+
+
+@pytest.fixture(scope="module")
+def free_port() -> int:
+    """A TCP port of the loopback interface that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def ray_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A local Ray cluster for one module, with more CPUs than there are; ended by the fixture."""
+    import ray
+
+    ray.init(
+        address="local",
+        num_cpus=16,
+        include_dashboard=False,
+        log_to_driver=False,
+        _temp_dir=str(tmp_path_factory.mktemp("r")),
+    )
+    yield
+    from ray import serve
+
+    serve.shutdown()
+    ray.shutdown()

@@ -1,0 +1,122 @@
+"""`accord run` as a newcomer uses it: high-throughput mode, the printed line, a load, Ctrl-C."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+import yaml
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
+
+ROOT = Path(__file__).parents[2]
+ACCORD = [sys.executable, "-m", "serve_app.cli.main"]
+START_S = 120.0
+
+
+@pytest.fixture(scope="module")
+def service(
+    free_port: int, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, str, subprocess.Popen[str]]]:
+    """The quickstart on a free port: its URL, the line that it printed, and the process."""
+    folder = tmp_path_factory.mktemp("run")
+    config = yaml.safe_load((ROOT / "configs" / "quickstart.yaml").read_text())
+    config["http_options"]["port"] = free_port
+    path = folder / "quickstart.yaml"
+    path.write_text(yaml.safe_dump(config))
+    proxy = {
+        "RAY_SERVE_HAPROXY_CONFIG_FILE_LOC": str(folder / "haproxy.cfg"),
+        "RAY_SERVE_HAPROXY_SOCKET_PATH": str(folder / "admin.sock"),
+        "RAY_SERVE_HAPROXY_SERVER_STATE_BASE": str(folder),
+        "RAY_SERVE_HAPROXY_SERVER_STATE_FILE": str(folder / "server-state"),
+    }
+    log = (folder / "log").open("w")
+    process = subprocess.Popen(
+        [*ACCORD, "run", str(path)], cwd=ROOT, env=os.environ | proxy, stdout=subprocess.PIPE, stderr=log, text=True
+    )
+    assert process.stdout is not None
+    try:
+        line = next((text for text in process.stdout if text.startswith("curl ")), None)
+        assert line is not None, (folder / "log").read_text()[-3000:]
+        yield f"http://127.0.0.1:{free_port}", line, process
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            process.wait(90)
+        process.stdout.close()
+        log.close()
+
+
+def test_the_printed_line_works_as_printed(service: tuple[str, str, subprocess.Popen[str]]) -> None:
+    _, line, _ = service
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=30, check=True)
+    answer = json.loads(done.stdout)
+    assert answer["parameters"]["variant"].startswith("digits-")
+    assert 0 <= answer["outputs"][0]["data"][0] <= 9
+
+
+def test_a_load_loses_nothing_and_the_short_way_counts_like_the_ordinary_one(
+    service: tuple[str, str, subprocess.Popen[str]],
+) -> None:
+    url, _, _ = service
+    before = _accord("status", "--url", url)["endpoints"]["digits"]
+    report = _accord(
+        "load", "--url", url, "--endpoint", "digits", "--dataset", "test", "--rate", "30", "--duration", "4"
+    )
+    after = _accord("status", "--url", url)["endpoints"]["digits"]
+    assert report["errors"] == {}
+    assert report["accuracy_pct"] > 50
+    sent = after["arrived"] - before["arrived"]
+    assert sent == after["answered"] - before["answered"] > 60
+
+
+def test_faults_get_the_same_answers_on_the_short_way(service: tuple[str, str, subprocess.Popen[str]]) -> None:
+    url, _, _ = service
+    for content, status in (("{nope", "400"), ('{"inputs": []}', "400")):
+        command = ["curl", "-s", "-w", " %{http_code}", f"{url}/v2/models/digits/infer", "-d", content]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
+        body, _, code = done.stdout.rpartition(" ")
+        assert code == status
+        assert json.loads(body)["error"]
+
+
+def test_ctrl_c_stops_everything_that_was_started(service: tuple[str, str, subprocess.Popen[str]]) -> None:
+    _, _, process = service
+    started = psutil.Process(process.pid).children(recursive=True)
+    assert started
+    process.send_signal(signal.SIGINT)
+    assert process.wait(90) == 0
+    _, alive = psutil.wait_procs(started, timeout=30)
+    assert [p for p in alive if p.is_running() and p.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def _accord(*arguments: str) -> dict[str, object]:
+    done = subprocess.run(
+        [*ACCORD, *arguments, "--json"], cwd=ROOT, capture_output=True, text=True, timeout=90, check=True
+    )
+    result: dict[str, object] = json.loads(done.stdout)
+    return result
+
+
+def test_a_taken_port_is_refused_at_once(tmp_path: Path, free_port: int) -> None:
+    server = subprocess.Popen(
+        [sys.executable, "-m", "http.server", str(free_port), "--bind", "127.0.0.1"], stderr=subprocess.DEVNULL
+    )
+    try:
+        time.sleep(1.5)
+        config = yaml.safe_load((ROOT / "configs" / "quickstart.yaml").read_text())
+        config["http_options"]["port"] = free_port
+        path = tmp_path / "config.yaml"
+        path.write_text(yaml.safe_dump(config))
+        done = subprocess.run([*ACCORD, "run", str(path)], cwd=ROOT, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 2
+        assert "answers already" in done.stderr
+    finally:
+        server.terminate()
+        server.wait(10)

@@ -1,0 +1,50 @@
+"""Who may import whom: the floors of docs/architecture.md, read off the source."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FLOORS = ("catalog", "dispatch", "deployments", "serve_app", "benchmarks")
+WITH_RAY = {"deployments", "serve_app", "benchmarks"}
+FILES = [file for floor in FLOORS for file in sorted((ROOT / floor).rglob("*.py"))]
+MAX_LINES = 300
+
+
+def imported(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            yield node.module.partition(".")[0]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_a_module_imports_only_from_its_own_floor_and_those_below(file: Path) -> None:
+    floor = file.relative_to(ROOT).parts[0]
+    above = set(FLOORS[FLOORS.index(floor) + 1 :]) | {"tests"}
+    if floor not in WITH_RAY or "runtimes" in file.parts:
+        above.add("ray")
+    assert set(imported(file)) & above == set()
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_a_module_is_a_small_room(file: Path) -> None:
+    assert len(file.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
+
+
+@pytest.mark.parametrize(
+    "file", [f for f in FILES if f.relative_to(ROOT).parts[0] == "dispatch"], ids=lambda file: file.name
+)
+def test_the_dispatch_core_has_no_clock_no_randomness_and_no_io(file: Path) -> None:
+    assert (
+        set(imported(file)) & {"time", "datetime", "random", "asyncio", "threading", "socket", "os", "logging"} == set()
+    )
+    calls = {
+        n.func.id
+        for n in ast.walk(ast.parse(file.read_text()))
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+    }
+    assert calls & {"open", "print", "input"} == set()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ray import serve
+from ray.serve.exceptions import RayServeException
 
 from catalog.store import FsspecStore
 from catalog.tensor import Arrays
@@ -50,6 +51,10 @@ class BatchResult:
     error: str | None = None
 
 
+class WrongWorker(Exception):
+    """A call for another worker, which is gone, ended up here."""
+
+
 class Worker:
     """Runs batches off the event loop, in the order of the calls, on one thread; loads and unloads in between.
 
@@ -59,6 +64,7 @@ class Worker:
 
     def __init__(self, spec: WorkerSpec) -> None:
         self._spec = spec
+        self._id = _own_id()
         self._known = {variant.name: variant for variant in spec.variants}
         self._store = FsspecStore(spec.artifact_root, Path(spec.cache_dir))
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="accord-batch")
@@ -67,8 +73,13 @@ class Worker:
         for name in self._known:
             self._load(name)
 
-    async def describe(self) -> WorkerReport:
-        """What is loaded here, and what failed to load and why."""
+    async def describe(self, worker: str | None = None) -> WorkerReport:
+        """What is loaded here, and what failed to load and why.
+
+        ``worker`` here and below is the id of the worker that the caller means, None for whichever; raises
+        `WrongWorker` where that is another one.
+        """
+        self._check_meant(worker)
         return WorkerReport(
             self._spec.pool,
             self._spec.device,
@@ -77,8 +88,9 @@ class Worker:
             sum(runtime.memory_bytes() for runtime in self._runtimes.values()),
         )
 
-    async def run(self, variant: str, inputs: Arrays) -> BatchResult:
+    async def run(self, variant: str, inputs: Arrays, worker: str | None = None) -> BatchResult:
         """Run one stacked batch: ``inputs`` maps tensor name to an array whose first axis is the batch."""
+        self._check_meant(worker)
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, variant, inputs)
 
     async def load(self, variant: str) -> WorkerReport:
@@ -90,6 +102,10 @@ class Worker:
         """Let go of a variant; one that is not held is fine."""
         await asyncio.get_running_loop().run_in_executor(self._thread, self._unload, variant)
         return await self.describe()
+
+    def _check_meant(self, worker: str | None) -> None:
+        if worker is not None and worker != self._id:
+            raise WrongWorker(f"this is worker {self._id}, not {worker}")
 
     def _run(self, variant: str, inputs: Arrays) -> BatchResult:
         runtime = self._runtimes.get(variant)
@@ -126,6 +142,14 @@ class Worker:
         runtime = self._runtimes.pop(name, None)
         if runtime is not None:
             runtime.unload()
+
+
+def _own_id() -> str | None:
+    """Id of the Serve replica that this process is; None outside Serve."""
+    try:
+        return str(serve.get_replica_context().replica_id.unique_id)
+    except RayServeException:
+        return None
 
 
 def one_line(error: Exception) -> str:

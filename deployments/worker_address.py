@@ -2,8 +2,8 @@
 
 Ray Serve offers a request router per calling process (``request_router_config``). This one sends a call to
 the replica whose unique id the call carries as its multiplexed model id, and to any replica where it
-carries none. An id that is not alive gets no candidate; the caller cancels the call when it learns of the
-loss from `deployments.membership`.
+carries none. A call for a replica that is gone goes to any other, which refuses it: Serve's routing task would
+spin without a pause on an empty list of candidates, and hold up every other call.
 """
 
 from ray.serve.request_router import PendingRequest, ReplicaID, ReplicaResult, RequestRouter, RunningReplica
@@ -35,12 +35,12 @@ class WorkerAddressRouter(RequestRouter):
     async def choose_replicas(
         self, candidate_replicas: list[RunningReplica], pending_request: PendingRequest | None = None
     ) -> list[list[RunningReplica]]:
-        """The one replica that is asked for, or all of them."""
-        wanted = pending_request.metadata.multiplexed_model_id if pending_request is not None else ""
-        if not wanted:
+        """The one replica that is asked for; all of them where none is, or it is gone."""
+        if pending_request is None:
             return [candidate_replicas]
-        replica = self._by_id.get(wanted)
-        return [[replica]] if replica is not None else []
+        pending_request.routing_context.should_backoff = True  # else Serve tries again without a pause
+        replica = self._by_id.get(pending_request.metadata.multiplexed_model_id)
+        return [candidate_replicas] if replica is None else [[replica]]
 
     def on_request_routed(self, pending_request: PendingRequest, replica_id: ReplicaID, result: ReplicaResult) -> None:
         """Nothing is learned from a call that was sent."""

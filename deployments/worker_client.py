@@ -32,11 +32,11 @@ class WorkerClient:
 
     async def describe(self, worker: str) -> WorkerReport:
         """What the worker holds."""
-        return await self._call(self._to(worker).describe.remote())
+        return await self._call(self._to(worker).describe.remote(worker))
 
     async def run(self, worker: str, variant: str, inputs: Arrays) -> BatchResult:
         """Run one stacked batch."""
-        return await self._call(self._to(worker).run.remote(variant, inputs))
+        return await self._call(self._to(worker).run.remote(variant, inputs, worker))
 
     def forget(self, worker: str) -> None:
         """The worker is gone for good."""

@@ -83,11 +83,11 @@ class Edge:
                 raise BadRequest("binary tensors are not served; send the tensors' data in JSON")
         message = await receive()
         body: bytes = message.get("body", b"")
-        while message.get("more_body"):
+        while message.get("more_body") and len(body) <= self._max_body_bytes:
             message = await receive()
             body += message.get("body", b"")
-            if len(body) > self._max_body_bytes:
-                raise self._too_large(len(body))
+        if len(body) > self._max_body_bytes:
+            raise self._too_large(len(body))
         if message["type"] == "http.disconnect":
             raise _ClientGone
         return body

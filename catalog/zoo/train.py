@@ -4,6 +4,7 @@ Takes about ten minutes on two cores. Writes ``catalogue.yaml`` and ``models/*.o
 fixed, yet another CPU or torch version gives slightly different weights.
 """
 
+import logging
 import warnings
 from collections.abc import Callable
 from itertools import islice
@@ -54,6 +55,7 @@ def fit(recipe: networks.Recipe, seed: int, on_epoch: Callable[[], object]) -> n
 
 def export(body: nn.Module, path: Path) -> None:
     """Write one self-contained ONNX file with a free batch axis."""
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # it misses torchvision, which nothing here needs
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the exporter warns of its own deprecations
         torch.onnx.export(

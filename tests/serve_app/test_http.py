@@ -1,10 +1,9 @@
 """The whole service over HTTP on a real local cluster, in Serve's default mode: answers, faults, losses."""
 
-import sys
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx2
@@ -19,9 +18,7 @@ from catalog.zoo.digits import held_out
 from deployments.measure import measured_profiles
 from serve_app.main import build
 from serve_app.schema import AppConfig
-
-sys.path.insert(0, str(Path(__file__).parent))
-from toy import LIMIT, write_toy_catalogue
+from toy_models import LIMIT, write_toy_catalogue
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
@@ -257,16 +254,10 @@ def _hammer(
     client: httpx2.Client, path: str, bodies: list[dict[str, Any]], threads: int, each: int
 ) -> list[httpx2.Response]:
     """Responses of ``threads`` clients that each send ``each`` requests one after another."""
-    responses: list[httpx2.Response] = []
 
-    def send(first: int) -> None:
+    def send(first: int) -> list[httpx2.Response]:
         with httpx2.Client(base_url=client.base_url, timeout=60) as own:
-            responses.extend(own.post(path, json=bodies[(first + i) % len(bodies)]) for i in range(each))
+            return [own.post(path, json=bodies[(first + i) % len(bodies)]) for i in range(each)]
 
-    running = [threading.Thread(target=send, args=(i,)) for i in range(threads)]
-    for thread in running:
-        thread.start()
-    for thread in running:
-        thread.join()
-    assert len(responses) == threads * each
-    return responses
+    with ThreadPoolExecutor(threads) as pool:
+        return [response for batch in pool.map(send, range(threads)) for response in batch]

@@ -8,6 +8,8 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 
 import psutil
 import pytest
@@ -30,11 +32,12 @@ def service(
     config["http_options"]["port"] = free_port
     path = folder / "quickstart.yaml"
     path.write_text(yaml.safe_dump(config))
+    sockets = Path(mkdtemp(prefix="hap"))  # HAProxy takes socket paths of 97 characters at most
     proxy = {
-        "RAY_SERVE_HAPROXY_CONFIG_FILE_LOC": str(folder / "haproxy.cfg"),
-        "RAY_SERVE_HAPROXY_SOCKET_PATH": str(folder / "admin.sock"),
-        "RAY_SERVE_HAPROXY_SERVER_STATE_BASE": str(folder),
-        "RAY_SERVE_HAPROXY_SERVER_STATE_FILE": str(folder / "server-state"),
+        "RAY_SERVE_HAPROXY_CONFIG_FILE_LOC": str(sockets / "haproxy.cfg"),
+        "RAY_SERVE_HAPROXY_SOCKET_PATH": str(sockets / "admin.sock"),
+        "RAY_SERVE_HAPROXY_SERVER_STATE_BASE": str(sockets),
+        "RAY_SERVE_HAPROXY_SERVER_STATE_FILE": str(sockets / "server-state"),
     }
     log = (folder / "log").open("w")
     process = subprocess.Popen(
@@ -51,6 +54,7 @@ def service(
             process.wait(90)
         process.stdout.close()
         log.close()
+        rmtree(sockets, ignore_errors=True)
 
 
 def test_the_printed_line_works_as_printed(service: tuple[str, str, subprocess.Popen[str]]) -> None:

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from catalog.zoo import train
+from catalog.zoo.digits import held_out
 from catalog.zoo.networks import RECIPES, Classifier
 from catalog.zoo.train import accuracy, entry, export, fit
 
@@ -48,7 +49,7 @@ def test_an_exported_file_stands_alone_and_has_a_free_batch_axis(body: torch.nn.
 
 def test_an_exported_file_answers_as_the_network_does(body: torch.nn.Module, tmp_path: Path) -> None:
     export(body, tmp_path / "model.onnx")
-    images, labels = train.digits.held_out()
+    images, labels = held_out()
     with torch.no_grad():
         found = Classifier(body).eval()(torch.from_numpy(images))[0].numpy()
     assert accuracy(tmp_path / "model.onnx") == pytest.approx((found == labels).mean(), abs=0.001)

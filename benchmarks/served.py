@@ -1,18 +1,16 @@
-"""A server in a process group of its own, for as long as a benchmark needs it."""
+"""A server for as long as a benchmark needs it."""
 
 import os
-import signal
-import subprocess
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from tempfile import TemporaryFile
 
+from serve_app.cli.session import Session
+
 START_TIMEOUT_S = 120.0
-STOP_TIMEOUT_S = 60.0
 RAY_ENV = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
 
 
@@ -24,31 +22,18 @@ def served(command: list[str], env: Mapping[str, str], port: int, path: str, bod
     """
     _refuse_taken(port)
     with TemporaryFile() as log:
-        process = subprocess.Popen(
-            command,
-            env={**os.environ, **RAY_ENV, **env},
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            cwd=Path(__file__).parent.parent,
-        )
+        server = Session(command, {**os.environ, **RAY_ENV, **env}, log)
         try:
             deadline_s = time.monotonic() + START_TIMEOUT_S
             while not _answers(port, path, body):
-                if process.poll() is not None or time.monotonic() > deadline_s:
+                if server.poll() is not None or time.monotonic() > deadline_s:
                     log.seek(0)
-                    raise RuntimeError(
-                        f"{' '.join(command)} did not serve:\n{log.read().decode(errors='replace')[-3000:]}"
-                    )
+                    output = log.read().decode(errors="replace")[-3000:]
+                    raise RuntimeError(f"{' '.join(command)} did not serve:\n{output}")
                 time.sleep(0.3)
-            yield process.pid
+            yield server.pid
         finally:
-            process.send_signal(signal.SIGINT)
-            try:
-                process.wait(STOP_TIMEOUT_S)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            server.stop()
 
 
 def _answers(port: int, path: str, body: bytes) -> bool:

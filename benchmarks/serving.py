@@ -27,7 +27,11 @@ from catalog.zoo.digits import held_out
 from serve_app.cli.run import SERVE_ENV
 
 PORT = 8000
-TUNED_ENV = {key: SERVE_ENV[key] for key in ("RAY_SERVE_ENABLE_HA_PROXY", "RAY_SERVE_THROUGHPUT_OPTIMIZED")}
+TUNED_ENV = {
+    key: SERVE_ENV[key]
+    for key in ("RAY_SERVE_ENABLE_HA_PROXY", "RAY_SERVE_THROUGHPUT_OPTIMIZED", "RAY_SERVE_HAPROXY_NBTHREAD")
+}
+"""Whatever `accord run` tunes in Serve itself, the peer gets as well."""
 CONNECTIONS = (1, 64)
 SYSTEMS = ("bare", "serve_default", "serve_tuned", "accord")
 

@@ -89,7 +89,7 @@ RECIPES = (
     Recipe("digits-cnn-xs", lambda: cnn((6,), (12,)), 150, 1e-2),
     Recipe("digits-cnn-s", lambda: cnn((8, 8), (16,)), 150, 1e-2),
     Recipe("digits-cnn-m", lambda: cnn((16, 16), (32,)), 150, 1e-2),
-    Recipe("digits-cnn-l", lambda: cnn((32, 32), (64, 64)), 120, 6e-3),
+    Recipe("digits-cnn-l", lambda: cnn((20, 20), (40, 40)), 120, 6e-3),
     Recipe("digits-cnn-xl", lambda: cnn((32, 32, 32), (64, 64, 64)), 120, 6e-3),
     Recipe("digits-ensemble", lambda: cnn((32, 32, 32), (64, 64, 64)), 120, 6e-3, members=7),
 )

@@ -3,13 +3,12 @@
 import os
 import shutil
 import signal
-import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
 from pathlib import Path
-from types import FrameType
 from typing import Annotated, Any
 
 import orjson
@@ -19,6 +18,7 @@ from catalog.errors import ConfigError
 from serve_app.cli.config_file import ServeFile, read_serve_file
 from serve_app.cli.console import ERR, FAILURE, exit_codes
 from serve_app.cli.profile import measure_for
+from serve_app.cli.session import Session
 
 SERVE_ENV = {
     "RAY_SERVE_ENABLE_HA_PROXY": "1",
@@ -34,7 +34,6 @@ SERVE_ENV = {
 """Serve's high-throughput settings and Accord's short way into it; what the environment sets already stays."""
 
 START_TIMEOUT_S = 180.0
-STOP_TIMEOUT_S = 40.0
 
 
 def run(
@@ -50,40 +49,28 @@ def run(
                 "the `serve` command of Ray is not installed; run `make run`, or `pip install 'ray[serve]'`"
             )
         _refuse_taken_port(file)
-        # A session of its own: Ctrl-C reaches this process alone, which then stops Serve in good order.
-        child = subprocess.Popen([serve, "run", str(config)], env=SERVE_ENV | os.environ, start_new_session=True)
-        raise typer.Exit(_supervise(child, file))
+        raise typer.Exit(_supervise(Session([serve, "run", str(config)], SERVE_ENV | os.environ), file))
 
 
-def _supervise(child: subprocess.Popen[bytes], file: ServeFile) -> int:
-    """Wait until the service stops or is stopped; gives the exit code."""
-    stopping = False
-
-    def stop(*_: int | FrameType | None) -> None:
-        nonlocal stopping
-        if not stopping:
-            stopping = True
-            ERR.print("Stopping...")
-            child.send_signal(signal.SIGINT)
-
-    signal.signal(signal.SIGINT, stop)
-    signal.signal(signal.SIGTERM, stop)
-    deadline_s = time.monotonic() + START_TIMEOUT_S
-    while child.poll() is None and not stopping and not _is_ready(file.url):
-        if time.monotonic() > deadline_s:
-            ERR.print(f"[red]The service was not ready after {START_TIMEOUT_S:.0f} s; see its messages above.[/]")
-            stop()
-        time.sleep(0.3)
-    if child.poll() is None and not stopping:
-        _print_ready(file.url)
-    while child.poll() is None:
-        if stopping:
-            try:
-                child.wait(STOP_TIMEOUT_S)
-            except subprocess.TimeoutExpired:
-                os.killpg(child.pid, signal.SIGKILL)
-        time.sleep(0.2)
-    return 0 if stopping else child.returncode or FAILURE
+def _supervise(service: Session, file: ServeFile) -> int:
+    """Wait until the service ends or is to be stopped, and leave nothing of it behind; gives the exit code."""
+    stopping = threading.Event()
+    signal.signal(signal.SIGINT, lambda *_: stopping.set())
+    signal.signal(signal.SIGTERM, lambda *_: stopping.set())
+    try:
+        deadline_s = time.monotonic() + START_TIMEOUT_S
+        ready = False
+        while service.poll() is None and not stopping.wait(0.3):
+            if not ready and _is_ready(file.url):
+                ready = True
+                _print_ready(file.url)
+            elif not ready and time.monotonic() > deadline_s:
+                ERR.print(f"[red]The service was not ready after {START_TIMEOUT_S:.0f} s; see its messages above.[/]")
+                return FAILURE
+        return 0 if stopping.is_set() else service.poll() or FAILURE
+    finally:
+        ERR.print("Stopping...")
+        service.stop()
 
 
 def _refuse_taken_port(file: ServeFile) -> None:

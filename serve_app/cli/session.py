@@ -1,0 +1,70 @@
+"""A command and everything that it starts, as one thing that can be stopped."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import IO
+
+import psutil
+
+STOP_TIMEOUT_S = 40.0
+LEFTOVER_TIMEOUT_S = 10.0
+
+
+class Session:
+    """Runs a command in a session of its own, so that Ctrl-C in the terminal does not reach it by itself.
+
+    Ray ends its own processes when the command is interrupted, but not always all: an HAProxy whose manager was
+    killed first stays. `stop` therefore ends whatever is left of the session and of the command's descendants.
+    """
+
+    def __init__(self, command: Sequence[str], env: Mapping[str, str], output: IO[bytes] | None = None) -> None:
+        self.process = subprocess.Popen(command, env=env, stdout=output, stderr=output, start_new_session=True)
+
+    @property
+    def pid(self) -> int:
+        """Process id of the command, which is also the id of its session."""
+        return self.process.pid
+
+    def poll(self) -> int | None:
+        """Exit code of the command, None while it runs."""
+        return self.process.poll()
+
+    def stop(self) -> None:
+        """Interrupt the command, wait for it, and end what it leaves behind; fine to call when it has ended."""
+        family = self._family()
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            try:
+                self.process.wait(STOP_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        left = list({*family, *self._family()})
+        for process in left:
+            _signal(process, signal.SIGTERM)
+        _, stubborn = psutil.wait_procs(left, timeout=LEFTOVER_TIMEOUT_S)
+        for process in stubborn:
+            _signal(process, signal.SIGKILL)
+
+    def _family(self) -> set[psutil.Process]:
+        """Descendants of the command, and orphans that still belong to its session."""
+        family = {process for process in psutil.process_iter() if _session_of(process) == self.pid}
+        if self.process.poll() is None:
+            family |= set(psutil.Process(self.pid).children(recursive=True))
+        return {process for process in family if process.pid != self.pid}
+
+
+def _session_of(process: psutil.Process) -> int | None:
+    try:
+        return os.getsid(process.pid)
+    except (ProcessLookupError, PermissionError):
+        return None
+
+
+def _signal(process: psutil.Process, number: int) -> None:
+    try:
+        process.send_signal(number)
+    except psutil.NoSuchProcess:
+        return

@@ -8,6 +8,7 @@ HTTP client would cost more than some of the servers.
 import asyncio
 import time
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 import uvloop
@@ -71,8 +72,7 @@ class _Connection(asyncio.Protocol):
         self._waiting = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # uvloop has a class of its own
         self._send()
 
     def _send(self) -> None:

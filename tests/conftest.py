@@ -14,6 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Examples take as long as a shared machine makes them take.
+settings.register_profile("accord", deadline=None)
+settings.load_profile("accord")
 
 
 @pytest.fixture(scope="session", autouse=True)

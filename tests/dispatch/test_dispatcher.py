@@ -245,7 +245,7 @@ EVENTS = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(EVENTS, st.booleans(), st.booleans())
 def test_every_query_gets_exactly_one_answer_whatever_happens(
     events: list[tuple[str, int, float]], drop_late: bool, shortest: bool

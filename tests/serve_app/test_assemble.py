@@ -1,0 +1,81 @@
+"""From a config, a catalogue and profiles to what is deployed."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catalog.catalogue import Catalogue, load_catalogue
+from catalog.errors import ConfigError
+from catalog.profile import BatchLatency, LatencyProfile
+from serve_app.assemble import Profiles, assemble, resolve_paths, served_variants
+from serve_app.schema import AppConfig
+from toy_models import write_toy_catalogue
+
+PROFILE = LatencyProfile("cpu", {1: BatchLatency(10, 2, 0, 2, 2, 2, 2), 64: BatchLatency(10, 65, 0, 65, 65, 65, 65)})
+PROFILES: Profiles = {"cpu": dict.fromkeys(("corrupt", "brittle", "good"), PROFILE)}
+
+
+@pytest.fixture(scope="module")
+def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Catalogue:
+    return load_catalogue(write_toy_catalogue(tmp_path_factory.mktemp("assemble")))
+
+
+def config(**endpoint: Any) -> AppConfig:
+    endpoints = {"toy": {"task": "toy", "slo_ms": 100} | endpoint}
+    return AppConfig.model_validate({"endpoints": endpoints, "pools": {"cpu": {}}})
+
+
+def test_candidates_hold_the_profile_plus_the_transport(catalogue: Catalogue) -> None:
+    plan = assemble(config(), catalogue, PROFILES).plan.endpoints["toy"]
+    assert plan.slo_s == pytest.approx(0.1)
+    good = next(c for c in plan.candidates["cpu"] if c.variant == "good")
+    assert good.latency_s[1] == pytest.approx(0.007)
+    assert good.latency_s[64] == pytest.approx(0.070)
+    assert good.max_batch == 64
+
+
+def test_an_endpoint_may_keep_to_some_variants(catalogue: Catalogue) -> None:
+    chosen = config(variants=["good", "brittle"])
+    assembly = assemble(chosen, catalogue, PROFILES)
+    assert assembly.endpoints["toy"].variants == ("brittle", "good")
+    assert [v.name for v in assembly.workers["cpu"].variants] == ["brittle", "good"]
+    assert [v.name for v in served_variants(chosen, catalogue)] == ["brittle", "good"]
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "message"),
+    [
+        ({"task": "speech"}, "endpoints.toy.task: no variant does task 'speech'; the catalogue has toy"),
+        ({"variants": ["best"]}, "endpoints.toy.variants: 'best' does not do task 'toy'; its variants are brittle"),
+        ({"variants": []}, "endpoints.toy.variants is empty"),
+        (
+            {"selection": {"policy": "fixed", "variant": "best"}},
+            "endpoints.toy.selection: selection variant 'best' does not do this task",
+        ),
+    ],
+)
+def test_a_config_that_does_not_fit_the_catalogue_is_refused_naming_the_field(
+    catalogue: Catalogue, endpoint: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        assemble(config(**endpoint), catalogue, PROFILES)
+
+
+def test_profiles_without_a_variant_are_refused_with_the_remedy(catalogue: Catalogue) -> None:
+    with pytest.raises(ConfigError, match="has no variant 'corrupt'; measure it with `accord profile`"):
+        assemble(config(), catalogue, {"cpu": {"good": PROFILE, "brittle": PROFILE}})
+
+
+def test_paths_are_relative_to_where_the_service_is_started() -> None:
+    given = AppConfig.model_validate(
+        {
+            "catalogue": "models/catalogue.yaml",
+            "profiles": {"cpu": "p.csv"},
+            "endpoints": {"toy": {"task": "toy", "slo_ms": 100}},
+            "pools": {"cpu": {}},
+        }
+    )
+    resolved = resolve_paths(given, Path("/srv"))
+    assert (resolved.catalogue, resolved.profiles) == ("/srv/models/catalogue.yaml", {"cpu": "/srv/p.csv"})
+    assert resolve_paths(config(), Path("/srv")).catalogue == "builtin"

@@ -59,11 +59,11 @@ class Router:
 
     # -- queries ----------------------------------------------------------------------------------------------
 
-    def submit(self, endpoint: str, inputs: Arrays, rows: int, slo_s: float | None) -> asyncio.Future[Answer]:
-        """Hand a query in; the future gives its `Answer` or raises the `AccordError` that says why there is none.
+    async def infer(self, endpoint: str, inputs: Arrays, rows: int, slo_s: float | None) -> Answer:
+        """Answer a query, or raise the `AccordError` that says why there is no answer.
 
         ``inputs`` maps tensor name to an array of ``rows`` items, already validated. ``slo_s`` of None takes the
-        endpoint's objective. Cancelling the future withdraws the query. Raises `UnknownEndpoint`.
+        endpoint's objective. Cancelling the call withdraws the query.
         """
         plan = self._dispatcher.plan.endpoints.get(endpoint)
         if plan is None:
@@ -74,14 +74,14 @@ class Router:
         query = Query(next(self._ids), endpoint, now_s, deadline_s, rows, inputs)
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._open[query.id] = future
-        future.add_done_callback(lambda done: self._on_cancelled(query) if done.cancelled() else None)
         self.stats[endpoint].arrived += 1
         self._carry_out(self._dispatcher.on_arrival(query, now_s))
-        return future
-
-    def _on_cancelled(self, query: Query) -> None:
-        if self._open.pop(query.id, None) is not None:
-            self._dispatcher.on_cancel(query)
+        try:
+            return await future
+        except asyncio.CancelledError:
+            if self._open.pop(query.id, None) is not None:
+                self._dispatcher.on_cancel(query)
+            raise
 
     # -- commands ---------------------------------------------------------------------------------------------
 

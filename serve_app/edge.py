@@ -72,7 +72,7 @@ class Edge:
         if info is None:
             raise UnknownEndpoint(f"no endpoint {endpoint!r}; endpoints here: {', '.join(self._endpoints)}")
         request = oip.decode(body, info)
-        answer = await self._router.submit(endpoint, request.inputs, request.rows, request.slo_s)
+        answer = await self._router.infer(endpoint, request.inputs, request.rows, request.slo_s)
         return oip.encode(request, answer, info, f"{self._name}-{answer.query.id}")
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:

@@ -142,12 +142,16 @@ def _typed(array: np.ndarray[Any, Any], data: list[Any], spec: TensorSpec) -> np
         raise BadRequest(
             f"input {spec.name!r}: {spec.datatype} data cannot hold {_misfit(data, spec)!r}; send values of that type"
         )
-    with np.errstate(over="ignore"):
-        typed = array.astype(spec.dtype)
     if spec.dtype.kind == "f":
+        if array.dtype.kind != "f" and spec.datatype != "FP16":
+            return array.astype(spec.dtype)  # every integer of JSON is finite in FP32
+        with np.errstate(over="ignore"):
+            typed = array.astype(spec.dtype)
         if not spec.allow_nan and not np.isfinite(typed).all():
             raise BadRequest(f"input {spec.name!r} holds NaN or a value beyond {spec.datatype}; send finite numbers")
-    elif not np.array_equal(typed, array):
+        return typed
+    typed = array.astype(spec.dtype)
+    if not np.array_equal(typed, array):
         wrong = array.ravel()[np.argmax(typed.ravel() != array.ravel())]
         raise BadRequest(f"input {spec.name!r}: value {wrong} does not fit {spec.datatype}")
     return typed

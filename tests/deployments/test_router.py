@@ -75,7 +75,7 @@ class Scene:
 
     async def ask(self, value: float, slo_s: float = 5.0) -> float:
         inputs = {"x": np.array([value])}
-        answer = await asyncio.wait_for(self.router.submit("digits", inputs, 1, slo_s), 10)
+        answer = await asyncio.wait_for(self.router.infer("digits", inputs, 1, slo_s), 10)
         return float(answer.outputs["y"][0])
 
 
@@ -187,7 +187,7 @@ async def test_a_cancelled_query_is_withdrawn(scene: Scene) -> None:
 
 async def test_an_unknown_endpoint_is_refused_with_the_known_ones(scene: Scene) -> None:
     with pytest.raises(UnknownEndpoint, match="endpoints here: digits"):
-        scene.router.submit("nope", {}, 1, None)
+        await scene.router.infer("nope", {}, 1, None)
 
 
 async def test_the_status_counts_what_happened(scene: Scene) -> None:

@@ -14,8 +14,8 @@ from catalog.errors import UnknownEndpoint
 from catalog.tensor import Arrays
 from deployments import membership
 from deployments.router_stats import EndpointStats
-from deployments.worker import WorkerReport
 from deployments.worker_client import WorkerClient, WorkerGone
+from deployments.worker_messages import WorkerReport
 from dispatch.commands import Answer, Command, Launch, Reject, WakeAt
 from dispatch.dispatcher import Dispatcher
 from dispatch.plan import Plan

@@ -4,7 +4,6 @@ import asyncio
 import logging
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from ray import serve
@@ -12,43 +11,11 @@ from ray.serve.exceptions import RayServeException
 
 from catalog.store import FsspecStore
 from catalog.tensor import Arrays
-from catalog.variant import Variant
-from deployments.runtimes.base import ModelRuntime, RuntimeOptions
+from deployments.runtimes.base import ModelRuntime, RuntimeOptions, one_line
 from deployments.runtimes.registry import create
+from deployments.worker_messages import BatchResult, WorkerReport, WorkerSpec
 
 logger = logging.getLogger("ray.serve")
-
-
-@dataclass(frozen=True)
-class WorkerSpec:
-    """What every worker of a pool is: its device, its threads, the variants it loads and where they come from."""
-
-    pool: str
-    device: str
-    threads: int
-    variants: tuple[Variant, ...]
-    artifact_root: str
-    cache_dir: str
-
-
-@dataclass(frozen=True)
-class WorkerReport:
-    """What a worker says of itself. ``failed`` maps the variants that it could not load to the reason."""
-
-    pool: str
-    device: str
-    loaded: tuple[str, ...]
-    failed: dict[str, str] = field(default_factory=dict)
-    memory_bytes: int = 0
-
-
-@dataclass(frozen=True)
-class BatchResult:
-    """What a batch came to: stacked ``outputs``, or ``error`` in one line. ``run_s`` is the time on the device."""
-
-    outputs: Arrays
-    run_s: float
-    error: str | None = None
 
 
 class WrongWorker(Exception):
@@ -117,7 +84,7 @@ class Worker:
             outputs = runtime.run(inputs)
         except Exception as error:
             logger.exception("Variant %s raised on a batch.", variant)
-            return BatchResult({}, time.perf_counter() - started_s, one_line(error))
+            return BatchResult({}, time.perf_counter() - started_s, _reason(error))
         return BatchResult(outputs, time.perf_counter() - started_s)
 
     def _load(self, name: str) -> None:
@@ -133,7 +100,7 @@ class Worker:
             runtime.load()
         except Exception as error:
             logger.exception("Variant %s could not be loaded.", name)
-            self._failed[name] = one_line(error)
+            self._failed[name] = _reason(error)
             return
         self._failed.pop(name, None)
         self._runtimes[name] = runtime
@@ -152,10 +119,9 @@ def _own_id() -> str | None:
         return None
 
 
-def one_line(error: Exception) -> str:
-    """Type and message of an error in at most 300 characters, for a client and a log."""
-    text = " ".join(f"{type(error).__name__}: {error}".split())
-    return text if len(text) <= 300 else f"{text[:297]}..."
+def _reason(error: Exception) -> str:
+    """Type and message of an error on one line, for a client and a log."""
+    return f"{type(error).__name__}: {one_line(error)}"
 
 
 WorkerDeployment = serve.deployment(Worker)

@@ -6,7 +6,7 @@ from typing import TypeVar
 from ray.serve.handle import DeploymentHandle
 
 from catalog.tensor import Arrays
-from deployments.worker import BatchResult, WorkerReport
+from deployments.worker_messages import BatchResult, WorkerReport
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from catalog.errors import ConfigError
 from catalog.profile import LatencyProfile
 from catalog.profile_cache import cache_dir
 from catalog.variant import Variant
-from deployments.worker import WorkerSpec
+from deployments.worker_messages import WorkerSpec
 from dispatch.balancing.registry import create_balancer
 from dispatch.plan import EndpointPlan, Plan
 from dispatch.selection.policy import Candidate

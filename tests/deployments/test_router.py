@@ -13,8 +13,8 @@ from catalog.tensor import Arrays
 from deployments import membership
 from deployments import router as router_module
 from deployments.router import Router
-from deployments.worker import BatchResult, WorkerReport
 from deployments.worker_client import WorkerClient, WorkerGone
+from deployments.worker_messages import BatchResult, WorkerReport
 from dispatch.balancing.round_robin import RoundRobin
 from dispatch.plan import EndpointPlan, Plan
 from dispatch.selection.greedy import GreedySelection

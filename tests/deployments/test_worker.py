@@ -8,7 +8,8 @@ import pytest
 
 from catalog.catalogue import load_catalogue
 from catalog.tensor import Arrays
-from deployments.worker import Worker, WorkerSpec
+from deployments.worker import Worker
+from deployments.worker_messages import WorkerSpec
 from toy_models import LIMIT, write_toy_catalogue
 
 

@@ -1,0 +1,38 @@
+"""What router and workers say to each other; free of ray, so that anyone may name it."""
+
+from dataclasses import dataclass, field
+
+from catalog.tensor import Arrays
+from catalog.variant import Variant
+
+
+@dataclass(frozen=True)
+class WorkerSpec:
+    """What every worker of a pool is: its device, its threads, the variants it loads and where they come from."""
+
+    pool: str
+    device: str
+    threads: int
+    variants: tuple[Variant, ...]
+    artifact_root: str
+    cache_dir: str
+
+
+@dataclass(frozen=True)
+class WorkerReport:
+    """What a worker says of itself. ``failed`` maps the variants that it could not load to the reason."""
+
+    pool: str
+    device: str
+    loaded: tuple[str, ...]
+    failed: dict[str, str] = field(default_factory=dict)
+    memory_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class BatchResult:
+    """What a batch came to: stacked ``outputs``, or ``error`` in one line. ``run_s`` is the time on the device."""
+
+    outputs: Arrays
+    run_s: float
+    error: str | None = None

@@ -74,14 +74,14 @@ def load_catalogue(path: str | Path) -> Catalogue:
     """
     file = BUILTIN if str(path) == "builtin" else Path(path)
     try:
-        text = file.read_text(encoding="utf-8")
+        content = file.read_bytes()
     except OSError as error:
         raise ConfigError(
             f"cannot read catalogue {file}: {error.strerror}; give the path of a YAML file or 'builtin'"
         ) from error
     try:
-        parsed = _CatalogueFile.model_validate(yaml.safe_load(text))
-    except yaml.YAMLError as error:
+        parsed = _CatalogueFile.model_validate(yaml.safe_load(content.decode()))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"catalogue {file} is not YAML: {error}") from error
     except ValidationError as error:
         raise ConfigError(f"catalogue {file}: {describe_validation(error)}") from error

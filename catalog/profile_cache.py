@@ -87,8 +87,9 @@ def _fingerprint(variant: Variant, root: str) -> str:
     artifact = variant.artifact
     described = artifact.sha256
     if described is None:
-        local = Path(root) / artifact.uri
-        described = f"{artifact.uri}@{local.stat().st_mtime_ns if local.exists() else 'remote'}"
+        local = Path(root) / artifact.uri.removeprefix("file://")
+        files = [local, *sorted(local.rglob("*"))] if local.exists() else []
+        described = f"{artifact.uri} {[(file.stat().st_mtime_ns, file.stat().st_size) for file in files]}"
     return f"{variant.name} {variant.runtime} {sorted(variant.options.items())} {described}"
 
 

@@ -5,7 +5,7 @@ import functools
 import itertools
 import logging
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ BATCH_TIMEOUT_S = 60.0
 """A worker that has not answered for so long counts as lost."""
 
 DESCRIBE_RETRY_S = 0.5
+LONGEST_TIMER_S = 3600.0
 
 
 class Router:
@@ -46,6 +47,7 @@ class Router:
         self._reports: dict[str, WorkerReport] = {}
         self._calls: dict[str, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
         self.stats = {name: EndpointStats() for name in plan.endpoints}
 
     async def start(self) -> None:
@@ -100,26 +102,35 @@ class Router:
                 if future is not None and not future.done():
                     future.set_exception(command.error)
             elif isinstance(command, WakeAt):
-                delay_s = max(0.0, command.at_s - self._clock())
-                asyncio.get_running_loop().call_later(delay_s, self._on_timer)
+                if self._timer is not None:
+                    self._timer.cancel()
+                delay_s = min(max(0.0, command.at_s - self._clock()), LONGEST_TIMER_S)
+                self._timer = asyncio.get_running_loop().call_later(delay_s, self._on_timer)
 
     def _on_timer(self) -> None:
+        self._timer = None
         self._carry_out(self._dispatcher.on_timer(self._clock()))
 
     async def _run(self, batch: Batch) -> None:
         try:
-            call = self._clients[self._pool_of[batch.worker]].run(batch.worker, batch.variant, _stack(batch))
+            pool = self._pool_of.get(batch.worker)
+            if pool is None:
+                raise WorkerGone("Serve reported its loss")
+            call = self._clients[pool].run(batch.worker, batch.variant, _stack(batch))
             result = await asyncio.wait_for(call, BATCH_TIMEOUT_S)
+            now_s = self._clock()
+            if result.error is None:
+                commands = self._dispatcher.on_done(batch.worker, batch.id, result.outputs, result.run_s, now_s)
+            else:
+                commands = self._dispatcher.on_failed(batch.worker, batch.id, result.error, now_s)
         except (WorkerGone, TimeoutError) as error:
             logger.warning("Worker %s did not answer a batch: %s", batch.worker, error)
-            self._lose(batch.worker)
+            self._lose([batch.worker])
             self._spawn(self._join(batch.worker, DESCRIBE_RETRY_S))
             return
-        now_s = self._clock()
-        if result.error is None:
-            commands = self._dispatcher.on_done(batch.worker, batch.id, result.outputs, result.run_s, now_s)
-        else:
-            commands = self._dispatcher.on_failed(batch.worker, batch.id, result.error, now_s)
+        except Exception as error:  # a fault of ours, such as inputs that do not stack: nobody may wait for ever
+            logger.exception("A batch could not be run.")
+            commands = self._dispatcher.on_failed(batch.worker, batch.id, str(error), self._clock())
         self._carry_out(commands)
 
     # -- workers ----------------------------------------------------------------------------------------------
@@ -134,10 +145,11 @@ class Router:
                 await asyncio.sleep(DESCRIBE_RETRY_S)
 
     def _on_members(self, pool: str, live: frozenset[str]) -> None:
-        for worker in [worker for worker, of in self._pool_of.items() if of == pool and worker not in live]:
+        gone = [worker for worker, of in self._pool_of.items() if of == pool and worker not in live]
+        for worker in gone:
             del self._pool_of[worker]
-            self._lose(worker)
             self._clients[pool].forget(worker)
+        self._lose(gone)
         for worker in sorted(live - self._pool_of.keys()):
             self._pool_of[worker] = pool
             self._spawn(self._join(worker))
@@ -160,13 +172,14 @@ class Router:
             self._carry_out(self._dispatcher.on_worker_ready(worker, report.device, report.loaded, now_s))
             return
 
-    def _lose(self, worker: str) -> None:
-        """Take a worker out, and give up on the call that it may never answer."""
-        self._reports.pop(worker, None)
-        call = self._calls.pop(worker, None)
-        if call is not None and call is not asyncio.current_task():
-            call.cancel()
-        self._carry_out(self._dispatcher.on_worker_lost(worker, self._clock()))
+    def _lose(self, workers: Collection[str]) -> None:
+        """Take workers out, and give up on the calls that they may never answer."""
+        for worker in workers:
+            self._reports.pop(worker, None)
+            call = self._calls.pop(worker, None)
+            if call is not None and call is not asyncio.current_task():
+                call.cancel()
+        self._carry_out(self._dispatcher.on_workers_lost(workers, self._clock()))
 
     # -- state ------------------------------------------------------------------------------------------------
 

@@ -18,6 +18,10 @@ from deployments.worker_messages import BatchResult, WorkerReport, WorkerSpec
 logger = logging.getLogger("ray.serve")
 
 
+HANGS_AFTER_S = 60.0
+"""A batch that runs longer than this will not end."""
+
+
 class WrongWorker(Exception):
     """A call for another worker, which is gone, ended up here."""
 
@@ -37,16 +41,20 @@ class Worker:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="accord-batch")
         self._runtimes: dict[str, ModelRuntime] = {}
         self._failed: dict[str, str] = {}
+        self._running_since_s: float | None = None
         for name in self._known:
             self._load(name)
 
     async def describe(self, worker: str | None = None) -> WorkerReport:
-        """What is loaded here, and what failed to load and why.
+        """What is loaded here, and what failed to load and why; answers between two batches, so not while one hangs.
 
         ``worker`` here and below is the id of the worker that the caller means, None for whichever; raises
         `WrongWorker` where that is another one.
         """
         self._check_meant(worker)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._describe)
+
+    def _describe(self) -> WorkerReport:
         return WorkerReport(
             self._spec.pool,
             self._spec.device,
@@ -59,6 +67,12 @@ class Worker:
         """Run one stacked batch: ``inputs`` maps tensor name to an array whose first axis is the batch."""
         self._check_meant(worker)
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, variant, inputs)
+
+    async def check_health(self) -> None:
+        """Called by Serve, which replaces the replica when this raises: a batch hangs."""
+        since_s = self._running_since_s
+        if since_s is not None and time.perf_counter() - since_s > HANGS_AFTER_S:
+            raise RuntimeError(f"a batch has been running for more than {HANGS_AFTER_S:.0f} s")
 
     async def load(self, variant: str) -> WorkerReport:
         """Load a variant beside those that are held; a failure is in the report."""
@@ -79,12 +93,14 @@ class Worker:
         if runtime is None:
             why = self._failed.get(variant, "it is not loaded")
             return BatchResult({}, 0.0, f"this worker does not hold it: {why}")
-        started_s = time.perf_counter()
+        started_s = self._running_since_s = time.perf_counter()
         try:
             outputs = runtime.run(inputs)
         except Exception as error:
             logger.exception("Variant %s raised on a batch.", variant)
             return BatchResult({}, time.perf_counter() - started_s, _reason(error))
+        finally:
+            self._running_since_s = None
         return BatchResult(outputs, time.perf_counter() - started_s)
 
     def _load(self, name: str) -> None:

@@ -1,6 +1,6 @@
 """The one place that calls workers."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from ray.serve.handle import DeploymentHandle
@@ -28,15 +28,15 @@ class WorkerClient:
 
     async def reach_any(self) -> WorkerReport:
         """Describe whichever worker; the first call makes Serve tell this process who is alive."""
-        return await self._call(self._handle.describe.remote())
+        return await self._call(self._handle.describe.remote)
 
     async def describe(self, worker: str) -> WorkerReport:
         """What the worker holds."""
-        return await self._call(self._to(worker).describe.remote(worker))
+        return await self._call(self._to(worker).describe.remote, worker)
 
     async def run(self, worker: str, variant: str, inputs: Arrays) -> BatchResult:
         """Run one stacked batch."""
-        return await self._call(self._to(worker).run.remote(variant, inputs, worker))
+        return await self._call(self._to(worker).run.remote, variant, inputs, worker)
 
     def forget(self, worker: str) -> None:
         """The worker is gone for good."""
@@ -48,8 +48,8 @@ class WorkerClient:
             handle = self._addressed[worker] = self._handle.options(multiplexed_model_id=worker)
         return handle
 
-    async def _call(self, response: Awaitable[T]) -> T:
+    async def _call(self, remote: Callable[..., Awaitable[T]], *args: object) -> T:
         try:
-            return await response
+            return await remote(*args)
         except Exception as error:  # what variants raise comes back as a value, so this is the way to the worker
             raise WorkerGone(f"{type(error).__name__}: {error}") from error

@@ -17,7 +17,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class WakeAt:
-    """Call ``on_timer`` at ``at_s``; a later one does not cancel an earlier one."""
+    """Call ``on_timer`` at ``at_s``; a new one replaces the one before, and is never later than it."""
 
     at_s: float
 

@@ -9,7 +9,7 @@ from dispatch.query import Job
 class DeadlineQueue:
     """Earliest deadline first; equal deadlines in the order of query ids, so that replays agree.
 
-    A cancelled job stays in the heap until it comes to the front, but stops counting at once.
+    A cancelled job stops counting at once; it leaves the heap at the front, or when half of the heap is cancelled.
     """
 
     def __init__(self) -> None:
@@ -36,6 +36,10 @@ class DeadlineQueue:
         """Forget a job that waits here."""
         self._cancelled.add(job.query.id)
         self.rows -= job.query.rows
+        if len(self._cancelled) > len(self._heap) // 2:
+            self._heap = [entry for entry in self._heap if entry[1] not in self._cancelled]
+            heapq.heapify(self._heap)
+            self._cancelled.clear()
 
     def first(self) -> Job | None:
         """The job with the earliest deadline, or None."""

@@ -1,6 +1,6 @@
 """The dispatcher: who waits where, and what runs next. Events in, commands out."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -88,48 +88,51 @@ class Dispatcher:
         state.variants = frozenset(variants)
         return self._after_change(now_s)
 
-    def on_worker_lost(self, worker: str, now_s: float) -> list[Command]:
-        """A worker is gone: what waited for it and what it ran goes to others. Unknown workers are ignored."""
-        state = self.workers.pop(worker, None)
-        if state is None:
-            return []
-        self._health.on_worker_lost(worker)
+    def on_workers_lost(self, workers: Collection[str], now_s: float) -> list[Command]:
+        """Workers are gone: what waited for them and what they ran goes to others. Unknown workers are ignored."""
+        lost = [self.workers.pop(worker) for worker in workers if worker in self.workers]
+        self._refresh()
         commands: list[Command] = []
-        if state.batch is not None:
-            error = refusals.worker_lost(worker)
-            self._refresh()
-            commands += self._retry(state.batch, error, now_s, blame=False)
-        for queue in state.queues.values():
-            self._unassign(queue, state)
+        for state in lost:
+            self._health.on_worker_lost(state.id)
+            if state.batch is not None:
+                commands += self._retry(state.batch, refusals.worker_lost(state.id), now_s, blame=False)
+            for queue in state.queues.values():
+                self._unassign(queue, state)
         return commands + self._after_change(now_s)
 
     def on_done(
         self, worker: str, batch_id: int, outputs: Mapping[str, Any], run_s: float, now_s: float
     ) -> list[Command]:
-        """A batch came back. ``outputs`` are stacked; a result that nobody waits for any more is ignored."""
-        state, batch = self._finish(worker, batch_id)
+        """A batch came back. ``outputs`` are stacked; a result that nobody waits for any more is ignored.
+
+        Where ``outputs`` cannot be sliced, that error passes and the batch still runs: report `on_failed`.
+        """
+        state, batch = self._running(worker, batch_id)
         if state is None or batch is None:
             return []
-        self._health.on_success(worker, batch.variant)
         accuracy = state.accuracies.get((batch.endpoint, batch.variant), 0.0)
-        commands: list[Command] = []
+        answers: list[Command] = []
         row = 0
         for job in batch.jobs:
             query = job.query
-            last = row + query.rows
-            if query.id in self._withdrawn:
-                self._withdrawn.discard(query.id)
-            else:
-                own = {name: values[row:last] for name, values in outputs.items()}
-                commands.append(Answer(query, batch.variant, accuracy, own, batch.rows, batch.launched_s, now_s, run_s))
-            row = last
-        return commands + self._launch(state, now_s)
+            own = {name: values[row : row + query.rows] for name, values in outputs.items()}
+            row += query.rows
+            answers.append(Answer(query, batch.variant, accuracy, own, batch.rows, batch.launched_s, now_s, run_s))
+        state.finish()
+        self._health.on_success(worker, batch.variant)
+        if self._withdrawn:
+            withdrawn = {job.query.id for job in batch.jobs} & self._withdrawn
+            answers = [c for c in answers if isinstance(c, Answer) and c.query.id not in withdrawn]
+            self._withdrawn -= withdrawn
+        return answers + self._launch(state, now_s)
 
     def on_failed(self, worker: str, batch_id: int, reason: str, now_s: float) -> list[Command]:
         """A batch raised on its variant: its jobs go on, each alone and without that variant."""
-        state, batch = self._finish(worker, batch_id)
+        state, batch = self._running(worker, batch_id)
         if state is None or batch is None:
             return []
+        state.finish()
         self._health.on_failure(worker, batch.variant, now_s)
         error = refusals.variant_failed(batch, reason)
         return self._retry(batch, error, now_s, blame=True) + self._launch(state, now_s)
@@ -224,18 +227,15 @@ class Dispatcher:
                 batch_rows += job.query.rows
             self._next_batch_id += 1
             batch = Batch(self._next_batch_id, worker.id, name, choice.variant, jobs, batch_rows, now_s)
-            worker.batch = batch
-            worker.load.running_rows = batch_rows
+            worker.start(batch)
             commands.append(Launch(batch))
         return commands
 
-    def _finish(self, worker: str, batch_id: int) -> tuple[WorkerState | None, Batch | None]:
+    def _running(self, worker: str, batch_id: int) -> tuple[WorkerState | None, Batch | None]:
         state = self.workers.get(worker)
         if state is None or state.batch is None or state.batch.id != batch_id:
             return None, None
-        batch, state.batch = state.batch, None
-        state.load.running_rows = 0
-        return state, batch
+        return state, state.batch
 
     def _retry(self, batch: Batch, error: AccordError, now_s: float, *, blame: bool) -> list[Command]:
         """Queue the jobs of a batch that came to nothing again, or refuse those that were tried enough."""

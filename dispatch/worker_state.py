@@ -32,6 +32,17 @@ class WorkerState:
         self.accuracies.update({(endpoint.name, c.variant): c.accuracy for c in held})
         return bool(held)
 
+    def start(self, batch: Batch) -> None:
+        """The worker runs this batch now; it must be idle."""
+        assert self.batch is None
+        self.batch = batch
+        self.load.running_rows = batch.rows
+
+    def finish(self) -> None:
+        """The batch came back, whatever became of it."""
+        self.batch = None
+        self.load.running_rows = 0
+
     def most_urgent(self) -> tuple[str, Job]:
         """Endpoint and first job of the queue whose head is due first; call it only while rows are queued."""
         heads = ((name, queue.first()) for name, queue in self.queues.items())

@@ -7,7 +7,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from catalog.errors import AccordError, UnknownEndpoint
+from catalog.errors import AccordError, NoWorker, UnknownEndpoint
 from deployments.router import Router
 from serve_app.edge import error_body
 from serve_app.endpoint_info import EndpointInfo
@@ -91,7 +91,8 @@ def build_api(router: Router, endpoints: dict[str, EndpointInfo]) -> FastAPI:
         waiting = [name for name in endpoints if not router.ready(name)]
         body: dict[str, Any] = {"ready": not waiting, "live": True}
         if waiting:
-            body["error"] = f"no worker holds a variant yet for {', '.join(waiting)}"
+            text = f"no worker holds a variant yet for {', '.join(waiting)}"
+            body |= {"error": text, "reason": NoWorker.__name__, "retryable": True}
         return JSONResponse(body, 503 if waiting else 200)
 
     @api.get("/v2", tags=["metadata"])
@@ -101,13 +102,13 @@ def build_api(router: Router, endpoints: dict[str, EndpointInfo]) -> FastAPI:
         return {"name": "accord", "version": VERSION, "extensions": []}
 
     @api.get("/v2/models/{endpoint}", tags=["metadata"])
-    @api.get("/v2/models/{endpoint}/versions/{version}", include_in_schema=False)
+    @api.get("/v2/models/{endpoint}/versions/1", include_in_schema=False)
     async def metadata(endpoint: str) -> dict[str, Any]:
         """Tensors, objective and variants of an endpoint."""
         return known(endpoint).metadata()
 
     @api.get("/v2/models/{endpoint}/ready", tags=["health"])
-    @api.get("/v2/models/{endpoint}/versions/{version}/ready", include_in_schema=False)
+    @api.get("/v2/models/{endpoint}/versions/1/ready", include_in_schema=False)
     async def endpoint_ready(endpoint: str) -> JSONResponse:
         """Whether the endpoint can answer; 503 while no worker holds a variant for it."""
         is_ready = router.ready(known(endpoint).name)

@@ -70,7 +70,7 @@ def assemble(config: AppConfig, catalogue: Catalogue, profiles: Profiles) -> Ass
             variants[0].inputs,
             variants[0].outputs,
             variants[0].labels,
-            min(variant.max_batch for variant in variants),
+            min(endpoint.max_queued_rows, *(variant.max_batch for variant in variants)),
             tuple(variant.name for variant in variants),
         )
     served = served_variants(config, catalogue)

@@ -60,7 +60,9 @@ class Edge:
             logger.exception("An inference request failed in the router.")
             status, body = (
                 500,
-                orjson.dumps({"error": "internal error in the router; see its log", "reason": "Internal"}),
+                orjson.dumps(
+                    {"error": "internal error in the router; see its log", "reason": "Internal", "retryable": False}
+                ),
             )
         headers = [_JSON, (b"content-length", b"%d" % len(body))]
         await send({"type": "http.response.start", "status": status, "headers": headers})
@@ -77,20 +79,22 @@ class Edge:
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         for header, value in scope["headers"]:
-            if header == b"content-length" and int(value) > self._max_body_bytes:
+            if header == b"content-length" and value.isdigit() and int(value) > self._max_body_bytes:
                 raise self._too_large(int(value))
             if header == b"inference-header-content-length":
                 raise BadRequest("binary tensors are not served; send the tensors' data in JSON")
         message = await receive()
-        body: bytes = message.get("body", b"")
-        while message.get("more_body") and len(body) <= self._max_body_bytes:
+        parts: list[bytes] = [message.get("body", b"")]
+        size_bytes = len(parts[0])
+        while message.get("more_body") and size_bytes <= self._max_body_bytes:
             message = await receive()
-            body += message.get("body", b"")
-        if len(body) > self._max_body_bytes:
-            raise self._too_large(len(body))
+            parts.append(message.get("body", b""))
+            size_bytes += len(parts[-1])
+        if size_bytes > self._max_body_bytes:
+            raise self._too_large(size_bytes)
         if message["type"] == "http.disconnect":
             raise _ClientGone
-        return body
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _too_large(self, size_bytes: int) -> TooLarge:
         return TooLarge(
@@ -104,11 +108,14 @@ class _ClientGone(Exception):
 
 
 def inferred_endpoint(path: str) -> str | None:
-    """The endpoint that ``/v2/models/{endpoint}[/versions/{version}]/infer`` names; None for another path."""
+    """The endpoint that ``/v2/models/{endpoint}[/versions/{version}]/infer`` names; None for another path.
+
+    An endpoint has one version, 1.
+    """
     if not path.startswith(MODELS) or not path.endswith("/infer"):
         return None
     endpoint, *version = path[len(MODELS) : -len("/infer")].split("/")
-    if version and (len(version) != 2 or version[0] != "versions"):
+    if version not in ([], ["versions", "1"]):
         return None
     return endpoint
 

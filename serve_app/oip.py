@@ -5,7 +5,9 @@ Data may be flat in row-major order or nested; answers are flat. Everything that
 """
 
 import math
+import reprlib
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,8 +18,15 @@ from catalog.tensor import Arrays, TensorSpec
 from dispatch.commands import Answer
 from serve_app.endpoint_info import EndpointInfo
 
-_KINDS = {"BOOL": "b", "BYTES": "U", "FP16": "iuf", "FP32": "iuf", "FP64": "iuf"}
-_INTEGER_KINDS = "iu"
+_NUMBERS = {int, float}
+_PYTHON_TYPES: dict[str, set[type]] = {
+    "BOOL": {bool},
+    "BYTES": {str},
+    "FP16": _NUMBERS,
+    "FP32": _NUMBERS,
+    "FP64": _NUMBERS,
+}
+"""What JSON values a datatype takes; whole numbers alone where it is not listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +63,9 @@ def decode(body: bytes, endpoint: EndpointInfo) -> InferRequest:
         name = tensor.get("name")
         spec = endpoint.input_by_name.get(name) if isinstance(name, str) else None
         if spec is None:
-            raise BadRequest(f"input {name!r} is unknown; endpoint {endpoint.name!r} takes {_names(endpoint.inputs)}")
+            raise BadRequest(
+                f"input {_shown(name)} is unknown; endpoint {endpoint.name!r} takes {_names(endpoint.inputs)}"
+            )
         if spec.name in arrays:
             raise BadRequest(f"input {spec.name!r} is given twice")
         arrays[spec.name] = _array(tensor, spec)
@@ -106,64 +117,56 @@ def _array(tensor: dict[str, Any], spec: TensorSpec) -> np.ndarray[Any, Any]:
     """The data of one tensor, as an array of the specified type and shape."""
     datatype = tensor.get("datatype")
     if datatype != spec.datatype:
-        raise BadRequest(f"input {spec.name!r} has datatype {datatype!r}; expected {spec.datatype!r}")
+        raise BadRequest(f"input {spec.name!r} has datatype {_shown(datatype)}; expected {spec.datatype!r}")
     shape = tensor.get("shape")
     if not isinstance(shape, list) or any(type(axis) is not int or axis < 0 for axis in shape):
-        raise BadRequest(f"input {spec.name!r}: 'shape' must be a list of whole numbers, not {shape!r}")
+        raise BadRequest(f"input {spec.name!r}: 'shape' must be a list of whole numbers, not {_shown(shape)}")
     if len(shape) != len(spec.shape) or tuple(shape[1:]) != spec.item_shape:
-        raise BadRequest(f"input {spec.name!r} has shape {shape}; expected {list(spec.shape)}, -1 being the batch")
+        raise BadRequest(
+            f"input {spec.name!r} has shape {_shown(shape)}; expected {list(spec.shape)}, -1 being the batch"
+        )
     if shape[0] == 0:
         raise BadRequest(f"input {spec.name!r} has shape {shape}, an empty batch; send at least one item")
     if "data" not in tensor:
         raise BadRequest(f"input {spec.name!r} has no 'data'; send numbers in JSON (binary tensors are not served)")
-    data = tensor["data"]
-    try:
-        array = np.array(data) if spec.datatype != "BYTES" else np.array(data, dtype=object)
-    except ValueError as error:
-        raise BadRequest(
-            f"input {spec.name!r}: 'data' must be flat or nested like the shape {shape}; it is ragged"
-        ) from error
+    values = _flat(tensor["data"], shape, spec)
+    return _typed(values, spec).reshape(shape)
+
+
+def _flat(data: Any, shape: list[int], spec: TensorSpec) -> list[Any]:
+    """The values in row-major order, from flat data or from data nested like the shape."""
+    if not isinstance(data, list):
+        raise BadRequest(f"input {spec.name!r}: 'data' must be a list, not {_kind(data)}")
     expected = math.prod(shape)
-    if not isinstance(data, list) or array.size != expected:
-        raise BadRequest(f"input {spec.name!r} has {array.size} values; shape {shape} holds {expected}")
-    if array.ndim > 1 and array.shape != tuple(shape):
-        raise BadRequest(f"input {spec.name!r}: 'data' is nested as {list(array.shape)}; expected flat or {shape}")
-    return _typed(array, data, spec).reshape(shape)
+    if len(shape) == 1 or not data or not isinstance(data[0], list):
+        if len(data) != expected:
+            raise BadRequest(f"input {spec.name!r} has {len(data)} values; shape {shape} holds {expected}")
+        return data
+    level: list[Any] = [data]
+    for axis in shape:
+        if any(not isinstance(part, list) or len(part) != axis for part in level):
+            raise BadRequest(f"input {spec.name!r}: 'data' must be flat, or nested like its shape {shape}")
+        level = list(chain.from_iterable(level))
+    return level
 
 
-def _typed(array: np.ndarray[Any, Any], data: list[Any], spec: TensorSpec) -> np.ndarray[Any, Any]:
-    """Convert values as JSON gave them, refusing whatever would change on the way."""
-    if spec.datatype == "BYTES":
-        wrong = next((value for value in array.flat if not isinstance(value, str)), None)
-        if wrong is not None:
-            raise BadRequest(f"input {spec.name!r}: BYTES data must be strings; found {wrong!r}")
-        return array
-    if array.dtype.kind not in _KINDS.get(spec.datatype, _INTEGER_KINDS):
+def _typed(values: list[Any], spec: TensorSpec) -> np.ndarray[Any, Any]:
+    """Values as JSON gave them to an array, refusing whatever would change on the way."""
+    allowed = _PYTHON_TYPES.get(spec.datatype, {int})
+    types = set(map(type, values))  # before numpy sees them: it would make one wide string array of a stray word
+    if not types <= allowed:
+        wrong = next(value for value in values if type(value) not in allowed)
         raise BadRequest(
-            f"input {spec.name!r}: {spec.datatype} data cannot hold {_misfit(data, spec)!r}; send values of that type"
+            f"input {spec.name!r}: {spec.datatype} data cannot hold {_shown(wrong)}; send values of that type"
         )
-    if spec.dtype.kind == "f":
-        if array.dtype.kind != "f" and spec.datatype != "FP16":
-            return array.astype(spec.dtype)  # every integer of JSON is finite in FP32
+    try:
         with np.errstate(over="ignore"):
-            typed = array.astype(spec.dtype)
-        if not spec.allow_nan and not np.isfinite(typed).all():
-            raise BadRequest(f"input {spec.name!r} holds NaN or a value beyond {spec.datatype}; send finite numbers")
-        return typed
-    typed = array.astype(spec.dtype)
-    if not np.array_equal(typed, array):
-        wrong = array.ravel()[np.argmax(typed.ravel() != array.ravel())]
-        raise BadRequest(f"input {spec.name!r}: value {wrong} does not fit {spec.datatype}")
-    return typed
-
-
-def _misfit(data: list[Any], spec: TensorSpec) -> Any:
-    """The first value, as JSON gave it, that is not of the datatype's kind."""
-    kinds = {"b": (bool,), "f": (int, float)}.get(spec.dtype.kind, (int,))
-    values = np.array(data, dtype=object).ravel().tolist()
-    return next(
-        (v for v in values if not isinstance(v, kinds) or (isinstance(v, bool) and bool not in kinds)), values[0]
-    )
+            array = np.array(values, dtype=spec.dtype)
+    except OverflowError as error:
+        raise BadRequest(f"input {spec.name!r}: a value does not fit {spec.datatype}") from error
+    if spec.dtype.kind == "f" and not spec.allow_nan and not np.isfinite(array).all():
+        raise BadRequest(f"input {spec.name!r} holds NaN or a value beyond {spec.datatype}; send finite numbers")
+    return array
 
 
 def _slo_s(request: dict[str, Any]) -> float | None:
@@ -179,7 +182,7 @@ def _slo_s(request: dict[str, Any]) -> float | None:
         if value is None:
             continue
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-            raise BadRequest(f"parameters.{key} must be a positive number, not {value!r}")
+            raise BadRequest(f"parameters.{key} must be a positive number, not {_shown(value)}")
         asked.append(value / per_s)
     return min(asked, default=None)
 
@@ -194,12 +197,19 @@ def _wanted(request: dict[str, Any], endpoint: EndpointInfo) -> tuple[str, ...]:
     names = [output.get("name") if isinstance(output, dict) else output for output in outputs]
     for name in names:
         if not isinstance(name, str) or name not in endpoint.output_by_name:
-            raise BadRequest(f"output {name!r} is unknown; endpoint {endpoint.name!r} gives {_names(endpoint.outputs)}")
+            raise BadRequest(
+                f"output {_shown(name)} is unknown; endpoint {endpoint.name!r} gives {_names(endpoint.outputs)}"
+            )
     return tuple(dict.fromkeys(str(name) for name in names))
 
 
 def _names(specs: tuple[TensorSpec, ...]) -> str:
     return ", ".join(f"{spec.name!r} ({spec.datatype} {list(spec.shape)})" for spec in specs)
+
+
+def _shown(value: Any) -> str:
+    """A client's value in a message: short, however long or deep it is."""
+    return reprlib.repr(value)
 
 
 def _kind(value: Any) -> str:

@@ -11,7 +11,7 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class SelectionConfig(_Strict):
@@ -95,18 +95,26 @@ class AppConfig(_Strict):
     profiles: dict[str, str] = Field(default_factory=dict)
     endpoints: dict[Name, EndpointConfig] = Field(min_length=1)
     pools: dict[Name, PoolConfig] = Field(min_length=1)
-    transport_ms: float = Field(default=5.0, ge=0)
+    transport_ms: float = Field(default=10.0, ge=0)
     max_body_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
     router_num_cpus: float = Field(default=0.5, ge=0)
 
     @model_validator(mode="after")
-    def _slo_beyond_transport(self) -> "AppConfig":
+    def _fits_together(self) -> "AppConfig":
         for name, endpoint in self.endpoints.items():
             if endpoint.slo_ms <= self.transport_ms:
                 raise ValueError(
                     f"endpoints.{name}.slo_ms is {endpoint.slo_ms:g}, no more than transport_ms "
                     f"({self.transport_ms:g}), so that no variant is ever in time; raise the objective or "
                     "lower transport_ms"
+                )
+        threads: dict[str, tuple[str, int]] = {}
+        for name, pool in self.pools.items():
+            other, count = threads.setdefault(pool.device, (name, pool.threads))
+            if count != pool.threads:
+                raise ValueError(
+                    f"pools.{name}.threads is {pool.threads} and pools.{other}.threads is {count}, both on "
+                    f"{pool.device}; latency is profiled per device: give them the same number"
                 )
         devices = {pool.device for pool in self.pools.values()}
         for device in self.profiles:

@@ -28,10 +28,11 @@ def read_serve_file(path: Path) -> ServeFile:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}; give the path of a Serve config file") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not YAML: {error}") from error
     applications = content.get("applications") if isinstance(content, dict) else None
-    ours = [a for a in applications or [] if isinstance(a, dict) and a.get("import_path") == IMPORT_PATH]
+    listed = applications if isinstance(applications, list) else []
+    ours = [a for a in listed if isinstance(a, dict) and a.get("import_path") == IMPORT_PATH]
     if not ours:
         raise ConfigError(f"{path} has no application with import_path {IMPORT_PATH!r}; see configs/quickstart.yaml")
     try:
@@ -41,6 +42,8 @@ def read_serve_file(path: Path) -> ServeFile:
             f"{path}, args of application {ours[0].get('name')!r}: {describe_validation(error)}"
         ) from error
     http = content.get("http_options") or {}
+    if not isinstance(http, dict):
+        raise ConfigError(f"{path}: http_options must be a mapping with host and port, not {http!r}")
     host = http.get("host", "127.0.0.1")
     prefix = (ours[0].get("route_prefix") or "/").rstrip("/")
     url = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{http.get('port', 8000)}{prefix}"

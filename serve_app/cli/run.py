@@ -1,12 +1,14 @@
 """``accord run``: measure what is not measured yet, start Ray Serve with a config, and stop it with Ctrl-C."""
 
+import http.client
 import os
 import shutil
 import signal
+import socket
 import sys
 import threading
 import time
-import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 from typing import Annotated, Any
@@ -49,22 +51,21 @@ def run(
                 "the `serve` command of Ray is not installed; run `make run`, or `pip install 'ray[serve]'`"
             )
         _refuse_taken_port(file)
-        raise typer.Exit(_supervise(Session([serve, "run", str(config)], SERVE_ENV | os.environ), file))
+        stopping = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda *_: stopping.set())
+        raise typer.Exit(_supervise(Session([serve, "run", str(config)], SERVE_ENV | os.environ), file, stopping))
 
 
-def _supervise(service: Session, file: ServeFile) -> int:
+def _supervise(service: Session, file: ServeFile, stopping: threading.Event) -> int:
     """Wait until the service ends or is to be stopped, and leave nothing of it behind; gives the exit code."""
-    stopping = threading.Event()
-    signal.signal(signal.SIGINT, lambda *_: stopping.set())
-    signal.signal(signal.SIGTERM, lambda *_: stopping.set())
     try:
         deadline_s = time.monotonic() + START_TIMEOUT_S
         ready = False
         while service.poll() is None and not stopping.wait(0.3):
-            if not ready and _is_ready(file.url):
-                ready = True
-                _print_ready(file.url)
-            elif not ready and time.monotonic() > deadline_s:
+            if not ready:
+                ready = _print_if_ready(file.url)
+            if not ready and time.monotonic() > deadline_s:
                 ERR.print(f"[red]The service was not ready after {START_TIMEOUT_S:.0f} s; see its messages above.[/]")
                 return FAILURE
         return 0 if stopping.is_set() else service.poll() or FAILURE
@@ -75,36 +76,35 @@ def _supervise(service: Session, file: ServeFile) -> int:
 
 def _refuse_taken_port(file: ServeFile) -> None:
     """Ray Serve would wait for ever for a port that somebody else holds."""
-    try:
-        _get(f"{file.url}/-/healthz")
-    except urllib.error.HTTPError:
-        pass
-    except OSError:
-        return
-    raise ConfigError(f"{file.url} answers already; stop what runs there or change http_options.port in {file.path}")
+    address = urllib.parse.urlsplit(file.url)
+    with socket.socket() as probe:
+        probe.settimeout(2)
+        taken = probe.connect_ex((address.hostname, address.port)) == 0
+    if taken:
+        where = f"{address.hostname}:{address.port}"
+        raise ConfigError(
+            f"{where} is taken already; stop what listens there or change http_options.port in {file.path}"
+        )
 
 
 def _get(url: str) -> Any:
     with urllib.request.urlopen(url, timeout=2) as response:
-        return orjson.loads(response.read() or b"null") if "json" in response.headers.get("content-type", "") else None
+        return orjson.loads(response.read())
 
 
-def _is_ready(url: str) -> bool:
+def _print_if_ready(url: str) -> bool:
+    """The URL, and one line that works as printed; False, printing nothing, while the service cannot answer."""
     try:
         _get(f"{url}/v2/health/ready")
-    except (OSError, orjson.JSONDecodeError):
+        endpoint = next(iter(_get(f"{url}/accord/status")["endpoints"]))
+        metadata = _get(f"{url}/v2/models/{endpoint}")
+    except (OSError, http.client.HTTPException, ValueError):
         return False
-    return True
-
-
-def _print_ready(url: str) -> None:
-    """The URL, and one line that works as printed."""
-    endpoint = next(iter(_get(f"{url}/accord/status")["endpoints"]))
-    metadata = _get(f"{url}/v2/models/{endpoint}")
     body = orjson.dumps({"inputs": [example(endpoint, spec) for spec in metadata["inputs"]]}).decode()
     ERR.print(f"\nAccord serves [bold]{endpoint}[/] on [bold]{url}[/] (OpenAPI page: {url}/docs). Try:\n")
     print(f"curl -s {url}/v2/models/{endpoint}/infer -d '{body}'", flush=True)
     ERR.print("\nLoad it: [bold].venv/bin/accord load --rate 50 --duration 30[/]. Ctrl-C stops everything.\n")
+    return True
 
 
 def example(endpoint: str, spec: dict[str, Any]) -> dict[str, Any]:

@@ -161,7 +161,7 @@ def test_what_a_lost_worker_ran_and_held_goes_to_the_others() -> None:
     (running, _) = [b for i in (1, 2) for b in launched(d.on_arrival(query(i), 0.0))]
     d.on_arrival(query(3), 0.0)
     assert running.worker == "w1"
-    assert d.on_worker_lost("w1", 0.01) == []  # w2 is busy; all wait for it
+    assert d.on_workers_lost(["w1"], 0.01) == []  # w2 is busy; all wait for it
     assert finish(d, running, 0.02) == []  # a result from beyond the grave is nobody's
     (on_w2,) = [s.batch for s in d.workers.values() if s.batch]
     (batch,) = launched(finish(d, on_w2, 0.03))
@@ -278,7 +278,7 @@ def test_every_query_gets_exactly_one_answer_whatever_happens(
             note(d.on_worker_ready(worker, "cpu", ["fast", "slow"][: 1 + which % 2], now_s))
         elif kind == "lose":
             running.pop(worker, None)
-            note(d.on_worker_lost(worker, now_s))
+            note(d.on_workers_lost([worker, "unknown"], now_s))
         elif kind == "timer":
             note(d.on_timer(now_s))
         elif kind == "cancel" and queries:

@@ -30,8 +30,8 @@ def test_candidates_hold_the_profile_plus_the_transport(catalogue: Catalogue) ->
     plan = assemble(config(), catalogue, PROFILES).plan.endpoints["toy"]
     assert plan.slo_s == pytest.approx(0.1)
     good = next(c for c in plan.candidates["cpu"] if c.variant == "good")
-    assert good.latency_s[1] == pytest.approx(0.007)
-    assert good.latency_s[64] == pytest.approx(0.070)
+    assert good.latency_s[1] == pytest.approx(0.012)
+    assert good.latency_s[64] == pytest.approx(0.075)
     assert good.max_batch == 64
 
 

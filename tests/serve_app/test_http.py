@@ -199,10 +199,20 @@ def test_late_queries_of_an_endpoint_that_drops_get_504_unless_they_were_running
     assert "the deadline passed after" in late.json()["error"]
 
 
-def test_more_rows_than_the_queue_holds_are_refused_with_429(client: httpx2.Client) -> None:
+def test_more_than_the_queue_holds_is_refused_with_429(client: httpx2.Client) -> None:
+    full = toy(*[1.0] * 8)
+    responses = _hammer(client, "/toy/v2/models/impatient/infer", [full], threads=16, each=20)
+    assert {r.status_code for r in responses} == {200, 429}
+    refused = next(r for r in responses if r.status_code == 429).json()
+    assert "8 rows waiting and holds 8 at most" in refused["error"]
+    assert (refused["reason"], refused["retryable"]) == ("Saturated", True)
+
+
+def test_more_rows_than_the_queue_ever_holds_are_refused_for_good(client: httpx2.Client) -> None:
+    assert client.get("/toy/v2/models/impatient").json()["parameters"]["max_rows"] == 8
     response = client.post("/toy/v2/models/impatient/infer", json=toy(*[1.0] * 9))
-    assert response.status_code == 429
-    assert "holds 8 at most" in response.json()["error"]
+    assert response.status_code == 400
+    assert "9 items and may have 8 at most" in response.json()["error"]
 
 
 def test_a_variant_that_cannot_be_loaded_is_reported_and_others_answer(client: httpx2.Client) -> None:

@@ -77,9 +77,9 @@ def test_finite_floats_survive_the_way_in_bit_for_bit(items: list[list[float]]) 
         (body(tensor(shape=[True, 2, 2])), "'shape' must be a list of whole numbers"),
         (body(tensor(shape=[0, 2, 2], data=[])), "an empty batch; send at least one item"),
         (body(tensor(data=[1, 2, 3])), r"has 3 values; shape \[1, 2, 2\] holds 4"),
-        (body(tensor(data=7)), "has 1 values"),
-        (body(tensor(data=[[1, 2], [3]])), "ragged"),
-        (body(tensor(data=[[1, 2, 3, 4]])), r"nested as \[1, 4\]; expected flat or \[1, 2, 2\]"),
+        (body(tensor(data=7)), "must be a list, not a number"),
+        (body(tensor(data=[[1, 2], [3]])), "must be flat, or nested like its shape"),
+        (body(tensor(data=[[1, 2, 3, 4]])), r"must be flat, or nested like its shape \[1, 2, 2\]"),
         (body(tensor(data=[1, 2, 3, None])), "FP32 data cannot hold None"),
         (body(tensor(data=[1, 2, 3, "4"])), "FP32 data cannot hold '4'"),
         (body(tensor(data=[1, 2, 3, 1e39])), "holds NaN or a value beyond FP32"),
@@ -103,12 +103,13 @@ def test_a_fault_is_told_with_what_was_expected_and_what_was_given(given_body: b
 @pytest.mark.parametrize(
     ("datatype", "data", "message"),
     [
-        ("UINT8", [256], "value 256 does not fit UINT8"),
-        ("UINT8", [-1], "value -1 does not fit UINT8"),
+        ("UINT8", [256], "a value does not fit UINT8"),
+        ("UINT8", [-1], "a value does not fit UINT8"),
         ("INT32", [1.5], "INT32 data cannot hold 1.5"),
         ("INT64", [True], "INT64 data cannot hold True"),
         ("BOOL", [1], "BOOL data cannot hold 1"),
-        ("BYTES", [3], "BYTES data must be strings; found 3"),
+        ("BYTES", [3], "BYTES data cannot hold 3"),
+        ("FP32", [True], "FP32 data cannot hold True"),
         ("FP16", [70000.0], "beyond FP16"),
     ],
 )
@@ -123,6 +124,7 @@ def test_a_value_that_would_change_on_the_way_is_refused(datatype: str, data: li
     [
         ("UINT8", [0, 255]),
         ("INT64", [-(2**63), 2**63 - 1]),
+        ("UINT64", [2**64 - 1, 1]),
         ("BOOL", [True, False]),
         ("BYTES", ["a", "ü"]),
         ("FP64", [1, 2.5]),
@@ -182,3 +184,34 @@ def test_only_the_wanted_outputs_are_sent_and_an_id_is_made_up() -> None:
     given = orjson.loads(encode(request, answer(), endpoint(), "r-7"))
     assert [output["name"] for output in given["outputs"]] == ["label"]
     assert given["id"] == "r-7"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["name", "shape", "datatype", "data"]), JSON), JSON)
+def test_whatever_json_comes_is_decoded_or_refused_and_nothing_else(changes: dict[str, Any], parameters: Any) -> None:
+    for given_body in (body(tensor(**changes)), body(parameters=parameters), body(outputs=parameters)):
+        try:
+            request = decode(given_body, endpoint())
+        except BadRequest:
+            continue
+        assert request.inputs["image"].shape == (request.rows, 2, 2)
+
+
+def test_a_long_word_among_numbers_is_refused_without_much_ado() -> None:
+    with pytest.raises(BadRequest, match="cannot hold 'aaa") as refused:
+        decode(body(tensor(data=[0, 1, 2, "a" * 1_000_000])), endpoint())
+    assert len(str(refused.value)) < 200
+
+
+def test_a_value_nested_too_deep_to_print_is_refused() -> None:
+    deep: Any = "x"
+    for _ in range(900):
+        deep = [deep]
+    with pytest.raises(BadRequest, match="is unknown"):
+        decode(body(tensor(name=deep)), endpoint())

@@ -137,7 +137,7 @@ def test_a_taken_port_is_refused_at_once(tmp_path: Path, free_port: int) -> None
         path.write_text(yaml.safe_dump(config))
         done = subprocess.run([*ACCORD, "run", str(path)], cwd=ROOT, capture_output=True, text=True, timeout=120)
         assert done.returncode == 2
-        assert "answers already" in done.stderr
+        assert "is taken already" in done.stderr
     finally:
         server.terminate()
         server.wait(10)

@@ -31,7 +31,10 @@ def test_the_shortest_config_has_sensible_defaults() -> None:
         ({"endpoints": {"digits": {"task": "digits"}}}, r"endpoints.digits.slo_ms\n  Field required"),
         ({"endpoints": {"a/b": {"task": "t", "slo_ms": 1}}}, "String should match pattern"),
         ({"endpoints": {"d": {"task": "t", "slo_ms": -1}}}, "greater than 0"),
-        ({"endpoints": {"d": {"task": "t", "slo_ms": 4}}}, r"endpoints.d.slo_ms is 4, no more than transport_ms \(5\)"),
+        (
+            {"endpoints": {"d": {"task": "t", "slo_ms": 4}}},
+            r"endpoints.d.slo_ms is 4, no more than transport_ms \(10\)",
+        ),
         (
             {"endpoints": {"d": {"task": "t", "slo_ms": 9, "balancing": "random"}}},
             "balancing 'random' is unknown; use one of round_robin, shortest_queue",

@@ -4,6 +4,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
+from fastapi_offline import FastAPIOffline
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
@@ -58,7 +59,7 @@ class Error(BaseModel):
 
 def build_api(router: Router, endpoints: dict[str, EndpointInfo]) -> FastAPI:
     """The FastAPI application around a router."""
-    api = FastAPI(
+    api = FastAPIOffline(  # the OpenAPI page works without the internet
         title="Accord",
         version=VERSION,
         description="Serves interchangeable model variants under latency objectives. Open Inference Protocol v2.",

@@ -36,12 +36,23 @@ def _no_cluster_by_accident(request: pytest.FixtureRequest, monkeypatch: pytest.
         monkeypatch.setenv("RAY_ADDRESS", "ray://this-test-is-not-marked-cluster.invalid:1")
 
 
-@pytest.fixture(scope="module")
-def free_port() -> int:
+def find_free_port() -> int:
     """A TCP port of the loopback interface that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def free_ports() -> list[int]:
+    """Two ports, for whatever listens beside the service."""
+    return [find_free_port() for _ in range(2)]
+
+
+@pytest.fixture(scope="module")
+def free_port() -> int:
+    """A TCP port of the loopback interface that nobody listens on."""
+    return find_free_port()
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ MARK = {"ACCORD_TEST_RUN": uuid.uuid4().hex}
 
 @pytest.fixture(scope="module")
 def service(
-    free_port: int, tmp_path_factory: pytest.TempPathFactory
+    free_port: int, free_ports: list[int], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, str, subprocess.Popen[str]]]:
     """The quickstart on a free port: its URL, the line that it printed, and the process."""
     folder = tmp_path_factory.mktemp("run")
@@ -36,6 +36,8 @@ def service(
     path.write_text(yaml.safe_dump(config))
     sockets = Path(mkdtemp(prefix="hap"))  # HAProxy takes socket paths of 97 characters at most
     proxy = {
+        "RAY_SERVE_HAPROXY_METRICS_PORT": str(free_ports[0]),
+        "RAY_SERVE_HAPROXY_STATS_PORT": str(free_ports[1]),
         "RAY_SERVE_HAPROXY_CONFIG_FILE_LOC": str(sockets / "haproxy.cfg"),
         "RAY_SERVE_HAPROXY_SOCKET_PATH": str(sockets / "admin.sock"),
         "RAY_SERVE_HAPROXY_SERVER_STATE_BASE": str(sockets),

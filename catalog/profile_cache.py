@@ -90,7 +90,8 @@ def _fingerprint(variant: Variant, root: str) -> str:
         local = Path(root) / artifact.uri.removeprefix("file://")
         files = [local, *sorted(local.rglob("*"))] if local.exists() else []
         described = f"{artifact.uri} {[(file.stat().st_mtime_ns, file.stat().st_size) for file in files]}"
-    return f"{variant.name} {variant.runtime} {sorted(variant.options.items())} {described}"
+    tensors = [spec.oip() for spec in (*variant.inputs, *variant.outputs)]
+    return f"{variant.name} {variant.runtime} {sorted(variant.options.items())} {tensors} {described}"
 
 
 def _file_name(task: str) -> str:

@@ -9,7 +9,10 @@ import orjson
 from catalog.errors import AccordError
 from serve_app.loadgen.failure import CATCH, describe_failure
 
-START_HINT = "start the server with `make run` or `serve run configs/quickstart.yaml`, or name another with --url"
+START_HINT = (
+    "start the server with `make run`, `accord run CONFIG` or `serve run configs/quickstart.yaml`, "
+    "wait while it starts, or name another with --url"
+)
 
 
 class CallFailed(AccordError):

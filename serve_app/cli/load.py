@@ -55,7 +55,7 @@ def load(
         if not len(times_s):
             raise ConfigError(f"no query arrives in {chosen_s:g} s; raise --rate or --duration")
         target = Endpoint(url, endpoint)
-        objective_ms = slo_ms or run_loop(_fetch_slo_ms(target, timeout_s))
+        objective_ms = slo_ms or run_loop(_fetch_slo_ms(target, timeout_s, dataset))
         client = OpenLoopClient(target.infer_url, load_dataset(dataset, slo_ms), timeout_s)
         allow_open_files()
         run = run_loop(drive(client, times_s, chosen_s))
@@ -75,8 +75,15 @@ def _length_s(rate: str | None) -> float:
     return length_s if math.isfinite(length_s) else DEFAULT_DURATION_S
 
 
-async def _fetch_slo_ms(endpoint: Endpoint, timeout_s: float) -> float | None:
-    """The endpoint's own objective, None where its metadata names none."""
+async def _fetch_slo_ms(endpoint: Endpoint, timeout_s: float, dataset: str) -> float | None:
+    """The endpoint's own objective, None where its metadata names none; refuses digits for another task."""
     metadata = await get_object(endpoint.metadata_url, base_url(endpoint.server_url), timeout_s)
-    slo_ms = (metadata.get("parameters") or {}).get("slo_ms")
+    parameters = metadata.get("parameters") or {}
+    task = parameters.get("task", "digits")
+    if dataset == "test" and task != "digits":
+        raise ConfigError(
+            f"data set 'test' holds digits, and endpoint {endpoint.name!r} does task {task!r}; "
+            "give --dataset a .npz or .jsonl file"
+        )
+    slo_ms = parameters.get("slo_ms")
     return None if slo_ms is None else float(slo_ms)

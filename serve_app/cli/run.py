@@ -36,6 +36,7 @@ SERVE_ENV = {
 """Serve's high-throughput settings and Accord's short way into it; what the environment sets already stays."""
 
 START_TIMEOUT_S = 180.0
+EXPLAIN_EVERY_S = 20.0
 
 
 def run(
@@ -51,6 +52,7 @@ def run(
                 "the `serve` command of Ray is not installed; run `make run`, or `pip install 'ray[serve]'`"
             )
         _refuse_taken_port(file)
+        _refuse_too_few_cpus(file)
         stopping = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: stopping.set())
@@ -61,10 +63,14 @@ def _supervise(service: Session, file: ServeFile, stopping: threading.Event) -> 
     """Wait until the service ends or is to be stopped, and leave nothing of it behind; gives the exit code."""
     try:
         deadline_s = time.monotonic() + START_TIMEOUT_S
+        explain_s = time.monotonic() + EXPLAIN_EVERY_S
         ready = False
         while service.poll() is None and not stopping.wait(0.3):
             if not ready:
                 ready = _print_if_ready(file.url)
+            if not ready and time.monotonic() > explain_s:
+                explain_s += EXPLAIN_EVERY_S
+                ERR.print(_why_waiting(file.url))
             if not ready and time.monotonic() > deadline_s:
                 ERR.print(f"[red]The service was not ready after {START_TIMEOUT_S:.0f} s; see its messages above.[/]")
                 return FAILURE
@@ -72,6 +78,7 @@ def _supervise(service: Session, file: ServeFile, stopping: threading.Event) -> 
     finally:
         ERR.print("Stopping...")
         service.stop()
+        ERR.print("Stopped.")
 
 
 def _refuse_taken_port(file: ServeFile) -> None:
@@ -84,6 +91,18 @@ def _refuse_taken_port(file: ServeFile) -> None:
         where = f"{address.hostname}:{address.port}"
         raise ConfigError(
             f"{where} is taken already; stop what listens there or change http_options.port in {file.path}"
+        )
+
+
+def _refuse_too_few_cpus(file: ServeFile) -> None:
+    """Ray Serve would wait for ever for CPUs that a cluster of this machine alone does not have."""
+    pools = file.app.pools.values()
+    needed = file.app.router_num_cpus + sum(pool.workers * pool.num_cpus for pool in pools)
+    there = os.cpu_count() or 1
+    if "RAY_ADDRESS" not in os.environ and needed > there:
+        raise ConfigError(
+            f"{file.path} asks Ray for {needed:g} CPUs (router_num_cpus and every pool's workers x num_cpus), and this "
+            f"machine has {there}; lower them (shares such as 0.5 are fine), or set RAY_ADDRESS to a larger cluster"
         )
 
 
@@ -103,8 +122,23 @@ def _print_if_ready(url: str) -> bool:
     body = orjson.dumps({"inputs": [example(endpoint, spec) for spec in metadata["inputs"]]}).decode()
     ERR.print(f"\nAccord serves [bold]{endpoint}[/] on [bold]{url}[/] (OpenAPI page: {url}/docs). Try:\n")
     print(f"curl -s {url}/v2/models/{endpoint}/infer -d '{body}'", flush=True)
-    ERR.print("\nLoad it: [bold].venv/bin/accord load --rate 50 --duration 30[/]. Ctrl-C stops everything.\n")
+    data = "" if endpoint == "digits" else " --dataset FILE.npz"
+    load = f"{sys.argv[0]} load --endpoint {endpoint}{data} --rate 50 --duration 30"
+    ERR.print(f"\nLoad it: [bold]{load}[/]. Ctrl-C stops everything.\n", soft_wrap=True)
     return True
+
+
+def _why_waiting(url: str) -> str:
+    """What is known of a service that is not ready yet."""
+    try:
+        workers = _get(f"{url}/accord/status")["workers"]
+    except (OSError, http.client.HTTPException, ValueError):
+        return "Still starting: the router does not answer yet (`serve status` says what Ray Serve waits for)."
+    failures = {f"{name}: {why}" for worker in workers.values() for name, why in worker["failed"].items()}
+    listed = "".join(f"\n  {failure}" for failure in sorted(failures))
+    return f"Still waiting for a worker that holds a variant; {len(workers)} are there." + (
+        f" Variants that could not be loaded:{listed}" if failures else ""
+    )
 
 
 def example(endpoint: str, spec: dict[str, Any]) -> dict[str, Any]:

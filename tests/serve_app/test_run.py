@@ -143,3 +143,14 @@ def test_a_taken_port_is_refused_at_once(tmp_path: Path, free_port: int) -> None
     finally:
         server.terminate()
         server.wait(10)
+
+
+def test_more_cpus_than_the_machine_has_are_refused_at_once(tmp_path: Path, free_port: int) -> None:
+    config = yaml.safe_load((ROOT / "configs" / "quickstart.yaml").read_text())
+    config["http_options"]["port"] = free_port
+    config["applications"][0]["args"]["pools"]["cpu"] |= {"workers": 4096, "num_cpus": 1}
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump(config))
+    done = subprocess.run([*ACCORD, "run", str(path)], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert "asks Ray for 4096.5 CPUs" in done.stderr

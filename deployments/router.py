@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from catalog.errors import UnknownEndpoint
 from catalog.tensor import Arrays
 from deployments import membership
 from deployments.router_stats import EndpointStats
@@ -20,6 +19,7 @@ from dispatch.commands import Answer, Command, Launch, Reject, WakeAt
 from dispatch.dispatcher import Dispatcher
 from dispatch.plan import Plan
 from dispatch.query import Batch, Query
+from dispatch.refusals import unknown_endpoint
 
 logger = logging.getLogger("ray.serve")
 
@@ -69,8 +69,7 @@ class Router:
         """
         plan = self._dispatcher.plan.endpoints.get(endpoint)
         if plan is None:
-            known = ", ".join(self._dispatcher.plan.endpoints)
-            raise UnknownEndpoint(f"no endpoint {endpoint!r}; endpoints here: {known}")
+            raise unknown_endpoint(endpoint, self._dispatcher.plan.endpoints)
         now_s = self._clock()
         deadline_s = now_s + (plan.slo_s if slo_s is None else slo_s)
         query = Query(next(self._ids), endpoint, now_s, deadline_s, rows, inputs)
@@ -198,7 +197,7 @@ class Router:
                 entry["expected_accuracy"] = accuracies.get(variant)
             endpoints[name] = {
                 "slo_ms": endpoint.slo_s * 1e3,
-                "selection": type(endpoint.selection).__name__.removesuffix("Selection").lower(),
+                "selection": endpoint.selection.name,
                 "ready": self.ready(name),
                 "queued": self._dispatcher.queued_rows(name),
                 **snapshot,

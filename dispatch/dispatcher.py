@@ -21,7 +21,7 @@ MAX_ATTEMPTS = 3
 class Dispatcher:
     """Keeps one earliest-deadline-first queue per worker and endpoint and fills idle workers.
 
-    A plain object without I/O: the service and the simulator call the same one. Every method takes ``now_s``
+    A plain object without I/O, for whatever host keeps the time and carries commands out. Every method takes ``now_s``
     of one monotonic clock and returns commands. Not thread-safe; call it from one thread, one event at a time.
     Every query that `on_arrival` takes gets exactly one Answer or Reject, unless `on_cancel` withdraws it.
     """
@@ -49,7 +49,7 @@ class Dispatcher:
         """A new query; its id must be new and larger than those before."""
         endpoint = self.plan.endpoints.get(query.endpoint)
         if endpoint is None:
-            return [Reject(query, refusals.unknown_endpoint(query, self.plan))]
+            return [Reject(query, refusals.unknown_endpoint(query.endpoint, self.plan.endpoints))]
         queued = self._queued_rows[endpoint.name]
         if queued + query.rows > endpoint.max_queued_rows:
             return [Reject(query, refusals.saturated(endpoint, queued))]

@@ -1,13 +1,15 @@
 """Why a query gets no result, in words for the client."""
 
+from collections.abc import Iterable
+
 from catalog.errors import DeadlineMissed, NoWorker, Saturated, UnknownEndpoint, VariantFailed
-from dispatch.plan import EndpointPlan, Plan
+from dispatch.plan import EndpointPlan
 from dispatch.query import Batch, Query
 
 
-def unknown_endpoint(query: Query, plan: Plan) -> UnknownEndpoint:
-    """The plan has no such endpoint."""
-    return UnknownEndpoint(f"no endpoint {query.endpoint!r}; endpoints here: {', '.join(plan.endpoints) or 'none'}")
+def unknown_endpoint(name: str, known: Iterable[str]) -> UnknownEndpoint:
+    """Nothing of that name is served."""
+    return UnknownEndpoint(f"no endpoint {name!r}; endpoints here: {', '.join(known) or 'none'}")
 
 
 def removed_endpoint(query: Query) -> UnknownEndpoint:

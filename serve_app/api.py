@@ -8,8 +8,9 @@ from fastapi_offline import FastAPIOffline
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from catalog.errors import AccordError, NoWorker, UnknownEndpoint
+from catalog.errors import AccordError, NoWorker
 from deployments.router import Router
+from dispatch.refusals import unknown_endpoint
 from serve_app.edge import error_body
 from serve_app.endpoint_info import EndpointInfo
 from serve_app.version import VERSION
@@ -68,7 +69,7 @@ def build_api(router: Router, endpoints: dict[str, EndpointInfo]) -> FastAPI:
 
     def known(name: str) -> EndpointInfo:
         if name not in endpoints:
-            raise UnknownEndpoint(f"no endpoint {name!r}; endpoints here: {', '.join(endpoints)}")
+            raise unknown_endpoint(name, endpoints)
         return endpoints[name]
 
     @api.exception_handler(AccordError)

@@ -10,8 +10,9 @@ from typing import Any
 import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from catalog.errors import AccordError, BadRequest, MethodNotAllowed, TooLarge, UnknownEndpoint
+from catalog.errors import AccordError, BadRequest, MethodNotAllowed, TooLarge
 from deployments.router import Router
+from dispatch.refusals import unknown_endpoint
 from serve_app import oip
 from serve_app.endpoint_info import EndpointInfo
 
@@ -35,7 +36,6 @@ class Edge:
         self._endpoints = endpoints
         self._max_body_bytes = max_body_bytes
         self._other = other
-        self._count = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection event."""
@@ -72,7 +72,7 @@ class Edge:
         """Body of a request to body of its answer; raises `AccordError`."""
         info = self._endpoints.get(endpoint)
         if info is None:
-            raise UnknownEndpoint(f"no endpoint {endpoint!r}; endpoints here: {', '.join(self._endpoints)}")
+            raise unknown_endpoint(endpoint, self._endpoints)
         request = oip.decode(body, info)
         answer = await self._router.infer(endpoint, request.inputs, request.rows, request.slo_s)
         return oip.encode(request, answer, info, f"{self._name}-{answer.query.id}")

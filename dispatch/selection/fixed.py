@@ -1,6 +1,7 @@
 """Always the same variant."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from dispatch.selection.policy import Choice, QueueView
 
@@ -13,6 +14,7 @@ class FixedSelection:
     accurate candidate answers instead: an answer by another variant is better than none.
     """
 
+    name: ClassVar[str] = "fixed"
     variant: str
 
     def choose(self, view: QueueView) -> Choice:

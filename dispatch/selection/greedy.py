@@ -1,6 +1,7 @@
 """The most accurate variant that still meets the earliest deadline."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from dispatch.selection.policy import Choice, QueueView
 
@@ -13,6 +14,8 @@ class GreedySelection:
     which shortens the wait of everyone behind. The policy looks at what waits and never at what will
     arrive: the arrival-unaware baseline of MDInference, which RAMSIS improves on.
     """
+
+    name: ClassVar[str] = "greedy"
 
     def choose(self, view: QueueView) -> Choice:
         """The most accurate variant in time, else the fastest."""

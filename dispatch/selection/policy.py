@@ -65,9 +65,14 @@ class Choice:
 class SelectionPolicy(Protocol):
     """Decides, whenever a worker is idle and jobs wait for it.
 
-    Must be a pure function of the view: no clock, no randomness, no state, so that the simulator and the
-    service decide alike. ``variant`` of the choice must be one of the view's candidates.
+    ``name`` is what a config calls it. `choose` must be a pure function of the view: no clock, no randomness, no
+    state, so that every host decides alike. ``variant`` of the choice must be one of the view's candidates.
     """
+
+    @property
+    def name(self) -> str:
+        """The policy's name in a config."""
+        ...
 
     def choose(self, view: QueueView) -> Choice:
         """The next batch of this queue."""

@@ -7,7 +7,7 @@ from dispatch.selection.fixed import FixedSelection
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import SelectionPolicy
 
-POLICIES = ("fixed", "greedy")
+POLICIES = (FixedSelection.name, GreedySelection.name)
 
 
 def create_selection(policy: str, variant: str | None, known_variants: Iterable[str]) -> SelectionPolicy:
@@ -17,7 +17,7 @@ def create_selection(policy: str, variant: str | None, known_variants: Iterable[
     does not have, and for a variant given to a policy that chooses for itself.
     """
     known = tuple(known_variants)
-    if policy == "fixed":
+    if policy == FixedSelection.name:
         if variant is None:
             raise ConfigError(f"selection policy 'fixed' needs 'variant'; choose one of {', '.join(known)}")
         if variant not in known:
@@ -27,6 +27,6 @@ def create_selection(policy: str, variant: str | None, known_variants: Iterable[
         raise ConfigError(
             f"selection policy {policy!r} takes no 'variant' (given: {variant!r}); remove it or use 'fixed'"
         )
-    if policy == "greedy":
+    if policy == GreedySelection.name:
         return GreedySelection()
     raise ConfigError(f"unknown selection policy {policy!r}; known: {', '.join(POLICIES)}")

@@ -1,5 +1,7 @@
 """``accord profile``: measure the latency of variants on this machine."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -7,16 +9,17 @@ import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from catalog.catalogue import Catalogue, load_catalogue
+from catalog.catalogue import load_catalogue
 from catalog.errors import ConfigError
 from catalog.profile import LatencyProfile
 from catalog.profile_csv import ProfiledVariant, write_profiles
 from catalog.variant import Variant
-from deployments.measure import BUDGET_S, measured_profiles
-from serve_app.assemble import resolve_paths, served_variants
+from deployments.measure import BUDGET_S, OnProgress, measured_profiles
+from serve_app.assemble import resolve_paths
 from serve_app.cli.config_file import ServeFile
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
 from serve_app.cli.options import AsJson
+from serve_app.profiles import profiles_for
 
 
 def profile(
@@ -35,7 +38,10 @@ def profile(
             raise ConfigError(f"--device {device!r} is unknown; use cpu or cuda")
         loaded = load_catalogue(catalogue)
         variants = loaded.variants if task is None else loaded.of_task(task)
-        profiles = _measure(loaded, variants, device, threads, budget_s, again)
+        with _shown() as on_progress:
+            profiles = measured_profiles(
+                variants, loaded.root, device, threads, budget_s=budget_s, again=again, on_progress=on_progress
+            )
         if output is not None:
             rows = {v.name: ProfiledVariant(v.accuracy_pct, profiles[v.name]) for v in variants}
             write_profiles(output, rows)
@@ -45,30 +51,24 @@ def profile(
             OUT.print(_table(variants, profiles))
 
 
-def measure_for(file: ServeFile, *, again: bool) -> None:
+def measure_for(file: ServeFile) -> None:
     """Make sure that whatever a config serves on this machine without naming a profile is measured."""
     config = resolve_paths(file.app, Path.cwd())
-    catalogue = load_catalogue(config.catalogue)
-    done = set(config.profiles)
-    for pool in config.pools.values():
-        if pool.device not in done:
-            done.add(pool.device)
-            _measure(catalogue, served_variants(config, catalogue), pool.device, pool.threads, BUDGET_S, again)
+    with _shown() as on_progress:
+        profiles_for(config, load_catalogue(config.catalogue), on_progress)
 
 
-def _measure(
-    catalogue: Catalogue, variants: tuple[Variant, ...], device: str, threads: int, budget_s: float, again: bool
-) -> dict[str, LatencyProfile]:
+@contextmanager
+def _shown() -> Iterator[OnProgress]:
+    """A progress bar on standard error, seen once there is something to measure."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=ERR, transient=False) as bar:
+    with Progress(*columns, console=ERR) as bar:
         shown = bar.add_task("Measuring", total=1.0, visible=False)
 
         def on_progress(variant: str, share: float) -> None:
             bar.update(shown, description=f"Measuring {variant}", completed=share, visible=True)
 
-        return measured_profiles(
-            variants, catalogue.root, device, threads, budget_s=budget_s, again=again, on_progress=on_progress
-        )
+        yield on_progress
 
 
 def _json(variants: tuple[Variant, ...], profiles: dict[str, LatencyProfile]) -> dict[str, object]:

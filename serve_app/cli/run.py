@@ -1,6 +1,7 @@
 """``accord run``: measure what is not measured yet, start Ray Serve with a config, and stop it with Ctrl-C."""
 
 import http.client
+import math
 import os
 import shutil
 import signal
@@ -45,7 +46,6 @@ def run(
     """Measure the variants once, serve them in high-throughput mode, and print how to query them."""
     with exit_codes(as_json=False):
         file = read_serve_file(config)
-        measure_for(file, again=False)
         serve = shutil.which("serve", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
         if serve is None:
             raise ConfigError(
@@ -53,6 +53,7 @@ def run(
             )
         _refuse_taken_port(file)
         _refuse_too_few_cpus(file)
+        measure_for(file)
         stopping = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: stopping.set())
@@ -119,10 +120,11 @@ def _print_if_ready(url: str) -> bool:
         metadata = _get(f"{url}/v2/models/{endpoint}")
     except (OSError, http.client.HTTPException, ValueError):
         return False
-    body = orjson.dumps({"inputs": [example(endpoint, spec) for spec in metadata["inputs"]]}).decode()
+    task = metadata["parameters"]["task"]
+    body = orjson.dumps({"inputs": [_example(task, spec) for spec in metadata["inputs"]]}).decode()
     ERR.print(f"\nAccord serves [bold]{endpoint}[/] on [bold]{url}[/] (OpenAPI page: {url}/docs). Try:\n")
     print(f"curl -s {url}/v2/models/{endpoint}/infer -d '{body}'", flush=True)
-    data = "" if endpoint == "digits" else " --dataset FILE.npz"
+    data = "" if task == "digits" else " --dataset FILE.npz"
     load = f"{sys.argv[0]} load --endpoint {endpoint}{data} --rate 50 --duration 30"
     ERR.print(f"\nLoad it: [bold]{load}[/]. Ctrl-C stops everything.\n", soft_wrap=True)
     return True
@@ -141,18 +143,15 @@ def _why_waiting(url: str) -> str:
     )
 
 
-def example(endpoint: str, spec: dict[str, Any]) -> dict[str, Any]:
-    """One item for an input: a handwritten digit for the built-in endpoint, zeros or a word for others."""
+def _example(task: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """One item for an input: a handwritten digit for the built-in task, zeros or a word for others."""
     shape = [1, *spec["shape"][1:]]
     if spec["datatype"] == "BYTES":
         data: list[Any] = ["a fine day"]
-    elif endpoint == "digits" and shape == [1, 12, 12]:
+    elif task == "digits" and shape == [1, 12, 12]:
         from catalog.zoo.digits import held_out
 
         data = held_out()[0][0].astype(int).ravel().tolist()
     else:
-        size = 1
-        for axis in shape:
-            size *= axis
-        data = [0] * size
+        data = [0] * math.prod(shape)
     return {"name": spec["name"], "shape": shape, "datatype": spec["datatype"], "data": data}

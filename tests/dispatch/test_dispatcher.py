@@ -1,64 +1,13 @@
 """The dispatcher's events and commands, on small scenes and on random histories."""
 
-from collections.abc import Iterable
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from catalog.errors import DeadlineMissed, NoWorker, Saturated, UnknownEndpoint, VariantFailed
-from dispatch.balancing.round_robin import RoundRobin
-from dispatch.balancing.shortest_queue import ShortestQueue
-from dispatch.commands import Answer, Command, Launch, Reject, WakeAt
+from dispatch.commands import Answer, Reject, WakeAt
 from dispatch.dispatcher import MAX_ATTEMPTS, Dispatcher
-from dispatch.plan import EndpointPlan, Plan
-from dispatch.query import Batch, Query
+from dispatch.plan import Plan
 from dispatch.selection.fixed import FixedSelection
-from dispatch.selection.greedy import GreedySelection
-from dispatch.selection.policy import Candidate, SelectionPolicy
-
-FAST = Candidate("fast", 0.7, (0.0, *(0.001 * n for n in range(1, 9))))
-SLOW = Candidate("slow", 0.9, (0.0, *(0.040 * n for n in range(1, 9))))
-
-
-def endpoint(
-    name: str = "digits",
-    drop_late: bool = False,
-    selection: SelectionPolicy | None = None,
-    max_queued_rows: int = 100,
-    shortest: bool = False,
-) -> EndpointPlan:
-    balancer = ShortestQueue() if shortest else RoundRobin()
-    chosen = selection or GreedySelection()
-    return EndpointPlan(name, 0.1, drop_late, max_queued_rows, {"cpu": (FAST, SLOW)}, chosen, balancer)
-
-
-def dispatcher(*endpoints: EndpointPlan, workers: Iterable[str] = ("w1",)) -> Dispatcher:
-    made = Dispatcher(Plan(1, {e.name: e for e in endpoints or (endpoint(),)}))
-    for worker in workers:
-        made.on_worker_ready(worker, "cpu", ["fast", "slow"], 0.0)
-    return made
-
-
-def query(query_id: int, now_s: float = 0.0, slo_s: float = 0.1, rows: int = 1, name: str = "digits") -> Query:
-    return Query(query_id, name, now_s, now_s + slo_s, rows, {"x": [query_id] * rows})
-
-
-def launched(commands: list[Command]) -> list[Batch]:
-    return [c.batch for c in commands if isinstance(c, Launch)]
-
-
-def answered(commands: list[Command]) -> list[int]:
-    return [c.query.id for c in commands if isinstance(c, Answer)]
-
-
-def rejected(commands: list[Command]) -> dict[int, type[Exception]]:
-    return {c.query.id: type(c.error) for c in commands if isinstance(c, Reject)}
-
-
-def finish(d: Dispatcher, batch: Batch, now_s: float) -> list[Command]:
-    stacked = [value for job in batch.jobs for value in job.query.inputs["x"]]
-    return d.on_done(batch.worker, batch.id, {"y": stacked}, 0.001, now_s)
+from dispatch_scene import answered, dispatcher, endpoint, finish, launched, query, rejected
 
 
 def test_a_query_to_an_idle_worker_is_launched_at_once() -> None:
@@ -233,72 +182,3 @@ def test_a_plan_must_be_newer_and_a_dropped_endpoint_refuses_what_waits() -> Non
         d.apply(Plan(1, {}), 0.0)
     assert rejected(d.apply(Plan(2, {"a": endpoint("a")}), 0.0)) == {2: UnknownEndpoint}
     assert rejected(d.on_arrival(query(3, name="b"), 0.0)) == {3: UnknownEndpoint}
-
-
-EVENTS = st.lists(
-    st.tuples(
-        st.sampled_from(["arrive", "arrive", "arrive", "done", "done", "fail", "lose", "join", "timer", "cancel"]),
-        st.integers(0, 7),
-        st.floats(0.0, 0.05),
-    ),
-    max_size=120,
-)
-
-
-@settings(max_examples=300)
-@given(EVENTS, st.booleans(), st.booleans())
-def test_every_query_gets_exactly_one_answer_whatever_happens(
-    events: list[tuple[str, int, float]], drop_late: bool, shortest: bool
-) -> None:
-    d = dispatcher(endpoint(drop_late=drop_late, max_queued_rows=12, shortest=shortest), workers=("w0", "w1"))
-    running: dict[str, Batch] = {}
-    outcomes: dict[int, int] = {}
-    cancelled: set[int] = set()
-    queries: list[Query] = []
-    now_s = 0.0
-
-    def note(commands: list[Command]) -> None:
-        for command in commands:
-            if isinstance(command, Launch):
-                batch = command.batch
-                assert batch.worker not in running, "a worker runs one batch at a time"
-                assert batch.variant in d.workers[batch.worker].variants
-                assert {job.query.endpoint for job in batch.jobs} == {batch.endpoint}
-                running[batch.worker] = batch
-            elif isinstance(command, Answer | Reject):
-                outcomes[command.query.id] = outcomes.get(command.query.id, 0) + 1
-
-    for kind, which, step_s in events:
-        now_s += step_s
-        worker = f"w{which % 3}"
-        if kind == "arrive":
-            queries.append(query(len(queries), now_s, slo_s=0.02 * (1 + which), rows=1 + which % 3))
-            note(d.on_arrival(queries[-1], now_s))
-        elif kind == "join":
-            note(d.on_worker_ready(worker, "cpu", ["fast", "slow"][: 1 + which % 2], now_s))
-        elif kind == "lose":
-            running.pop(worker, None)
-            note(d.on_workers_lost([worker, "unknown"], now_s))
-        elif kind == "timer":
-            note(d.on_timer(now_s))
-        elif kind == "cancel" and queries:
-            victim = queries[which % len(queries)]
-            if victim.id not in outcomes:
-                cancelled.add(victim.id)
-                d.on_cancel(victim)
-        elif worker in running:
-            batch = running.pop(worker)
-            if kind == "done":
-                note(finish(d, batch, now_s))
-            elif kind == "fail":
-                note(d.on_failed(batch.worker, batch.id, "broken", now_s))
-    note(d.on_worker_ready("w9", "cpu", ["fast", "slow"], now_s))
-    for _ in range(10 * len(queries) + 10):
-        if not running:
-            break
-        now_s += 0.01
-        note(finish(d, running.pop(min(running)), now_s))
-    assert {q.id for q in queries} - cancelled == set(outcomes)
-    assert all(count == 1 for count in outcomes.values())
-    assert d.queued_rows("digits") == 0
-    assert all(s.load.queued_rows == 0 and s.load.running_rows == 0 for s in d.workers.values())

@@ -1,0 +1,76 @@
+"""The dispatcher under random histories: every query gets exactly one answer, whatever happens."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dispatch.commands import Answer, Command, Launch, Reject
+from dispatch.query import Batch, Query
+from dispatch_scene import dispatcher, endpoint, finish, query
+
+EVENTS = st.lists(
+    st.tuples(
+        st.sampled_from(["arrive", "arrive", "arrive", "done", "done", "fail", "lose", "join", "timer", "cancel"]),
+        st.integers(0, 7),
+        st.floats(0.0, 0.05),
+    ),
+    max_size=120,
+)
+
+
+@settings(max_examples=300)
+@given(EVENTS, st.booleans(), st.booleans())
+def test_every_query_gets_exactly_one_answer_whatever_happens(
+    events: list[tuple[str, int, float]], drop_late: bool, shortest: bool
+) -> None:
+    d = dispatcher(endpoint(drop_late=drop_late, max_queued_rows=12, shortest=shortest), workers=("w0", "w1"))
+    running: dict[str, Batch] = {}
+    outcomes: dict[int, int] = {}
+    cancelled: set[int] = set()
+    queries: list[Query] = []
+    now_s = 0.0
+
+    def note(commands: list[Command]) -> None:
+        for command in commands:
+            if isinstance(command, Launch):
+                batch = command.batch
+                assert batch.worker not in running, "a worker runs one batch at a time"
+                assert batch.variant in d.workers[batch.worker].variants
+                assert {job.query.endpoint for job in batch.jobs} == {batch.endpoint}
+                running[batch.worker] = batch
+            elif isinstance(command, Answer | Reject):
+                outcomes[command.query.id] = outcomes.get(command.query.id, 0) + 1
+
+    for kind, which, step_s in events:
+        now_s += step_s
+        worker = f"w{which % 3}"
+        if kind == "arrive":
+            queries.append(query(len(queries), now_s, slo_s=0.02 * (1 + which), rows=1 + which % 3))
+            note(d.on_arrival(queries[-1], now_s))
+        elif kind == "join":
+            note(d.on_worker_ready(worker, "cpu", ["fast", "slow"][: 1 + which % 2], now_s))
+        elif kind == "lose":
+            running.pop(worker, None)
+            note(d.on_workers_lost([worker, "unknown"], now_s))
+        elif kind == "timer":
+            note(d.on_timer(now_s))
+        elif kind == "cancel" and queries:
+            victim = queries[which % len(queries)]
+            if victim.id not in outcomes:
+                cancelled.add(victim.id)
+                d.on_cancel(victim)
+        elif worker in running:
+            batch = running.pop(worker)
+            if kind == "done":
+                note(finish(d, batch, now_s))
+            elif kind == "fail":
+                note(d.on_failed(batch.worker, batch.id, "broken", now_s))
+    note(d.on_worker_ready("w9", "cpu", ["fast", "slow"], now_s))
+    for _ in range(10 * len(queries) + 10):
+        if not running:
+            break
+        now_s += 0.01
+        note(finish(d, running.pop(min(running)), now_s))
+    assert {q.id for q in queries} - cancelled == set(outcomes)
+    assert all(count == 1 for count in outcomes.values())
+    assert d.queued_rows("digits") == 0
+    assert all(s.load.queued_rows == 0 and s.load.running_rows == 0 for s in d.workers.values())

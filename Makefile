@@ -27,6 +27,7 @@ check: $(READY)  ## lint and types
 
 bench: $(READY)  ## every benchmark that needs no data from outside
 	$(BIN)/python -m benchmarks.serving --json
+	$(BIN)/python -m benchmarks.fidelity --json
 
 clean:
 	rm -rf $(VENV)

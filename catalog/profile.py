@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from catalog.errors import ConfigError
 
-QUANTITIES = ("mean_ms", "p50_ms", "p95_ms", "p99_ms")
+QUANTITIES = ("mean_ms", "std_ms", "p50_ms", "p95_ms", "p99_ms")
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class LatencyProfile:
     """Measured latencies of one variant on one device type, and a curve through them.
 
     A batch size that was not measured takes the least-squares line through the measured sizes, held between
-    the nearest measured ones. Every quantity is non-decreasing in the batch size: a measured value below
-    that of a smaller batch is noise and is raised to it, which errs on the safe side.
+    the nearest measured ones. Every quantity is non-decreasing in the batch size: a measured value above that of
+    a larger batch is noise and is lowered to it, since the smaller batch could be padded to the larger one.
     """
 
     device: str
@@ -64,12 +64,12 @@ class LatencyProfile:
         sizes = np.array(self.batch_sizes, dtype=np.float64)
         for quantity in QUANTITIES:
             measured = np.array([getattr(self.by_batch[size], quantity) for size in self.batch_sizes])
-            raised = np.maximum.accumulate(measured)
+            lowered = np.minimum.accumulate(measured[::-1])[::-1]
             if len(sizes) > 1:
-                slope, intercept = np.polyfit(sizes, raised, 1)
+                slope, intercept = np.polyfit(sizes, lowered, 1)
             else:  # one point says nothing about a fixed cost: assume that time grows with the batch
-                slope, intercept = raised[0] / sizes[0], 0.0
-            curves[quantity] = (raised, float(intercept), max(float(slope), 0.0))  # rounding may give -1e-17
+                slope, intercept = lowered[0] / sizes[0], 0.0
+            curves[quantity] = (lowered, float(intercept), max(float(slope), 0.0))  # rounding may give -1e-17
         return curves
 
     def latency_ms(self, batch_size: int, quantity: str = "p95_ms") -> float:
@@ -79,12 +79,12 @@ class LatencyProfile:
         """
         if batch_size < 1:
             raise ValueError(f"batch size {batch_size}; ask for at least 1")
-        raised, intercept, slope = self._curves[quantity]
+        lowered, intercept, slope = self._curves[quantity]
         position = int(np.searchsorted(self.batch_sizes, batch_size))
-        if position < len(raised) and self.batch_sizes[position] == batch_size:
-            return float(raised[position])
-        low = raised[position - 1] if position > 0 else 0.0
-        high = raised[position] if position < len(raised) else np.inf
+        if position < len(lowered) and self.batch_sizes[position] == batch_size:
+            return float(lowered[position])
+        low = lowered[position - 1] if position > 0 else 0.0
+        high = lowered[position] if position < len(lowered) else np.inf
         return float(np.clip(intercept + slope * batch_size, low, high))
 
     def p95_s(self, batch_size: int) -> float:

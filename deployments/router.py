@@ -6,6 +6,7 @@ import itertools
 import logging
 import time
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,13 @@ from deployments import membership
 from deployments.router_stats import EndpointStats
 from deployments.worker_client import WorkerClient, WorkerGone
 from deployments.worker_messages import WorkerReport
-from dispatch.commands import Answer, Command, Launch, Reject, WakeAt
+from dispatch.commands import Answer, Command, Launch, Reject, Served, WakeAt
 from dispatch.dispatcher import Dispatcher
+from dispatch.guarantee import GuaranteeMonitor
 from dispatch.plan import Plan
 from dispatch.query import Batch, Query
 from dispatch.refusals import unknown_endpoint
+from dispatch.selection.ramsis.policy import RamsisSelection
 
 logger = logging.getLogger("ray.serve")
 
@@ -49,6 +52,7 @@ class Router:
         self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self.stats = {name: EndpointStats() for name in plan.endpoints}
+        self.guarantees = {name: GuaranteeMonitor(name, clock()) for name in plan.endpoints}
 
     async def start(self) -> None:
         """Begin to follow the workers of every pool; returns at once, workers join as they come."""
@@ -88,15 +92,24 @@ class Router:
 
     def _carry_out(self, commands: Iterable[Command]) -> None:
         for command in commands:
-            if isinstance(command, Answer):
-                self.stats[command.query.endpoint].on_answer(command)
-                future = self._open.pop(command.query.id, None)
-                if future is not None and not future.done():
-                    future.set_result(command)
+            if isinstance(command, Served):
+                stats = self.stats[command.batch.endpoint]
+                ended = late = 0
+                for answer in command.answers():
+                    stats.on_answer(answer)
+                    ended += 1
+                    late += not answer.deadline_met
+                    future = self._open.pop(answer.query.id, None)
+                    if future is not None and not future.done():
+                        future.set_result(answer)
+                guarantee = self.guarantees[command.batch.endpoint]
+                guarantee.on_served(ended - late, late, command.batch.accuracy)
             elif isinstance(command, Launch):
+                self._note_promise(command.batch)
                 self._calls[command.batch.worker] = self._spawn(self._run(command.batch))
             elif isinstance(command, Reject):
                 self.stats[command.query.endpoint].on_reject(command)
+                self.guarantees[command.query.endpoint].on_refused()
                 future = self._open.pop(command.query.id, None)
                 if future is not None and not future.done():
                     future.set_exception(command.error)
@@ -105,6 +118,17 @@ class Router:
                     self._timer.cancel()
                 delay_s = min(max(0.0, command.at_s - self._clock()), LONGEST_TIMER_S)
                 self._timer = asyncio.get_running_loop().call_later(delay_s, self._on_timer)
+
+    def _note_promise(self, batch: Batch) -> None:
+        """What the table that decided on this batch promises."""
+        endpoint = self.plan.endpoints[batch.endpoint]
+        if isinstance(endpoint.selection, RamsisSelection):
+            worker = self._dispatcher.workers[batch.worker]
+            grid = endpoint.selection.grids.get(worker.device)
+            if grid is not None:
+                workers = len(worker.lanes[batch.endpoint].endpoint.lanes)
+                table = grid.for_workers(workers, endpoint.load.load_qps(batch.launched_s))
+                self.guarantees[batch.endpoint].on_launch(len(batch.jobs), table)
 
     def _on_timer(self) -> None:
         self._timer = None
@@ -119,7 +143,8 @@ class Router:
             result = await asyncio.wait_for(call, BATCH_TIMEOUT_S)
             now_s = self._clock()
             if result.error is None:
-                commands = self._dispatcher.on_done(batch.worker, batch.id, result.outputs, result.run_s, now_s)
+                outputs = _unstack(batch, result.outputs)
+                commands = self._dispatcher.on_done(batch.worker, batch.id, outputs, result.run_s, now_s)
             else:
                 commands = self._dispatcher.on_failed(batch.worker, batch.id, result.error, now_s)
         except (WorkerGone, TimeoutError) as error:
@@ -168,7 +193,8 @@ class Router:
             for variant, reason in report.failed.items():
                 logger.error("Worker %s cannot load variant %s: %s", worker, variant, reason)
             now_s = self._clock()
-            self._carry_out(self._dispatcher.on_worker_ready(worker, report.device, report.loaded, now_s))
+            ready = self._dispatcher.on_worker_ready(worker, report.device, report.loaded, now_s, report.pool)
+            self._carry_out(ready)
             return
 
     def _lose(self, workers: Collection[str]) -> None:
@@ -182,9 +208,26 @@ class Router:
 
     # -- state ------------------------------------------------------------------------------------------------
 
+    @property
+    def plan(self) -> Plan:
+        """The plan in force."""
+        return self._dispatcher.plan
+
+    def apply(self, plan: Plan) -> None:
+        """Put a newer plan in force, with the same endpoints."""
+        self._carry_out(self._dispatcher.apply(plan, self._clock()))
+
+    def workers_of(self, endpoint: str) -> int:
+        """How many live workers serve the endpoint."""
+        return sum(endpoint in state.lanes for state in self._dispatcher.workers.values())
+
+    def anticipated_qps(self, endpoint: str) -> float:
+        """The load that the endpoint has to reckon with."""
+        return self.plan.endpoints[endpoint].load.load_qps(self._clock())
+
     def ready(self, endpoint: str) -> bool:
         """Whether some live worker holds a variant for the endpoint."""
-        return any(state.candidates.get(endpoint) for state in self._dispatcher.workers.values())
+        return self.workers_of(endpoint) > 0
 
     def status(self) -> dict[str, Any]:
         """Endpoints and workers as they are now, for ``GET /accord/status``."""
@@ -199,6 +242,8 @@ class Router:
                 "slo_ms": endpoint.slo_s * 1e3,
                 "selection": endpoint.selection.name,
                 "ready": self.ready(name),
+                "anticipated_qps": self.anticipated_qps(name),
+                "guarantee": asdict(self.guarantees[name].guarantee()),
                 "queued": self._dispatcher.queued_rows(name),
                 **snapshot,
             }
@@ -233,3 +278,14 @@ def _stack(batch: Batch) -> Arrays:
     if not others:
         return dict(first)
     return {name: np.concatenate([values, *(other[name] for other in others)]) for name, values in first.items()}
+
+
+def _unstack(batch: Batch, outputs: Arrays) -> list[Arrays]:
+    """Each job's own rows of what came back for the batch."""
+    own = []
+    row = 0
+    for job in batch.jobs:
+        end = row + job.query.rows
+        own.append({name: values[row:end] for name, values in outputs.items()})
+        row = end
+    return own

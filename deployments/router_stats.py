@@ -21,6 +21,7 @@ class _Seen(NamedTuple):
     variant: str
     accuracy: float
     batch_rows: int
+    transport_s: float
     late: bool
 
 
@@ -39,12 +40,15 @@ class EndpointStats:
     def on_answer(self, answer: Answer) -> None:
         """A query got its result."""
         late = not answer.deadline_met
+        transport_s = answer.done_s - answer.launched_s - answer.run_s
         self.answered += 1
         self.late += late
         self.variants[answer.variant] += 1
         self.accuracy_sum += answer.accuracy
         self._recent.append(
-            _Seen(answer.done_s, answer.latency_s, answer.variant, answer.accuracy, answer.batch_rows, late)
+            _Seen(
+                answer.done_s, answer.latency_s, answer.variant, answer.accuracy, answer.batch_rows, transport_s, late
+            )
         )
 
     def on_reject(self, reject: Reject) -> None:
@@ -68,7 +72,8 @@ class EndpointStats:
             "violations": self.late + refused,
             "expected_accuracy": self.accuracy_sum / self.answered if self.answered else None,
             "window_s": WINDOW_S,
-            "latency_ms": _percentiles_ms(recent),
+            "latency_ms": _percentiles_ms([seen.latency_s for seen in recent]),
+            "transport_ms": _percentiles_ms([seen.transport_s for seen in recent]),
             "mean_batch_rows": sum(seen.batch_rows for seen in recent) / len(recent) if recent else None,
             "variants": {
                 name: {"queries": count, "share": shares[name] / len(recent) if recent else 0.0}
@@ -77,8 +82,9 @@ class EndpointStats:
         }
 
 
-def _percentiles_ms(recent: list[_Seen]) -> dict[str, float] | None:
-    if not recent:
+def _percentiles_ms(values_s: list[float]) -> dict[str, float] | None:
+    if not values_s:
         return None
-    p50, p95, p99 = np.percentile([seen.latency_s * 1e3 for seen in recent], [50, 95, 99])
-    return {"p50": round(p50, 3), "p95": round(p95, 3), "p99": round(p99, 3)}
+    values_ms = np.array(values_s) * 1e3
+    p50, p95, p99 = np.percentile(values_ms, [50, 95, 99])
+    return {"mean": round(float(values_ms.mean()), 3), "p50": round(p50, 3), "p95": round(p95, 3), "p99": round(p99, 3)}

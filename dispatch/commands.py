@@ -1,29 +1,25 @@
 """What the dispatcher asks of its host. The host carries commands out in the order given."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from catalog.errors import AccordError
 from dispatch.query import Batch, Query
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(NamedTuple):
     """Run ``batch`` with one call to its worker; report by ``on_done`` or ``on_failed``."""
 
     batch: Batch
 
 
-@dataclass(frozen=True, slots=True)
-class WakeAt:
+class WakeAt(NamedTuple):
     """Call ``on_timer`` at ``at_s``; a new one replaces the one before, and is never later than it."""
 
     at_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """``query`` was served by ``variant``; ``outputs`` holds its own rows only.
 
     ``run_s`` is the latency that the worker measured for the whole batch.
@@ -54,12 +50,40 @@ class Answer:
         return self.done_s - self.query.arrival_s
 
 
-@dataclass(frozen=True, slots=True)
-class Reject:
+class Served(NamedTuple):
+    """``batch`` is done: answer its queries, all but the ``withdrawn`` ones, which are named by id.
+
+    ``outputs`` are what the host gave to ``on_done``: one mapping per job, in the batch's order.
+    """
+
+    batch: Batch
+    outputs: Sequence[Mapping[str, Any]]
+    run_s: float
+    done_s: float
+    withdrawn: frozenset[int] = frozenset()
+
+    def answers(self) -> Iterator[Answer]:
+        """One answer per query that is still waited for."""
+        batch = self.batch
+        for job, own in zip(batch.jobs, self.outputs, strict=True):
+            if job.query.id not in self.withdrawn:
+                yield Answer(
+                    job.query,
+                    batch.variant,
+                    batch.accuracy,
+                    own,
+                    batch.rows,
+                    batch.launched_s,
+                    self.done_s,
+                    self.run_s,
+                )
+
+
+class Reject(NamedTuple):
     """``query`` gets no result; ``error`` says why."""
 
     query: Query
     error: AccordError
 
 
-Command = Launch | WakeAt | Answer | Reject
+Command = Launch | WakeAt | Served | Reject

@@ -1,9 +1,9 @@
 """Jobs in the order of their deadlines."""
 
-import heapq
 from collections.abc import Iterator
+from heapq import heapify, heappop, heappush
 
-from dispatch.query import Job
+from dispatch.query import Job, Query
 
 
 class DeadlineQueue:
@@ -15,6 +15,7 @@ class DeadlineQueue:
     def __init__(self) -> None:
         self._heap: list[tuple[float, int, Job]] = []
         self._cancelled: set[int] = set()
+        self._any_alone = False
         self.rows = 0
 
     def __bool__(self) -> bool:
@@ -29,28 +30,33 @@ class DeadlineQueue:
 
     def push(self, job: Job) -> None:
         """Add a job; its query must not be waiting here already."""
-        heapq.heappush(self._heap, (job.query.deadline_s, job.query.id, job))
-        self.rows += job.query.rows
+        query = job.query
+        heappush(self._heap, (query.deadline_s, query.id, job))
+        self.rows += query.rows
+        if job.excluded:
+            self._any_alone = True
 
-    def cancel(self, job: Job) -> None:
-        """Forget a job that waits here."""
-        self._cancelled.add(job.query.id)
-        self.rows -= job.query.rows
+    def cancel(self, query: Query) -> None:
+        """Forget the job of a query that waits here."""
+        self._cancelled.add(query.id)
+        self.rows -= query.rows
         if len(self._cancelled) > len(self._heap) // 2:
             self._heap = [entry for entry in self._heap if entry[1] not in self._cancelled]
-            heapq.heapify(self._heap)
+            heapify(self._heap)
             self._cancelled.clear()
 
     def first(self) -> Job | None:
         """The job with the earliest deadline, or None."""
-        while self._heap and self._cancelled and self._heap[0][1] in self._cancelled:
-            self._cancelled.discard(heapq.heappop(self._heap)[1])
-        return self._heap[0][2] if self._heap else None
+        heap = self._heap
+        if self._cancelled:
+            while heap and heap[0][1] in self._cancelled:
+                self._cancelled.discard(heappop(heap)[1])
+        return heap[0][2] if heap else None
 
     def pop(self) -> Job:
         """Take the job with the earliest deadline; raises IndexError where none waits."""
         self.first()
-        job = heapq.heappop(self._heap)[2]
+        job = heappop(self._heap)[2]
         self.rows -= job.query.rows
         return job
 
@@ -59,15 +65,25 @@ class DeadlineQueue:
 
         Stops before a job that must run alone, and takes such a job by itself.
         """
+        heap = self._heap
+        if self.rows <= max_rows and not (self._cancelled or self._any_alone):  # the usual case, in one go
+            heap.sort()
+            everything = tuple([entry[2] for entry in heap])
+            heap.clear()
+            self.rows = 0
+            return everything
         batch: list[Job] = []
         rows = 0
         while (job := self.first()) is not None:
             if batch and (rows + job.query.rows > max_rows or job.excluded):
                 break
-            batch.append(self.pop())
+            heappop(heap)
+            batch.append(job)
             rows += job.query.rows
             if job.excluded:
                 break
+        self.rows -= rows
+        self._any_alone = self._any_alone and bool(heap)
         return tuple(batch)
 
     def pop_expired(self, now_s: float) -> list[Job]:

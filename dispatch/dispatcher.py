@@ -1,90 +1,91 @@
 """The dispatcher: who waits where, and what runs next. Events in, commands out."""
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import inf
 from typing import Any
 
 from catalog.errors import AccordError
 from dispatch import refusals
-from dispatch.commands import Answer, Command, Launch, Reject, WakeAt
-from dispatch.deadline_queue import DeadlineQueue
-from dispatch.plan import EndpointPlan, Plan
-from dispatch.query import Batch, Job, Query
-from dispatch.selection.policy import QueueView
+from dispatch.commands import Command, Launch, Reject, Served, WakeAt
+from dispatch.endpoint_queues import EndpointQueues, Lane
+from dispatch.plan import Plan
+from dispatch.query import Batch, Job, Query, quick
+from dispatch.selection.policy import Hold, QueueView
 from dispatch.variant_health import VariantHealth
 from dispatch.worker_state import WorkerState
+
+NOTHING: frozenset[Any] = frozenset()
 
 MAX_ATTEMPTS = 3
 """Launches of one job that may come to nothing before its query is refused."""
 
 
 class Dispatcher:
-    """Keeps one earliest-deadline-first queue per worker and endpoint and fills idle workers.
+    """Keeps one earliest-deadline-first queue per worker and endpoint, or one per endpoint, and fills idle workers.
 
     A plain object without I/O, for whatever host keeps the time and carries commands out. Every method takes ``now_s``
     of one monotonic clock and returns commands. Not thread-safe; call it from one thread, one event at a time.
-    Every query that `on_arrival` takes gets exactly one Answer or Reject, unless `on_cancel` withdraws it.
+    Every query that `on_arrival` takes is in exactly one Served or Reject, unless `on_cancel` withdraws it.
     """
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.workers: dict[str, WorkerState] = {}
-        self._eligible: dict[str, list[WorkerState]] = {}
-        self._unassigned: dict[str, DeadlineQueue] = {}
-        self._queued_rows: dict[str, int] = {}
-        self._waiting: dict[int, tuple[Job, DeadlineQueue, WorkerState | None]] = {}
+        self._endpoints: dict[str, EndpointQueues] = {}
         self._withdrawn: set[int] = set()
         self._health = VariantHealth()
-        self._next_batch_id = 0
-        self._wake_s: float | None = None
+        self._last_batch_id = 0
+        self._wake_s = inf
         self._refresh()
 
     def queued_rows(self, endpoint: str) -> int:
         """Rows that wait for an endpoint on all workers."""
-        return self._queued_rows.get(endpoint, 0)
+        queues = self._endpoints.get(endpoint)
+        return 0 if queues is None else queues.rows
 
     # -- events of queries ------------------------------------------------------------------------------------
 
     def on_arrival(self, query: Query, now_s: float) -> list[Command]:
         """A new query; its id must be new and larger than those before."""
-        endpoint = self.plan.endpoints.get(query.endpoint)
+        endpoint = self._endpoints.get(query.endpoint)
         if endpoint is None:
             return [Reject(query, refusals.unknown_endpoint(query.endpoint, self.plan.endpoints))]
-        queued = self._queued_rows[endpoint.name]
-        if queued + query.rows > endpoint.max_queued_rows:
-            return [Reject(query, refusals.saturated(endpoint, queued))]
-        return self._enqueue(Job(query), endpoint, now_s)
+        plan = endpoint.plan
+        plan.load.on_arrival(now_s)
+        if endpoint.rows + query.rows > plan.max_queued_rows:
+            return [Reject(query, refusals.saturated(plan, endpoint.rows))]
+        return self._enqueue(quick(Job, (query, 0, NOTHING)), endpoint, now_s)
 
     def on_cancel(self, query: Query) -> None:
         """The client is gone: the query leaves its queue, or its result is thrown away when it comes."""
-        waiting = self._waiting.pop(query.id, None)
-        if waiting is not None:
-            job, queue, worker = waiting
-            queue.cancel(job)
-            self._forget_rows(job, worker)
+        endpoint = self._endpoints.get(query.endpoint)
+        lane = endpoint.place.get(query.id) if endpoint is not None else None
+        if lane is not None:
+            lane.cancel(query)
         elif any(job.query.id == query.id for w in self.workers.values() if w.batch for job in w.batch.jobs):
             self._withdrawn.add(query.id)
 
     def on_timer(self, now_s: float) -> list[Command]:
-        """A WakeAt is due: late queries of endpoints that drop them are answered now, and those with no worker."""
-        self._wake_s = None
+        """A WakeAt is due: late queries that are dropped or have no worker are refused, and who held is asked."""
+        self._wake_s = inf
         commands: list[Command] = []
-        for name, endpoint in self.plan.endpoints.items():
-            for job in self._unassigned[name].pop_expired(now_s):
-                self._leave(job, None)
-                commands.append(Reject(job.query, refusals.no_worker(endpoint)))
-            if endpoint.drop_late:
-                for worker in self._eligible[name]:
-                    commands += self._drop_late(endpoint, worker, now_s)
-        return commands + self._wake()
+        for endpoint in self._endpoints.values():
+            for lane in endpoint.ways():
+                commands += self._refuse_late(lane, now_s)
+        for worker in self._in_order():
+            if worker.hold_s <= now_s:
+                self._launch(worker, now_s, commands)
+        return commands + self._wake_for_all()
 
     # -- events of workers ------------------------------------------------------------------------------------
 
-    def on_worker_ready(self, worker: str, device: str, variants: Iterable[str], now_s: float) -> list[Command]:
+    def on_worker_ready(
+        self, worker: str, device: str, variants: Iterable[str], now_s: float, pool: str = ""
+    ) -> list[Command]:
         """A worker is there, or holds other variants than before."""
         state = self.workers.get(worker)
         if state is None:
-            state = self.workers[worker] = WorkerState(worker, device)
+            state = self.workers[worker] = WorkerState(worker, device, pool)
         state.variants = frozenset(variants)
         return self._after_change(now_s)
 
@@ -97,45 +98,36 @@ class Dispatcher:
             self._health.on_worker_lost(state.id)
             if state.batch is not None:
                 commands += self._retry(state.batch, refusals.worker_lost(state.id), now_s, blame=False)
-            for queue in state.queues.values():
-                self._unassign(queue, state)
         return commands + self._after_change(now_s)
 
     def on_done(
-        self, worker: str, batch_id: int, outputs: Mapping[str, Any], run_s: float, now_s: float
+        self, worker: str, batch_id: int, outputs: Sequence[Mapping[str, Any]], run_s: float, now_s: float
     ) -> list[Command]:
-        """A batch came back. ``outputs`` are stacked; a result that nobody waits for any more is ignored.
-
-        Where ``outputs`` cannot be sliced, that error passes and the batch still runs: report `on_failed`.
-        """
-        state, batch = self._running(worker, batch_id)
-        if state is None or batch is None:
+        """A batch came back, with the outputs of each of its jobs; one that nobody waits for any more is ignored."""
+        state = self.workers.get(worker)
+        if state is None or (batch := state.batch) is None or batch.id != batch_id:
             return []
-        accuracy = state.accuracies.get((batch.endpoint, batch.variant), 0.0)
-        answers: list[Command] = []
-        row = 0
-        for job in batch.jobs:
-            query = job.query
-            own = {name: values[row : row + query.rows] for name, values in outputs.items()}
-            row += query.rows
-            answers.append(Answer(query, batch.variant, accuracy, own, batch.rows, batch.launched_s, now_s, run_s))
         state.finish()
         self._health.on_success(worker, batch.variant)
+        withdrawn = NOTHING
         if self._withdrawn:
-            withdrawn = {job.query.id for job in batch.jobs} & self._withdrawn
-            answers = [c for c in answers if isinstance(c, Answer) and c.query.id not in withdrawn]
+            withdrawn = frozenset(job.query.id for job in batch.jobs) & self._withdrawn
             self._withdrawn -= withdrawn
-        return answers + self._launch(state, now_s)
+        commands: list[Command] = [quick(Served, (batch, outputs, run_s, now_s, withdrawn))]
+        self._launch(state, now_s, commands)
+        return commands
 
     def on_failed(self, worker: str, batch_id: int, reason: str, now_s: float) -> list[Command]:
         """A batch raised on its variant: its jobs go on, each alone and without that variant."""
-        state, batch = self._running(worker, batch_id)
-        if state is None or batch is None:
+        state = self.workers.get(worker)
+        if state is None or (batch := state.batch) is None or batch.id != batch_id:
             return []
         state.finish()
         self._health.on_failure(worker, batch.variant, now_s)
         error = refusals.variant_failed(batch, reason)
-        return self._retry(batch, error, now_s, blame=True) + self._launch(state, now_s)
+        commands = self._retry(batch, error, now_s, blame=True)
+        self._launch(state, now_s, commands)
+        return commands
 
     # -- events of the control path ---------------------------------------------------------------------------
 
@@ -148,99 +140,108 @@ class Dispatcher:
             raise ValueError(f"plan version {plan.version} is not newer than {self.plan.version}, which is in force")
         self.plan = plan
         commands: list[Command] = []
-        for job, queue, worker in list(self._waiting.values()):
-            if job.query.endpoint not in plan.endpoints:
-                queue.cancel(job)
-                self._leave(job, worker)
-                commands.append(Reject(job.query, refusals.removed_endpoint(job.query)))
+        for name in [name for name in self._endpoints if name not in plan.endpoints]:
+            endpoint = self._endpoints.pop(name)
+            for lane in endpoint.ways():
+                commands += [Reject(job.query, refusals.removed_endpoint(job.query)) for job in lane.drain()]
+            for worker in self.workers.values():
+                worker.set_lane(name, None)
         return commands + self._after_change(now_s)
 
     # -- inner steps ------------------------------------------------------------------------------------------
 
+    def _in_order(self) -> list[WorkerState]:
+        return [self.workers[worker] for worker in sorted(self.workers)]
+
     def _refresh(self) -> None:
         """Derive from the plan and the workers who can serve what."""
-        for name, endpoint in self.plan.endpoints.items():
-            self._queued_rows.setdefault(name, 0)
-            self._unassigned.setdefault(name, DeadlineQueue())
-            self._eligible[name] = [
-                self.workers[worker] for worker in sorted(self.workers) if self.workers[worker].offer(endpoint)
-            ]
+        workers = self._in_order()
+        for name, plan in self.plan.endpoints.items():
+            if name not in self._endpoints:
+                self._endpoints[name] = EndpointQueues(plan)
+            self._endpoints[name].refresh(plan, workers)
 
     def _after_change(self, now_s: float) -> list[Command]:
         """Workers or plan changed: place anew what has no worker or the wrong one, then fill idle workers."""
         self._refresh()
-        for name in self.plan.endpoints:
-            for state in self.workers.values():
-                if state not in self._eligible[name] and state.queues.get(name):
-                    self._unassign(state.queues[name], state)
         commands: list[Command] = []
-        for name, endpoint in self.plan.endpoints.items():
-            if self._eligible[name]:
-                waiting = self._unassigned[name]
-                while waiting:
-                    job = waiting.pop()
-                    self._leave(job, None)
+        for endpoint in self._endpoints.values():
+            if endpoint.lanes and endpoint.plan.balancer is not None:
+                for job in endpoint.common.drain():
                     commands += self._enqueue(job, endpoint, now_s)
-        for state in self.workers.values():
-            commands += self._launch(state, now_s)
-        return commands + self._wake()
+        for worker in self._in_order():
+            self._launch(worker, now_s, commands)
+        return commands + self._wake_for_all()
 
-    def _enqueue(self, job: Job, endpoint: EndpointPlan, now_s: float) -> list[Command]:
-        eligible = self._eligible[endpoint.name]
-        worker: WorkerState | None = None
-        if eligible:
-            loads = [state.load for state in eligible]
-            worker = eligible[endpoint.balancer.pick(loads) if len(eligible) > 1 else 0]
-            queue = worker.queue(endpoint.name)
-            worker.load.queued_rows += job.query.rows
-        else:
-            queue = self._unassigned[endpoint.name]
-        queue.push(job)
-        self._queued_rows[endpoint.name] += job.query.rows
-        self._waiting[job.query.id] = (job, queue, worker)
-        commands = self._launch(worker, now_s) if worker is not None and worker.batch is None else []
-        if (worker is None or endpoint.drop_late) and job.query.id in self._waiting:
+    def _enqueue(self, job: Job, endpoint: EndpointQueues, now_s: float) -> list[Command]:
+        worker = endpoint.join(job, now_s)
+        commands: list[Command] = []
+        if worker is None:
+            for idle in [worker for worker in endpoint.workers if worker.batch is None]:
+                if not endpoint.rows:
+                    break
+                self._launch(idle, now_s, commands)
+        elif worker.batch is None:
+            self._launch(worker, now_s, commands)
+        if endpoint.deadlines_matter and job.query.id in endpoint.place:
             commands += self._wake(job.query.deadline_s)
         return commands
 
-    def _launch(self, worker: WorkerState, now_s: float) -> list[Command]:
-        """Give an idle worker its next batch, of the endpoint whose head is due first."""
-        commands: list[Command] = []
-        while worker.batch is None and worker.load.queued_rows:
-            name, first = worker.most_urgent()
-            endpoint = self.plan.endpoints[name]
-            if endpoint.drop_late and first.query.deadline_s <= now_s:
-                commands += self._drop_late(endpoint, worker, now_s)
-                continue
-            offered = worker.candidates[name]
-            candidates = self._health.usable(worker.id, offered, now_s)
-            queue = worker.queues[name]
-            rows = queue.rows
-            if first.excluded:
-                candidates = tuple(c for c in offered if c.variant not in first.excluded) or candidates
-                rows = first.query.rows
-            choice = endpoint.selection.choose(QueueView(now_s, rows, first.query.deadline_s, candidates))
-            jobs = queue.pop_batch(choice.rows)
-            batch_rows = 0
-            for job in jobs:
-                self._leave(job, worker)
-                batch_rows += job.query.rows
-            self._next_batch_id += 1
-            batch = Batch(self._next_batch_id, worker.id, name, choice.variant, jobs, batch_rows, now_s)
-            worker.start(batch)
-            commands.append(Launch(batch))
-        return commands
+    def _launch(self, worker: WorkerState, now_s: float, commands: list[Command]) -> None:
+        """Give a worker that is idle its next batch: of the most urgent endpoint whose policy does not hold.
 
-    def _running(self, worker: str, batch_id: int) -> tuple[WorkerState | None, Batch | None]:
-        state = self.workers.get(worker)
-        if state is None or state.batch is None or state.batch.id != batch_id:
-            return None, None
-        return state, state.batch
+        Adds to ``commands``.
+        """
+        if worker.batch is not None:
+            return
+        worker.hold_s = inf
+        for lane in worker.waiting_lanes():
+            if lane.endpoint.deadlines_matter:
+                commands += self._refuse_late(lane, now_s)
+                if not lane.queue.rows:
+                    continue
+            batch = self._next_batch(worker, lane, now_s)
+            if batch is not None:
+                worker.start(batch)
+                commands.append(quick(Launch, (batch,)))
+                return
+        if worker.hold_s < inf:
+            commands += self._wake(worker.hold_s)
+
+    def _next_batch(self, worker: WorkerState, lane: Lane, now_s: float) -> Batch | None:
+        """What the endpoint's policy says is next for the lane's queue; None, noting until when, where it holds."""
+        plan = lane.endpoint.plan
+        queue = lane.queue
+        rows = queue.rows
+        first = queue.first()
+        assert first is not None
+        candidates = self._health.usable(worker.id, lane.candidates, now_s)
+        if first.excluded:
+            candidates = tuple(c for c in lane.candidates if c.variant not in first.excluded) or candidates
+            rows = first.query.rows
+        phase = 0 if plan.balancer is None else plan.balancer.phase(lane.index)
+        load_qps = plan.load.load_qps(now_s)
+        deadline_s = first.query.deadline_s
+        workers = len(lane.endpoint.lanes)
+        seen = (now_s, rows, deadline_s, candidates, load_qps, workers, phase, worker.device)
+        choice = plan.selection.choose(quick(QueueView, seen))
+        if isinstance(choice, Hold):
+            if choice.until_s <= now_s:
+                raise ValueError(f"policy {plan.selection.name!r} holds until {choice.until_s}; it is {now_s} already")
+            worker.hold_s = min(worker.hold_s, choice.until_s)
+            return None
+        variant = choice.variant
+        accuracy = lane.accuracies[variant]
+        before = queue.rows
+        jobs = lane.take(choice.rows)
+        self._last_batch_id += 1
+        batch_id, batch_rows = self._last_batch_id, before - queue.rows
+        return quick(Batch, (batch_id, worker.id, plan.name, variant, accuracy, jobs, batch_rows, now_s))
 
     def _retry(self, batch: Batch, error: AccordError, now_s: float, *, blame: bool) -> list[Command]:
         """Queue the jobs of a batch that came to nothing again, or refuse those that were tried enough."""
         commands: list[Command] = []
-        endpoint = self.plan.endpoints.get(batch.endpoint)
+        endpoint = self._endpoints.get(batch.endpoint)
         for job in batch.jobs:
             if job.query.id in self._withdrawn:
                 self._withdrawn.discard(job.query.id)
@@ -248,51 +249,32 @@ class Dispatcher:
                 commands.append(Reject(job.query, error))
             else:
                 excluded = job.excluded | {batch.variant} if blame else job.excluded
-                commands += self._enqueue(replace(job, attempt=job.attempt + 1, excluded=excluded), endpoint, now_s)
+                commands += self._enqueue(Job(job.query, job.attempt + 1, excluded), endpoint, now_s)
         return commands
 
-    def _drop_late(self, endpoint: EndpointPlan, worker: WorkerState, now_s: float) -> list[Command]:
-        commands: list[Command] = []
-        queue = worker.queues.get(endpoint.name)
-        for job in queue.pop_expired(now_s) if queue is not None else ():
-            self._leave(job, worker)
-            commands.append(Reject(job.query, refusals.deadline_missed(job.query, now_s)))
-        return commands
+    def _refuse_late(self, lane: Lane, now_s: float) -> list[Command]:
+        """Take those out whose deadline has come, where it matters: the endpoint drops them, or no worker is there."""
+        plan = lane.endpoint.plan
+        if not lane.endpoint.lanes:
+            return [Reject(job.query, refusals.no_worker(plan)) for job in lane.expired(now_s)]
+        if plan.drop_late:
+            return [Reject(job.query, refusals.deadline_missed(job.query, now_s)) for job in lane.expired(now_s)]
+        return []
 
-    def _unassign(self, queue: DeadlineQueue, state: WorkerState) -> None:
-        """Move what waits in one worker's queue to where jobs without a worker wait."""
-        while queue:
-            job = queue.pop()
-            self._leave(job, state)
-            target = self._unassigned[job.query.endpoint]
-            target.push(job)
-            self._queued_rows[job.query.endpoint] += job.query.rows
-            self._waiting[job.query.id] = (job, target, None)
-
-    def _leave(self, job: Job, worker: WorkerState | None) -> None:
-        del self._waiting[job.query.id]
-        self._forget_rows(job, worker)
-
-    def _forget_rows(self, job: Job, worker: WorkerState | None) -> None:
-        self._queued_rows[job.query.endpoint] -= job.query.rows
-        if worker is not None:
-            worker.load.queued_rows -= job.query.rows
-
-    def _wake(self, at_s: float | None = None) -> list[Command]:
-        """A WakeAt for ``at_s``, or for the earliest deadline that matters; none where one that early is under way."""
-        if at_s is None:
-            at_s = min(self._deadlines(), default=None)
-        if at_s is None or (self._wake_s is not None and self._wake_s <= at_s):
+    def _wake(self, at_s: float) -> list[Command]:
+        """A WakeAt for that instant, unless one that early is under way."""
+        if at_s >= self._wake_s:
             return []
         self._wake_s = at_s
         return [WakeAt(at_s)]
 
-    def _deadlines(self) -> Iterable[float]:
-        for name, endpoint in self.plan.endpoints.items():
-            queues = [self._unassigned[name]]
-            if endpoint.drop_late:
-                queues += [state.queues[name] for state in self._eligible[name] if name in state.queues]
-            for queue in queues:
-                first = queue.first()
-                if first is not None:
-                    yield first.query.deadline_s
+    def _wake_for_all(self) -> list[Command]:
+        """A WakeAt for the first deadline that matters or hold that ends."""
+        at_s = min((worker.hold_s for worker in self.workers.values()), default=inf)
+        for endpoint in self._endpoints.values():
+            if endpoint.deadlines_matter:
+                for lane in endpoint.ways():
+                    first = lane.queue.first()
+                    if first is not None:
+                        at_s = min(at_s, first.query.deadline_s)
+        return self._wake(at_s)

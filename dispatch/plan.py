@@ -1,9 +1,11 @@
 """What the dispatcher serves and how: the decisions that change every few seconds, not every batch."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dispatch.balancing.balancer import LoadBalancer
+from dispatch.load.monitor import LoadMonitor
+from dispatch.load.moving_average import MovingAverage
 from dispatch.selection.policy import Candidate, SelectionPolicy
 
 
@@ -12,7 +14,10 @@ class EndpointPlan:
     """How one endpoint is served.
 
     ``candidates`` maps device type to the variants that may answer there. ``max_queued_rows`` bounds what may
-    wait for the endpoint on all workers together; more is refused.
+    wait for the endpoint on all workers together; more is refused. A ``balancer`` of None keeps what waits in one
+    central queue that idle workers take from. ``load`` learns of every query that arrives, and policies see what it
+    anticipates; like the balancer it has state, and belongs to one endpoint of one dispatcher. ``pools`` names the
+    pools whose workers serve the endpoint, None for all (RAMSIS, appendix G: workers of its own for each objective).
     """
 
     name: str
@@ -21,7 +26,9 @@ class EndpointPlan:
     max_queued_rows: int
     candidates: Mapping[str, tuple[Candidate, ...]]
     selection: SelectionPolicy
-    balancer: LoadBalancer
+    balancer: LoadBalancer | None
+    load: LoadMonitor = field(default_factory=MovingAverage)
+    pools: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,23 @@
-"""What is asked and what waits: queries, the jobs they become, and the batches that run."""
+"""What is asked and what waits: queries, the jobs they become, and the batches that run.
+
+They are made by the hundred thousand per second in a simulation; a NamedTuple is made in a third of the time that a
+frozen dataclass takes.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+quick = tuple.__new__
+"""``quick(Job, (query, 0, frozenset()))`` is ``Job(query)`` at half the cost, for what is made per query or per batch.
+
+All fields must be given, in their order.
+"""
+
+NO_INPUTS: Mapping[str, Any] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(NamedTuple):
     """One client request. Instants are seconds of the host's monotonic clock.
 
     ``rows`` is the number of items stacked in it (usually 1); ``inputs`` maps tensor name to an array whose
@@ -18,11 +29,10 @@ class Query:
     arrival_s: float
     deadline_s: float
     rows: int = 1
-    inputs: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    inputs: Mapping[str, Any] = NO_INPUTS
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(NamedTuple):
     """What waits in a queue and runs in a batch. ``attempt`` counts launches that came to nothing.
 
     ``excluded`` names variants that failed on this very job; a job with any runs alone, so that one bad
@@ -34,14 +44,14 @@ class Job:
     excluded: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Jobs of one endpoint that one worker runs together on one variant."""
+class Batch(NamedTuple):
+    """Jobs of one endpoint that one worker runs together on one variant of that ``accuracy`` (0 to 1)."""
 
     id: int
     worker: str
     endpoint: str
     variant: str
+    accuracy: float
     jobs: tuple[Job, ...]
     rows: int
     launched_s: float

@@ -1,36 +1,41 @@
 """What the dispatcher knows of one worker."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+from typing import TYPE_CHECKING
+
 from dispatch.balancing.balancer import WorkerLoad
-from dispatch.deadline_queue import DeadlineQueue
-from dispatch.plan import EndpointPlan
-from dispatch.query import Batch, Job
-from dispatch.selection.policy import Candidate
+from dispatch.query import Batch
+
+if TYPE_CHECKING:
+    from dispatch.endpoint_queues import Lane
 
 
 class WorkerState:
-    """A worker's variants, its queue per endpoint, and the one batch that it runs."""
+    """A worker's variants, its lane per endpoint that it serves, and the one batch that it runs.
 
-    def __init__(self, worker: str, device: str) -> None:
+    ``hold_s`` is when a policy that keeps the idle worker waiting is to be asked again, infinity where none does.
+    """
+
+    def __init__(self, worker: str, device: str, pool: str = "") -> None:
         self.id = worker
+        self.pool = pool
         self.device = device
         self.variants: frozenset[str] = frozenset()
-        self.queues: dict[str, DeadlineQueue] = {}
-        self.candidates: dict[str, tuple[Candidate, ...]] = {}
-        self.accuracies: dict[tuple[str, str], float] = {}
+        self.lanes: dict[str, Lane] = {}
+        self._lanes: tuple[Lane, ...] = ()
         self.batch: Batch | None = None
+        self.hold_s = inf
         self.load = WorkerLoad(worker)
 
-    def queue(self, endpoint: str) -> DeadlineQueue:
-        """The queue of an endpoint, made when first asked for."""
-        return self.queues.setdefault(endpoint, DeadlineQueue())
-
-    def offer(self, endpoint: EndpointPlan) -> bool:
-        """Work out which variants held here may answer the endpoint; False where none may."""
-        held = [c for c in endpoint.candidates.get(self.device, ()) if c.variant in self.variants]
-        held.sort(key=lambda c: (-c.accuracy, c.latency_s[1]))
-        self.candidates[endpoint.name] = tuple(held)
-        self.accuracies.update({(endpoint.name, c.variant): c.accuracy for c in held})
-        return bool(held)
+    def set_lane(self, endpoint: str, lane: Lane | None) -> None:
+        """From now on this is the lane for the endpoint; None where the worker does not serve it."""
+        self.lanes.pop(endpoint, None)
+        if lane is not None:
+            self.lanes[endpoint] = lane
+        self._lanes = tuple(self.lanes.values())
 
     def start(self, batch: Batch) -> None:
         """The worker runs this batch now; it must be idle."""
@@ -43,10 +48,15 @@ class WorkerState:
         self.batch = None
         self.load.running_rows = 0
 
-    def most_urgent(self) -> tuple[str, Job]:
-        """Endpoint and first job of the queue whose head is due first; call it only while rows are queued."""
-        heads = ((name, queue.first()) for name, queue in self.queues.items())
-        waiting = [(name, first) for name, first in heads if first is not None]
-        if len(waiting) == 1:
-            return waiting[0]
-        return min(waiting, key=lambda head: (head[1].query.deadline_s, head[1].query.id))
+    def waiting_lanes(self) -> Sequence[Lane]:
+        """Lanes in which something waits, the one whose first job is due first to the front."""
+        lanes = self._lanes
+        if len(lanes) == 1:
+            return lanes if lanes[0].queue.rows else ()
+        return sorted((lane for lane in lanes if lane.queue.rows), key=_urgency)
+
+
+def _urgency(lane: Lane) -> tuple[float, int]:
+    first = lane.queue.first()
+    assert first is not None
+    return first.query.deadline_s, first.query.id

@@ -1,7 +1,9 @@
 """From a config to what is deployed: the plan, what clients may know, and what every worker loads."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 from catalog.catalogue import Catalogue
@@ -9,13 +11,17 @@ from catalog.errors import ConfigError
 from catalog.profile import LatencyProfile
 from catalog.profile_cache import cache_dir
 from catalog.variant import Variant
+from deployments.table_making import Grids
 from deployments.worker_messages import WorkerSpec
 from dispatch.balancing.registry import create_balancer
 from dispatch.plan import EndpointPlan, Plan
 from dispatch.selection.policy import Candidate
 from dispatch.selection.registry import create_selection
+from dispatch.table_plan import with_tables
 from serve_app.endpoint_info import EndpointInfo
 from serve_app.schema import AppConfig, EndpointConfig
+
+logger = logging.getLogger(__name__)
 
 Profiles = Mapping[str, Mapping[str, LatencyProfile]]
 """Device type to variant name to profile."""
@@ -36,25 +42,37 @@ def served_variants(config: AppConfig, catalogue: Catalogue) -> tuple[Variant, .
     return tuple(variant for variant in catalogue.variants if variant.name in used)
 
 
-def assemble(config: AppConfig, catalogue: Catalogue, profiles: Profiles) -> Assembly:
+def candidates_of(
+    name: str, config: AppConfig, catalogue: Catalogue, profiles: Profiles
+) -> dict[str, tuple[Candidate, ...]]:
+    """Device to the variants that may serve an endpoint there, for every device of its pools; raises `ConfigError`."""
+    variants = _variants_of(name, config.endpoints[name], catalogue)
+    return {
+        device: tuple(_candidate(variant, device, profiles[device], config.transport_ms) for variant in variants)
+        for device in dict.fromkeys(pool.device for pool in config.pools_of(name).values())
+    }
+
+
+def assemble(config: AppConfig, catalogue: Catalogue, profiles: Profiles, grids: Grids) -> Assembly:
     """Check the config against the catalogue and the profiles, and derive all that is deployed.
 
-    Raises `ConfigError` naming the field, the value and the remedy.
+    ``grids`` holds the tables of every endpoint with policy ``ramsis``; variants that they never choose are not
+    loaded for it. Raises `ConfigError` naming the field, the value and the remedy.
     """
     plans, infos = {}, {}
+    _warn_of_shared_workers(config)
     for name, endpoint in config.endpoints.items():
         variants = _variants_of(name, endpoint, catalogue)
         try:
             selection = create_selection(
-                endpoint.selection.policy, endpoint.selection.variant, [v.name for v in variants]
+                endpoint.selection.policy, endpoint.selection.variant, [v.name for v in variants], grids.get(name)
             )
         except ConfigError as error:
             raise ConfigError(f"endpoints.{name}.selection: {error}") from error
-        candidates = {
-            device: tuple(_candidate(variant, device, measured, config.transport_ms) for variant in variants)
-            for device, measured in profiles.items()
-        }
-        plans[name] = EndpointPlan(
+        candidates = candidates_of(name, config, catalogue, profiles)
+        for device, grid in grids.get(name, {}).items():
+            candidates[device] = tuple(c for c in candidates[device] if c.variant in grid.variants)
+        plan = EndpointPlan(
             name,
             endpoint.slo_ms / 1e3,
             endpoint.drop_late,
@@ -62,7 +80,9 @@ def assemble(config: AppConfig, catalogue: Catalogue, profiles: Profiles) -> Ass
             candidates,
             selection,
             create_balancer(endpoint.balancing),
+            pools=None if endpoint.pools is None else frozenset(endpoint.pools),
         )
+        plans[name] = with_tables(plan, grids[name]) if name in grids else plan
         infos[name] = EndpointInfo(
             name,
             endpoint.task,
@@ -71,13 +91,18 @@ def assemble(config: AppConfig, catalogue: Catalogue, profiles: Profiles) -> Ass
             variants[0].outputs,
             variants[0].labels,
             min(endpoint.max_queued_rows, *(variant.max_batch for variant in variants)),
-            tuple(variant.name for variant in variants),
+            tuple(v.name for v in variants if any(v.name == c.variant for of in candidates.values() for c in of)),
         )
-    served = served_variants(config, catalogue)
-    workers = {
-        pool: WorkerSpec(pool, spec.device, spec.threads, served, catalogue.root, str(cache_dir()))
-        for pool, spec in config.pools.items()
-    }
+    workers = {}
+    for pool, spec in config.pools.items():
+        used = {
+            candidate.variant
+            for name, plan in plans.items()
+            if pool in config.pools_of(name)
+            for candidate in plan.candidates[spec.device]
+        }
+        loaded = tuple(variant for variant in catalogue.variants if variant.name in used)
+        workers[pool] = WorkerSpec(pool, spec.device, spec.threads, loaded, catalogue.root, str(cache_dir()))
     return Assembly(Plan(1, plans), infos, workers)
 
 
@@ -106,6 +131,21 @@ def _variants_of(name: str, endpoint: EndpointConfig, catalogue: Catalogue) -> t
     if not chosen:
         raise ConfigError(f"endpoints.{name}.variants is empty; name at least one of {', '.join(sorted(known))}")
     return chosen
+
+
+def _warn_of_shared_workers(config: AppConfig) -> None:
+    """Tables reckon with workers that have nothing else to do."""
+    for one, other in combinations(config.endpoints, 2):
+        policies = {config.endpoints[name].selection.policy for name in (one, other)}
+        shared = config.pools_of(one).keys() & config.pools_of(other).keys()
+        if shared and "ramsis" in policies:
+            logger.warning(
+                "Endpoints %s and %s share the workers of pool %s, which the tables of policy 'ramsis' reckon as their "
+                "own: expect more violations than they promise, or give each endpoint `pools` of its own.",
+                one,
+                other,
+                ", ".join(sorted(shared)),
+            )
 
 
 def _candidate(variant: Variant, device: str, measured: Mapping[str, LatencyProfile], transport_ms: float) -> Candidate:

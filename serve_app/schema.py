@@ -1,13 +1,17 @@
 """The config that ``serve run`` takes under ``args``. Unknown keys are refused."""
 
-from typing import Annotated
+from typing import Annotated, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from dispatch.balancing.registry import BALANCERS
+from dispatch.selection.ramsis.problem import Balancing
 from dispatch.selection.registry import POLICIES
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+
+TABLE_BALANCERS: tuple[str, ...] = get_args(Balancing)
+"""What tables can be made for."""
 
 
 class _Strict(BaseModel):
@@ -17,7 +21,7 @@ class _Strict(BaseModel):
 class SelectionConfig(_Strict):
     """Which policy picks the variant of a batch; ``variant`` belongs to ``fixed`` alone."""
 
-    policy: str = "greedy"
+    policy: str = "ramsis"
     variant: str | None = None
 
     @field_validator("policy")
@@ -42,6 +46,7 @@ class EndpointConfig(_Strict):
 
     ``variants`` narrows the task's variants down; None takes all. With ``drop_late`` a query whose deadline
     passes in the queue gets a 504 at once, else it is answered late. ``max_queued_rows`` bounds the queue.
+    ``pools`` names the pools whose workers serve the endpoint; None takes all.
     """
 
     task: str
@@ -49,6 +54,7 @@ class EndpointConfig(_Strict):
     selection: SelectionConfig = SelectionConfig()
     balancing: str = "round_robin"
     variants: tuple[str, ...] | None = None
+    pools: tuple[Name, ...] | None = Field(default=None, min_length=1)
     drop_late: bool = False
     max_queued_rows: int = Field(default=2000, ge=1)
 
@@ -56,6 +62,15 @@ class EndpointConfig(_Strict):
     @classmethod
     def _known(cls, value: str) -> str:
         return _one_of("balancing", value, BALANCERS)
+
+    @model_validator(mode="after")
+    def _tables_for_balancing(self) -> "EndpointConfig":
+        if self.selection.policy == "ramsis" and self.balancing not in TABLE_BALANCERS:
+            raise ValueError(
+                f"balancing is {self.balancing!r}, and policy 'ramsis' plans for a queue per worker; use one of "
+                f"{', '.join(TABLE_BALANCERS)}, or another policy"
+            )
+        return self
 
 
 class PoolConfig(_Strict):
@@ -99,6 +114,11 @@ class AppConfig(_Strict):
     max_body_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
     router_num_cpus: float = Field(default=0.5, ge=0)
 
+    def pools_of(self, endpoint: str) -> dict[str, PoolConfig]:
+        """The pools whose workers serve an endpoint, in the order of the config."""
+        named = self.endpoints[endpoint].pools
+        return {name: pool for name, pool in self.pools.items() if named is None or name in named}
+
     @model_validator(mode="after")
     def _fits_together(self) -> "AppConfig":
         for name, endpoint in self.endpoints.items():
@@ -108,6 +128,11 @@ class AppConfig(_Strict):
                     f"({self.transport_ms:g}), so that no variant is ever in time; raise the objective or "
                     "lower transport_ms"
                 )
+            for pool_name in endpoint.pools or ():
+                if pool_name not in self.pools:
+                    raise ValueError(
+                        f"endpoints.{name}.pools: {pool_name!r} is no pool here; pools: {', '.join(self.pools)}"
+                    )
         threads: dict[str, tuple[str, int]] = {}
         for name, pool in self.pools.items():
             other, count = threads.setdefault(pool.device, (name, pool.threads))

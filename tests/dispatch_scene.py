@@ -1,18 +1,34 @@
 """Small scenes for the dispatcher: two variants, a few workers, and what came out."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from dispatch.balancing.round_robin import RoundRobin
-from dispatch.balancing.shortest_queue import ShortestQueue
-from dispatch.commands import Answer, Command, Launch, Reject
+from dispatch.balancing.registry import create_balancer
+from dispatch.commands import Answer, Command, Launch, Reject, Served
 from dispatch.dispatcher import Dispatcher
 from dispatch.plan import EndpointPlan, Plan
 from dispatch.query import Batch, Query
 from dispatch.selection.greedy import GreedySelection
-from dispatch.selection.policy import Candidate, SelectionPolicy
+from dispatch.selection.policy import Candidate, Choice, Hold, QueueView, SelectionPolicy
 
 FAST = Candidate("fast", 0.7, (0.0, *(0.001 * n for n in range(1, 9))))
 SLOW = Candidate("slow", 0.9, (0.0, *(0.040 * n for n in range(1, 9))))
+
+
+@dataclass(frozen=True)
+class Patient:
+    """Holds until ``rows`` wait or the first deadline is ``margin_s`` away; then the fastest variant takes all."""
+
+    rows: int = 2
+    margin_s: float = 0.05
+    name: str = "patient"
+
+    def choose(self, view: QueueView) -> Choice | Hold:
+        until_s = view.earliest_deadline_s - self.margin_s
+        if view.rows < self.rows and until_s > view.now_s:
+            return Hold(until_s)
+        fastest = view.candidates[-1]
+        return Choice(fastest.variant, fastest.batch_rows(view.rows))
 
 
 def endpoint(
@@ -20,11 +36,12 @@ def endpoint(
     drop_late: bool = False,
     selection: SelectionPolicy | None = None,
     max_queued_rows: int = 100,
-    shortest: bool = False,
+    balancing: str = "round_robin",
 ) -> EndpointPlan:
-    balancer = ShortestQueue() if shortest else RoundRobin()
     chosen = selection or GreedySelection()
-    return EndpointPlan(name, 0.1, drop_late, max_queued_rows, {"cpu": (FAST, SLOW)}, chosen, balancer)
+    return EndpointPlan(
+        name, 0.1, drop_late, max_queued_rows, {"cpu": (FAST, SLOW)}, chosen, create_balancer(balancing)
+    )
 
 
 def dispatcher(*endpoints: EndpointPlan, workers: Iterable[str] = ("w1",)) -> Dispatcher:
@@ -43,7 +60,11 @@ def launched(commands: list[Command]) -> list[Batch]:
 
 
 def answered(commands: list[Command]) -> list[int]:
-    return [c.query.id for c in commands if isinstance(c, Answer)]
+    return [answer.query.id for answer in answers(commands)]
+
+
+def answers(commands: list[Command]) -> list[Answer]:
+    return [answer for c in commands if isinstance(c, Served) for answer in c.answers()]
 
 
 def rejected(commands: list[Command]) -> dict[int, type[Exception]]:
@@ -51,5 +72,5 @@ def rejected(commands: list[Command]) -> dict[int, type[Exception]]:
 
 
 def finish(d: Dispatcher, batch: Batch, now_s: float) -> list[Command]:
-    stacked = [value for job in batch.jobs for value in job.query.inputs["x"]]
-    return d.on_done(batch.worker, batch.id, {"y": stacked}, 0.001, now_s)
+    outputs = [{"y": job.query.inputs["x"]} for job in batch.jobs]
+    return d.on_done(batch.worker, batch.id, outputs, 0.001, now_s)

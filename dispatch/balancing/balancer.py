@@ -17,6 +17,10 @@ class WorkerLoad:
 class LoadBalancer(Protocol):
     """Picks a worker for each job of one endpoint. May keep state (a turn), never a reference to a load."""
 
-    def pick(self, loads: Sequence[WorkerLoad]) -> int:
+    def pick(self, loads: Sequence[WorkerLoad], now_s: float) -> int:
         """Index into ``loads``, which is never empty and ordered by worker id."""
+        ...
+
+    def phase(self, index: int) -> float:
+        """How much of a turn has passed since worker ``index`` had its share: 0 to below 1, 0 without turns."""
         ...

@@ -5,13 +5,15 @@ from dispatch.balancing.balancer import LoadBalancer
 from dispatch.balancing.round_robin import RoundRobin
 from dispatch.balancing.shortest_queue import ShortestQueue
 
-BALANCERS = ("round_robin", "shortest_queue")
+BALANCERS = ("round_robin", "shortest_queue", "central")
 
 
-def create_balancer(name: str) -> LoadBalancer:
-    """The balancer of that name; raises `ConfigError` with the known names for another."""
+def create_balancer(name: str) -> LoadBalancer | None:
+    """The balancer of that name, None for ``central``; raises `ConfigError` with the known names for another."""
     if name == "round_robin":
         return RoundRobin()
     if name == "shortest_queue":
         return ShortestQueue()
+    if name == "central":
+        return None
     raise ConfigError(f"unknown balancing {name!r}; known: {', '.join(BALANCERS)}")

@@ -1,18 +1,39 @@
 """Each worker in turn."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from dispatch.balancing.balancer import WorkerLoad
 
 
 class RoundRobin:
-    """Every worker gets every K-th job (RAMSIS, section 3.2.1), whatever it has to do already."""
+    """Every worker gets every K-th job (RAMSIS, section 3.2.1), or every K-th group of consecutive jobs.
 
-    def __init__(self) -> None:
-        self._turn = 0
+    Groups fill batches quickly where a worker alone would wait long for its next query. ``group_at`` gives the size of
+    the groups of a turn over all workers that begins now; one job without it.
+    """
 
-    def pick(self, loads: Sequence[WorkerLoad]) -> int:
-        """The next worker in turn."""
-        index = self._turn % len(loads)
-        self._turn = index + 1
+    def __init__(self, group_at: Callable[[float], int] | None = None) -> None:
+        self._group_at = group_at
+        self._group = 1
+        self._worker = 0
+        self._given = 0  # jobs of the group in progress
+        self._workers = 1
+
+    def pick(self, loads: Sequence[WorkerLoad], now_s: float) -> int:
+        """The worker whose turn it is."""
+        self._workers = len(loads)
+        if self._worker >= self._workers:
+            self._worker = 0
+        index = self._worker
+        if index == self._given == 0 and self._group_at is not None:
+            self._group = self._group_at(now_s)
+        self._given += 1
+        if self._given >= self._group:
+            self._given = 0
+            self._worker = index + 1 if index + 1 < self._workers else 0
         return index
+
+    def phase(self, index: int) -> float:
+        """Jobs since the worker's group began to fill, over those of a whole turn; below 1 / K its own come next."""
+        turns = (self._worker - index) % self._workers
+        return (turns * self._group + self._given) / (self._workers * self._group)

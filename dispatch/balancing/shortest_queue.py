@@ -14,10 +14,14 @@ class ShortestQueue:
     def __init__(self) -> None:
         self._last = -1
 
-    def pick(self, loads: Sequence[WorkerLoad]) -> int:
+    def pick(self, loads: Sequence[WorkerLoad], now_s: float) -> int:
         """The least loaded worker."""
-        count = len(loads)
-        after_last = (self._last + 1) % count
-        order = (*range(after_last, count), *range(after_last))
-        self._last = min(order, key=lambda index: loads[index].queued_rows + loads[index].running_rows)
+        rows = [load.queued_rows + load.running_rows for load in loads]
+        least = min(rows)
+        after_last = (self._last + 1) % len(rows)
+        self._last = rows.index(least, after_last) if least in rows[after_last:] else rows.index(least)
         return self._last
+
+    def phase(self, index: int) -> float:
+        """No turns."""
+        return 0.0

@@ -1,7 +1,7 @@
 """The seam of selection policies, and what a policy sees."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from catalog.profile import LatencyProfile
 from catalog.variant import Variant
@@ -35,18 +35,23 @@ class Candidate:
         return min(rows, self.max_batch)
 
 
-@dataclass(frozen=True, slots=True)
-class QueueView:
+class QueueView(NamedTuple):
     """One worker's queue for one endpoint when a decision is due; ``rows`` is at least 1.
 
     ``candidates`` are the variants that the worker holds, most accurate first (of equals, the faster);
-    there is at least one.
+    there is at least one. ``load_qps`` is the anticipated load of the endpoint, on all its ``workers`` together;
+    ``phase`` is how much of the balancer's turn has passed, seen from this worker (see `LoadBalancer.phase`);
+    ``device`` is the worker's device type.
     """
 
     now_s: float
     rows: int
     earliest_deadline_s: float
     candidates: tuple[Candidate, ...]
+    load_qps: float = 0.0
+    workers: int = 1
+    phase: float = 0.0
+    device: str = ""
 
     @property
     def slack_s(self) -> float:
@@ -54,12 +59,17 @@ class QueueView:
         return self.earliest_deadline_s - self.now_s
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """Run up to ``rows`` rows, earliest deadline first, on ``variant``."""
 
     variant: str
     rows: int
+
+
+class Hold(NamedTuple):
+    """Run nothing yet: ask again when the next job joins this queue, or at ``until_s`` (after now) if none does."""
+
+    until_s: float
 
 
 class SelectionPolicy(Protocol):
@@ -74,6 +84,6 @@ class SelectionPolicy(Protocol):
         """The policy's name in a config."""
         ...
 
-    def choose(self, view: QueueView) -> Choice:
-        """The next batch of this queue."""
+    def choose(self, view: QueueView) -> Choice | Hold:
+        """The next batch of this queue, or that it is worth waiting for more."""
         ...

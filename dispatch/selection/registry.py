@@ -1,20 +1,27 @@
 """Selection policies by the name that a config gives."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from catalog.errors import ConfigError
 from dispatch.selection.fixed import FixedSelection
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import SelectionPolicy
+from dispatch.selection.ramsis.grid import TableGrid
+from dispatch.selection.ramsis.policy import RamsisSelection
 
-POLICIES = (FixedSelection.name, GreedySelection.name)
+POLICIES = (RamsisSelection.name, GreedySelection.name, FixedSelection.name)
 
 
-def create_selection(policy: str, variant: str | None, known_variants: Iterable[str]) -> SelectionPolicy:
-    """The policy of that name for a task with ``known_variants``.
+def create_selection(
+    policy: str,
+    variant: str | None,
+    known_variants: Iterable[str],
+    grids: Mapping[str, TableGrid] | None = None,
+) -> SelectionPolicy:
+    """The policy of that name for a task with ``known_variants``; ``grids`` are the tables of ``ramsis`` by device.
 
     Raises `ConfigError` for an unknown policy, a ``fixed`` one without its variant or with one that the task
-    does not have, and for a variant given to a policy that chooses for itself.
+    does not have, for a variant given to a policy that chooses for itself, and for ``ramsis`` without tables.
     """
     known = tuple(known_variants)
     if policy == FixedSelection.name:
@@ -29,4 +36,8 @@ def create_selection(policy: str, variant: str | None, known_variants: Iterable[
         )
     if policy == GreedySelection.name:
         return GreedySelection()
+    if policy == RamsisSelection.name:
+        if not grids:
+            raise ConfigError("selection policy 'ramsis' without decision tables; make them for the endpoint's workers")
+        return RamsisSelection(grids)
     raise ConfigError(f"unknown selection policy {policy!r}; known: {', '.join(POLICIES)}")

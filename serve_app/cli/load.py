@@ -11,13 +11,13 @@ from serve_app.cli.call import get_object
 from serve_app.cli.console import ERR, FAILURE, OUT, exit_codes, print_json
 from serve_app.cli.drive import allow_open_files, drive, run_loop
 from serve_app.cli.options import DEFAULT_ENDPOINT, DEFAULT_URL, AsJson, EndpointName, SloMs, TimeoutS, Url
-from serve_app.loadgen.arrivals import PROCESSES, ArrivalOptions, create
 from serve_app.loadgen.client import OpenLoopClient
 from serve_app.loadgen.dataset import load_dataset
 from serve_app.loadgen.endpoint import Endpoint, base_url
-from serve_app.loadgen.rate import RateSchedule
 from serve_app.loadgen.render import render
 from serve_app.loadgen.report import summarise
+from workload.arrivals import PROCESSES, ArrivalOptions, create
+from workload.rate import RateSchedule
 
 DEFAULT_RATE = "50"
 DEFAULT_DURATION_S = 30.0

@@ -1,6 +1,6 @@
 """``accord profile``: measure the latency of variants on this machine."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -20,6 +20,7 @@ from serve_app.cli.config_file import ServeFile
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
 from serve_app.cli.options import AsJson
 from serve_app.profiles import profiles_for
+from serve_app.tables import grids_for
 
 
 def profile(
@@ -51,24 +52,38 @@ def profile(
             OUT.print(_table(variants, profiles))
 
 
-def measure_for(file: ServeFile) -> None:
-    """Make sure that whatever a config serves on this machine without naming a profile is measured."""
+def prepare(file: ServeFile) -> None:
+    """Measure whatever a config serves on this machine without naming a profile, and make its decision tables."""
     config = resolve_paths(file.app, Path.cwd())
+    catalogue = load_catalogue(config.catalogue)
     with _shown() as on_progress:
-        profiles_for(config, load_catalogue(config.catalogue), on_progress)
+        profiles = profiles_for(config, catalogue, on_progress)
+    with _bar("Decision tables") as update:
+
+        def on_table(endpoint: str, done: int, wanted: int) -> None:
+            update(f"Decision tables of {endpoint}", done / wanted)
+
+        grids_for(config, catalogue, profiles, on_table)
+
+
+@contextmanager
+def _bar(title: str) -> Iterator[Callable[[str, float], None]]:
+    """A progress bar on standard error, seen once there is something to do."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=ERR) as bar:
+        shown = bar.add_task(title, total=1.0, visible=False)
+
+        def update(text: str, share: float) -> None:
+            bar.update(shown, description=text, completed=share, visible=True)
+
+        yield update
 
 
 @contextmanager
 def _shown() -> Iterator[OnProgress]:
-    """A progress bar on standard error, seen once there is something to measure."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=ERR) as bar:
-        shown = bar.add_task("Measuring", total=1.0, visible=False)
-
-        def on_progress(variant: str, share: float) -> None:
-            bar.update(shown, description=f"Measuring {variant}", completed=share, visible=True)
-
-        yield on_progress
+    """A progress bar for measuring."""
+    with _bar("Measuring") as update:
+        yield lambda variant, share: update(f"Measuring {variant}", share)
 
 
 def _json(variants: tuple[Variant, ...], profiles: dict[str, LatencyProfile]) -> dict[str, object]:

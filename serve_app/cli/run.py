@@ -20,7 +20,7 @@ import typer
 from catalog.errors import ConfigError
 from serve_app.cli.config_file import ServeFile, read_serve_file
 from serve_app.cli.console import ERR, FAILURE, exit_codes
-from serve_app.cli.profile import measure_for
+from serve_app.cli.profile import prepare
 from serve_app.cli.session import Session
 
 SERVE_ENV = {
@@ -31,6 +31,11 @@ SERVE_ENV = {
     "RAY_SERVE_HAPROXY_NBTHREAD": str(max(1, min(4, (os.cpu_count() or 2) // 2))),
     # One machine and one router: nobody needs half a minute to learn that it is going.
     "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1",
+    # Warnings of router and workers would otherwise wait in a buffer for 999 others, and never reach the terminal.
+    "RAY_SERVE_REQUEST_PATH_LOG_BUFFER_SIZE": "1",
+    "RAY_SERVE_LOG_TO_STDERR": "1",
+    # Ray makes workers yield to whatever else runs (niceness 15): a busy shell would then cost deadlines.
+    "RAY_worker_niceness": "0",
     "RAY_AUTH_MODE": "disabled",
     "RAY_USAGE_STATS_ENABLED": "0",
 }
@@ -43,7 +48,7 @@ EXPLAIN_EVERY_S = 20.0
 def run(
     config: Annotated[Path, typer.Argument(help="A Serve config file.")] = Path("configs/quickstart.yaml"),
 ) -> None:
-    """Measure the variants once, serve them in high-throughput mode, and print how to query them."""
+    """Measure the variants and make their tables once, serve them in high-throughput mode, and print how to query."""
     with exit_codes(as_json=False):
         file = read_serve_file(config)
         serve = shutil.which("serve", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
@@ -53,7 +58,7 @@ def run(
             )
         _refuse_taken_port(file)
         _refuse_too_few_cpus(file)
-        measure_for(file)
+        prepare(file)
         stopping = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: stopping.set())

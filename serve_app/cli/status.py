@@ -58,7 +58,14 @@ def render_status(body: dict[str, Any]) -> RenderableType:
     """Tables for an answer of ``/accord/status``; a field that is missing shows as a dash."""
     endpoints, workers = body.get("endpoints", {}), body.get("workers", {})
     title = Text(f"Accord {body.get('version', '')}", style="bold")
-    return Group(title, _endpoints(endpoints), _queries(endpoints), _variants(endpoints), _workers(workers))
+    return Group(
+        title,
+        _endpoints(endpoints),
+        _queries(endpoints),
+        _guarantees(endpoints),
+        _variants(endpoints),
+        _workers(workers),
+    )
 
 
 def _endpoints(endpoints: dict[str, Any]) -> Table:
@@ -86,6 +93,23 @@ def _queries(endpoints: dict[str, Any]) -> Table:
         table.add_column(heading, justify="right")
     for name, endpoint in endpoints.items():
         table.add_row(Text(name), *(_cell(endpoint.get(count)) for count in COUNTS))
+    return table
+
+
+def _guarantees(endpoints: dict[str, Any]) -> Table:
+    """Bounds of the decision tables in force beside what happened."""
+    table = Table("endpoint", title="Guarantees over the last minute", title_justify="left")
+    for heading in ("load/s", "accuracy, at least", "observed", "violations, at most", "observed", "kept"):
+        table.add_column(heading, justify="right")
+    for name, endpoint in endpoints.items():
+        seen = endpoint.get("guarantee") or {}
+        accuracy, violations = (
+            [_percent(seen.get(f"{whose}_{what}"), digits=2) for whose in ("expected", "observed")]
+            for what in ("accuracy", "violation_rate")
+        )
+        promised = seen.get("expected_violation_rate") is not None
+        kept = Text("NO", style="red") if seen.get("broken") else Text("yes" if promised else "-")
+        table.add_row(Text(name), _cell(endpoint.get("anticipated_qps")), *accuracy, *violations, kept)
     return table
 
 
@@ -119,5 +143,5 @@ def _cell(value: Any) -> str:
     return f"{value:.1f}" if isinstance(value, float) else str(value)
 
 
-def _percent(ratio: float | None) -> str:
-    return "-" if ratio is None else f"{100 * ratio:.1f}%"
+def _percent(ratio: float | None, digits: int = 1) -> str:
+    return "-" if ratio is None else f"{100 * ratio:.{digits}f}%"

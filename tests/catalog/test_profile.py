@@ -27,10 +27,10 @@ def test_latency_never_falls_as_the_batch_grows(p95_ms: dict[int, float], quanti
 
 
 @given(_PROFILES)
-def test_a_measured_size_is_at_its_value_unless_a_smaller_batch_took_longer(p95_ms: dict[int, float]) -> None:
+def test_a_measured_size_is_at_its_value_unless_a_larger_batch_took_less(p95_ms: dict[int, float]) -> None:
     profile = profile_of(p95_ms)
     for size in p95_ms:
-        expected = max(ms for other, ms in p95_ms.items() if other <= size)
+        expected = min(ms for other, ms in p95_ms.items() if other >= size)
         assert profile.latency_ms(size) == expected
 
 
@@ -40,6 +40,11 @@ def test_an_unmeasured_size_lies_between_its_neighbours(p95_ms: dict[int, float]
     below = [profile.latency_ms(other) for other in p95_ms if other <= size]
     above = [profile.latency_ms(other) for other in p95_ms if other >= size]
     assert max(below, default=0.0) <= profile.latency_ms(size) <= min(above, default=np.inf)
+
+
+def test_an_outlier_at_a_small_batch_does_not_reach_the_larger_ones() -> None:
+    profile = profile_of({1: 3.0, 2: 900.0, 3: 7.0, 4: 9.0})
+    assert [profile.latency_ms(size) for size in (1, 2, 3, 4)] == [3.0, 7.0, 7.0, 9.0]
 
 
 def test_sizes_beyond_the_measured_ones_follow_the_line() -> None:

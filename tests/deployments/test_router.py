@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
@@ -19,9 +19,15 @@ from dispatch.balancing.round_robin import RoundRobin
 from dispatch.plan import EndpointPlan, Plan
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate
+from dispatch.selection.ramsis.arrivals import Poisson
+from dispatch.selection.ramsis.grid import TableGrid, beyond_table
+from dispatch.selection.ramsis.problem import WorkerProblem
+from dispatch.table_plan import with_tables
 
 DOUBLE = Candidate("double", 0.9, (0.0, 0.001, 0.001, 0.001, 0.001))
 TRIPLE = Candidate("triple", 0.8, (0.0, 0.001, 0.001, 0.001, 0.001))
+
+PROBLEM = WorkerProblem.of((TRIPLE,), 0.1, 1, Poisson(1.0))
 
 
 def _factor(variant: str, inputs: Arrays) -> BatchResult:
@@ -97,6 +103,15 @@ async def test_queries_that_wait_for_a_busy_worker_go_in_one_call(scene: Scene) 
     answers = await asyncio.gather(*(scene.ask(float(i)) for i in range(5)))
     assert answers == [0.0, 2.0, 4.0, 6.0, 8.0]
     assert [rows for _, _, rows in scene.pool.batches] == [1, 4]
+
+
+async def test_each_query_gets_its_own_rows_of_what_came_back_for_the_batch(scene: Scene) -> None:
+    await scene.members("w1")
+    rows = [1, 3, 2, 1]
+    asked = [np.arange(10.0 * i, 10.0 * i + count) for i, count in enumerate(rows)]
+    answers = await asyncio.gather(*(scene.router.infer("digits", {"x": x}, len(x), 5.0) for x in asked))
+    for x, answer in zip(asked, answers, strict=True):
+        np.testing.assert_array_equal(answer.outputs["y"], 2 * x)
 
 
 async def test_a_query_before_the_first_worker_waits_for_it(scene: Scene) -> None:
@@ -198,3 +213,29 @@ async def test_the_status_counts_what_happened(scene: Scene) -> None:
     assert digits["variants"] == {"double": {"queries": 10, "share": 1.0, "expected_accuracy": 0.9}}
     assert digits["latency_ms"]["p50"] <= digits["latency_ms"]["p99"]
     assert scene.router.status()["workers"]["w1"]["loaded"] == ["double", "triple"]
+
+
+async def test_the_status_sets_promises_beside_what_happened(scene: Scene) -> None:
+    await scene.members("w1")
+    grid = TableGrid((), replace(beyond_table(PROBLEM, 1), expected_accuracy=0.7, expected_violation_rate=0.01))
+    plan = scene.router.plan
+    scene.router.apply(Plan(plan.version + 1, {"digits": with_tables(plan.endpoints["digits"], {"cpu": grid})}))
+    await asyncio.gather(*(scene.ask(float(i)) for i in range(10)))
+    status = scene.router.status()
+    assert status["plan_version"] == 2
+    digits = status["endpoints"]["digits"]
+    assert digits["selection"] == "ramsis"
+    assert digits["anticipated_qps"] > 0
+    assert digits["transport_ms"]["p99"] >= digits["transport_ms"]["p50"]
+    guarantee = digits["guarantee"]
+    assert guarantee["expected_accuracy"] == pytest.approx(0.7)
+    assert guarantee["expected_violation_rate"] == pytest.approx(0.01)
+    assert guarantee["observed_accuracy"] == pytest.approx(0.8)
+    assert (guarantee["queries"], guarantee["violations"], guarantee["broken"]) == (10, 0, False)
+
+
+async def test_a_query_that_was_refused_counts_against_the_promise(scene: Scene) -> None:
+    with pytest.raises(NoWorker):
+        await scene.ask(1.0, slo_s=0.05)
+    guarantee = scene.router.status()["endpoints"]["digits"]["guarantee"]
+    assert (guarantee["queries"], guarantee["observed_violation_rate"]) == (1, 1.0)

@@ -62,7 +62,7 @@ def test_whatever_is_cancelled_neither_counts_nor_comes_out(entries: list[tuple[
         queue.push(each)
     for each, (_, _, cancelled) in zip(jobs, entries, strict=True):
         if cancelled:
-            queue.cancel(each)
+            queue.cancel(each.query)
     kept = [j for j, (_, _, cancelled) in zip(jobs, entries, strict=True) if not cancelled]
     expected = sorted(kept, key=lambda j: (j.query.deadline_s, j.query.id))
     assert list(queue) == expected

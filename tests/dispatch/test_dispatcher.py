@@ -1,13 +1,18 @@
 """The dispatcher's events and commands, on small scenes and on random histories."""
 
+from dataclasses import dataclass, field, replace
+
 import pytest
 
 from catalog.errors import DeadlineMissed, NoWorker, Saturated, UnknownEndpoint, VariantFailed
-from dispatch.commands import Answer, Reject, WakeAt
+from dispatch.balancing.round_robin import RoundRobin
+from dispatch.commands import Reject, WakeAt
 from dispatch.dispatcher import MAX_ATTEMPTS, Dispatcher
-from dispatch.plan import Plan
+from dispatch.load.known import KnownLoad
+from dispatch.plan import EndpointPlan, Plan
 from dispatch.selection.fixed import FixedSelection
-from dispatch_scene import answered, dispatcher, endpoint, finish, launched, query, rejected
+from dispatch.selection.policy import Choice, Hold, QueueView
+from dispatch_scene import FAST, Patient, answered, answers, dispatcher, endpoint, finish, launched, query, rejected
 
 
 def test_a_query_to_an_idle_worker_is_launched_at_once() -> None:
@@ -27,19 +32,19 @@ def test_queries_wait_while_the_worker_runs_and_then_go_in_one_batch() -> None:
     assert second.variant == "fast"  # two rows on the slow one would take 80 ms of the 65 that are left
 
 
-def test_each_query_gets_its_own_rows_of_the_stacked_outputs() -> None:
+def test_each_query_gets_its_own_outputs_and_times() -> None:
     d = dispatcher()
     (first,) = launched(d.on_arrival(query(1), 0.0))
     d.on_arrival(query(2, rows=2), 0.0)
     d.on_arrival(query(3), 0.0)
     (second,) = launched(finish(d, first, 0.05))
-    answers = {c.query.id: c for c in finish(d, second, 0.06) if isinstance(c, Answer)}
-    assert answers[2].outputs == {"y": [2, 2]}
-    assert answers[3].outputs == {"y": [3]}
-    assert answers[3].batch_rows == 3
-    assert answers[3].queue_s == pytest.approx(0.05)
-    assert answers[3].latency_s == pytest.approx(0.06)
-    assert answers[3].deadline_met
+    by_id = {answer.query.id: answer for answer in answers(finish(d, second, 0.06))}
+    assert by_id[2].outputs == {"y": [2, 2]}
+    assert by_id[3].outputs == {"y": [3]}
+    assert by_id[3].batch_rows == 3
+    assert by_id[3].queue_s == pytest.approx(0.05)
+    assert by_id[3].latency_s == pytest.approx(0.06)
+    assert by_id[3].deadline_met
 
 
 def test_a_late_query_is_answered_late_where_the_endpoint_does_not_drop() -> None:
@@ -47,7 +52,7 @@ def test_a_late_query_is_answered_late_where_the_endpoint_does_not_drop() -> Non
     (first,) = launched(d.on_arrival(query(1), 0.0))
     d.on_arrival(query(2), 0.0)
     (second,) = launched(finish(d, first, 5.0))
-    (answer,) = [c for c in finish(d, second, 5.1) if isinstance(c, Answer)]
+    (answer,) = answers(finish(d, second, 5.1))
     assert not answer.deadline_met
 
 
@@ -161,7 +166,7 @@ def test_a_withdrawn_query_leaves_its_queue_or_its_result_is_thrown_away() -> No
     d.on_arrival(waiting, 0.0)
     d.on_cancel(waiting)
     d.on_cancel(running)
-    assert finish(d, batch, 0.01) == []
+    assert answered(finish(d, batch, 0.01)) == []
     assert d.queued_rows("digits") == 0
 
 
@@ -182,3 +187,180 @@ def test_a_plan_must_be_newer_and_a_dropped_endpoint_refuses_what_waits() -> Non
         d.apply(Plan(1, {}), 0.0)
     assert rejected(d.apply(Plan(2, {"a": endpoint("a")}), 0.0)) == {2: UnknownEndpoint}
     assert rejected(d.on_arrival(query(3, name="b"), 0.0)) == {3: UnknownEndpoint}
+
+
+# -- what a policy sees ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Noting:
+    """Serves one row at a time and notes what it sees."""
+
+    seen: list[QueueView] = field(default_factory=list)
+    name: str = "noting"
+
+    def choose(self, view: QueueView) -> Choice:
+        self.seen.append(view)
+        return Choice("fast", 1)
+
+
+def test_a_policy_sees_load_workers_and_the_turn() -> None:
+    policy = Noting()
+    plan = EndpointPlan(
+        "digits", 0.1, False, 100, {"cpu": (FAST,)}, policy, RoundRobin(), KnownLoad([0.0, 1.0], [40.0, 90.0])
+    )
+    d = dispatcher(plan, workers=("w1", "w2", "w3"))
+    for query_id, now_s in ((1, 0.0), (2, 0.5), (3, 1.0)):
+        d.on_arrival(query(query_id, now_s), now_s)
+    assert {view.device for view in policy.seen} == {"cpu"}
+    seen = [(view.load_qps, view.workers, view.phase) for view in policy.seen]
+    assert seen == [(40, 3, 1 / 3), (40, 3, 1 / 3), (90, 3, 1 / 3)]
+
+
+def test_a_worker_that_is_free_between_its_turns_sees_how_many_came_since() -> None:
+    policy = Noting()
+    d = dispatcher(endpoint(selection=policy), workers=("w1", "w2", "w3"))
+    (first, *_) = [b for i in range(1, 6) for b in launched(d.on_arrival(query(i), 0.0))]
+    finish(d, first, 0.001)  # w1 has queries 1 and 4; 5 went to w2 and 6 is for w3
+    assert policy.seen[-1].phase == 2 / 3
+
+
+def test_the_load_counts_what_arrives_and_not_what_is_tried_again() -> None:
+    @dataclass
+    class Counting:
+        arrivals: int = 0
+
+        def on_arrival(self, now_s: float) -> None:
+            self.arrivals += 1
+
+        def load_qps(self, now_s: float) -> float:
+            return 0.0
+
+    load = Counting()
+    d = dispatcher(replace(endpoint(max_queued_rows=1), load=load))
+    (batch,) = launched(d.on_arrival(query(1), 0.0))
+    d.on_failed("w1", batch.id, "broken", 0.0)
+    d.on_arrival(query(2), 0.0)
+    assert rejected(d.on_arrival(query(3), 0.0))  # refused, but it came
+    d.on_arrival(query(4, name="unknown"), 0.0)
+    assert load.arrivals == 3
+
+
+# -- a policy that holds --------------------------------------------------------------------------------------
+
+
+def test_a_policy_that_holds_is_asked_again_when_the_hold_is_due() -> None:
+    d = dispatcher(endpoint(selection=Patient(rows=2)))
+    assert d.on_arrival(query(1), 0.0) == [WakeAt(0.05)]
+    assert d.queued_rows("digits") == 1
+    (batch,) = launched(d.on_timer(0.05))
+    assert [job.query.id for job in batch.jobs] == [1]
+
+
+def test_a_policy_that_holds_is_asked_again_when_a_job_joins() -> None:
+    d = dispatcher(endpoint(selection=Patient(rows=2)))
+    d.on_arrival(query(1), 0.0)
+    (batch,) = launched(d.on_arrival(query(2), 0.01))
+    assert [job.query.id for job in batch.jobs] == [1, 2]
+    finish(d, batch, 0.02)
+    assert d.on_timer(0.05) == []
+
+
+def test_the_timer_goes_on_to_the_next_hold_or_deadline() -> None:
+    d = dispatcher(endpoint(selection=Patient(rows=9), drop_late=True), workers=("w1", "w2"))
+    assert d.on_arrival(query(1, slo_s=0.1), 0.0) == [WakeAt(0.05)]
+    assert d.on_arrival(query(2, slo_s=0.2), 0.0) == []
+    commands = d.on_timer(0.05)
+    assert [[job.query.id for job in batch.jobs] for batch in launched(commands)] == [[1]]
+    assert commands[-1] == WakeAt(pytest.approx(0.15))
+
+
+def test_a_timer_that_comes_early_is_set_again() -> None:
+    d = dispatcher(endpoint(selection=Patient(rows=2)))
+    d.on_arrival(query(1), 0.0)
+    assert d.on_timer(0.049) == [WakeAt(0.05)]
+
+
+def test_a_hold_of_one_endpoint_leaves_the_worker_to_another() -> None:
+    d = dispatcher(endpoint("a", selection=Patient(rows=2)), endpoint("b"))
+    d.on_arrival(query(1, name="a"), 0.0)
+    (batch,) = launched(d.on_arrival(query(2, slo_s=0.9, name="b"), 0.0))
+    assert batch.endpoint == "b"
+    (held,) = launched(finish(d, batch, 0.06))
+    assert held.endpoint == "a"
+
+
+def test_a_new_plan_asks_again() -> None:
+    d = dispatcher(endpoint(selection=Patient(rows=2)))
+    d.on_arrival(query(1), 0.0)
+    assert launched(d.apply(Plan(2, {"digits": endpoint()}), 0.01))
+
+
+def test_a_hold_that_is_not_in_the_future_is_a_fault_of_the_policy() -> None:
+    @dataclass(frozen=True)
+    class Stuck:
+        name: str = "stuck"
+
+        def choose(self, view: QueueView) -> Hold:
+            return Hold(view.now_s)
+
+    with pytest.raises(ValueError, match=r"policy 'stuck' holds until 1\.0; it is 1\.0 already"):
+        dispatcher(endpoint(selection=Stuck())).on_arrival(query(1, 1.0), 1.0)
+
+
+# -- one central queue ----------------------------------------------------------------------------------------
+
+
+def test_a_central_queue_fills_idle_workers_in_order_and_then_whoever_is_done_first() -> None:
+    d = dispatcher(endpoint(balancing="central"), workers=("w2", "w1"))
+    batches = [b for i in range(1, 5) for b in launched(d.on_arrival(query(i), 0.0))]
+    assert [b.worker for b in batches] == ["w1", "w2"]
+    assert d.queued_rows("digits") == 2
+    (third,) = launched(finish(d, batches[1], 0.01))
+    assert (third.worker, [job.query.id for job in third.jobs]) == ("w2", [3, 4])
+    assert launched(finish(d, batches[0], 0.02)) == []
+
+
+def test_a_central_queue_does_not_count_as_load_of_a_worker() -> None:
+    d = dispatcher(endpoint(balancing="central"))
+    for query_id in range(1, 4):
+        d.on_arrival(query(query_id), 0.0)
+    assert (d.queued_rows("digits"), d.workers["w1"].load.queued_rows) == (2, 0)
+
+
+def test_a_central_queue_drops_late_queries_and_forgets_cancelled_ones() -> None:
+    d = dispatcher(endpoint(balancing="central", drop_late=True))
+    (batch,) = launched(d.on_arrival(query(1), 0.0))
+    assert d.on_arrival(query(2), 0.0) == [WakeAt(0.1)]
+    cancelled = query(3)
+    d.on_arrival(cancelled, 0.0)
+    d.on_cancel(cancelled)
+    assert rejected(d.on_timer(0.1)) == {2: DeadlineMissed}
+    assert answered(finish(d, batch, 0.2)) == [1]
+    assert d.queued_rows("digits") == 0
+
+
+def test_a_central_queue_waits_for_the_first_worker_and_survives_the_last() -> None:
+    d = dispatcher(endpoint(balancing="central"), workers=())
+    assert d.on_arrival(query(1), 0.0) == [WakeAt(0.1)]
+    (batch,) = launched(d.on_worker_ready("w1", "cpu", ["fast"], 0.01))
+    d.on_arrival(query(2), 0.02)
+    assert launched(d.on_workers_lost(["w1"], 0.03)) == []
+    assert d.queued_rows("digits") == 2
+    assert rejected(d.on_timer(0.12)) == {1: NoWorker, 2: NoWorker}
+    assert answered(finish(d, batch, 0.2)) == []
+
+
+@pytest.mark.parametrize(("before", "after"), [("central", "round_robin"), ("shortest_queue", "central")])
+def test_a_plan_that_balances_otherwise_moves_what_waits(before: str, after: str) -> None:
+    d = dispatcher(endpoint(balancing=before), workers=("w1", "w2"))
+    batches = [b for i in range(1, 7) for b in launched(d.on_arrival(query(i), 0.0))]
+    assert d.apply(Plan(2, {"digits": endpoint(balancing=after)}), 0.0) == []
+    own_rows = [d.workers[worker].load.queued_rows for worker in ("w1", "w2")]
+    assert own_rows == ([0, 0] if after == "central" else [2, 2])
+    served = []
+    while batches:
+        commands = finish(d, batches.pop(), 0.01)
+        served += answered(commands)
+        batches += launched(commands)
+    assert sorted(served) == [1, 2, 3, 4, 5, 6]

@@ -1,15 +1,24 @@
 """The dispatcher under random histories: every query gets exactly one answer, whatever happens."""
 
+from math import inf
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dispatch.commands import Answer, Command, Launch, Reject
+from dispatch.balancing.registry import BALANCERS
+from dispatch.commands import Command, Launch, Served, WakeAt
+from dispatch.dispatcher import Dispatcher
+from dispatch.plan import Plan
 from dispatch.query import Batch, Query
-from dispatch_scene import dispatcher, endpoint, finish, query
+from dispatch.selection.greedy import GreedySelection
+from dispatch.selection.policy import SelectionPolicy
+from dispatch_scene import Patient, endpoint, finish, query
 
 EVENTS = st.lists(
     st.tuples(
-        st.sampled_from(["arrive", "arrive", "arrive", "done", "done", "fail", "lose", "join", "timer", "cancel"]),
+        st.sampled_from(
+            ["arrive", "arrive", "arrive", "done", "done", "fail", "lose", "join", "timer", "cancel", "plan"]
+        ),
         st.integers(0, 7),
         st.floats(0.0, 0.05),
     ),
@@ -18,18 +27,26 @@ EVENTS = st.lists(
 
 
 @settings(max_examples=300)
-@given(EVENTS, st.booleans(), st.booleans())
+@given(EVENTS, st.booleans(), st.sampled_from(BALANCERS), st.sampled_from([GreedySelection(), Patient(rows=3)]))
 def test_every_query_gets_exactly_one_answer_whatever_happens(
-    events: list[tuple[str, int, float]], drop_late: bool, shortest: bool
+    events: list[tuple[str, int, float]], drop_late: bool, balancing: str, selection: SelectionPolicy
 ) -> None:
-    d = dispatcher(endpoint(drop_late=drop_late, max_queued_rows=12, shortest=shortest), workers=("w0", "w1"))
+    def plan(version: int, how: str) -> Plan:
+        made = endpoint(drop_late=drop_late, max_queued_rows=12, balancing=how, selection=selection)
+        return Plan(version, {"digits": made})
+
+    d = Dispatcher(plan(1, balancing))
+    for worker in ("w0", "w1"):
+        d.on_worker_ready(worker, "cpu", ["fast", "slow"], 0.0)
     running: dict[str, Batch] = {}
     outcomes: dict[int, int] = {}
     cancelled: set[int] = set()
     queries: list[Query] = []
     now_s = 0.0
+    wake_s = inf
 
     def note(commands: list[Command]) -> None:
+        nonlocal wake_s
         for command in commands:
             if isinstance(command, Launch):
                 batch = command.batch
@@ -37,11 +54,24 @@ def test_every_query_gets_exactly_one_answer_whatever_happens(
                 assert batch.variant in d.workers[batch.worker].variants
                 assert {job.query.endpoint for job in batch.jobs} == {batch.endpoint}
                 running[batch.worker] = batch
-            elif isinstance(command, Answer | Reject):
+            elif isinstance(command, WakeAt):
+                assert command.at_s < wake_s, "a new one is never later than the one before"
+                wake_s = command.at_s
+            elif isinstance(command, Served):
+                for answer in command.answers():
+                    outcomes[answer.query.id] = outcomes.get(answer.query.id, 0) + 1
+            else:
                 outcomes[command.query.id] = outcomes.get(command.query.id, 0) + 1
+
+    def ring(at_s: float) -> None:
+        nonlocal wake_s
+        wake_s = inf
+        note(d.on_timer(at_s))
 
     for kind, which, step_s in events:
         now_s += step_s
+        if wake_s <= now_s:
+            ring(now_s)
         worker = f"w{which % 3}"
         if kind == "arrive":
             queries.append(query(len(queries), now_s, slo_s=0.02 * (1 + which), rows=1 + which % 3))
@@ -52,7 +82,9 @@ def test_every_query_gets_exactly_one_answer_whatever_happens(
             running.pop(worker, None)
             note(d.on_workers_lost([worker, "unknown"], now_s))
         elif kind == "timer":
-            note(d.on_timer(now_s))
+            ring(now_s)
+        elif kind == "plan":
+            note(d.apply(plan(d.plan.version + 1, BALANCERS[which % 3]), now_s))
         elif kind == "cancel" and queries:
             victim = queries[which % len(queries)]
             if victim.id not in outcomes:
@@ -66,10 +98,13 @@ def test_every_query_gets_exactly_one_answer_whatever_happens(
                 note(d.on_failed(batch.worker, batch.id, "broken", now_s))
     note(d.on_worker_ready("w9", "cpu", ["fast", "slow"], now_s))
     for _ in range(10 * len(queries) + 10):
-        if not running:
+        if not running and wake_s == inf:
             break
         now_s += 0.01
-        note(finish(d, running.pop(min(running)), now_s))
+        if running:
+            note(finish(d, running.pop(min(running)), now_s))
+        if wake_s <= now_s:
+            ring(now_s)
     assert {q.id for q in queries} - cancelled == set(outcomes)
     assert all(count == 1 for count in outcomes.values())
     assert d.queued_rows("digits") == 0

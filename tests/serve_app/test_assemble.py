@@ -1,5 +1,6 @@
 """From a config, a catalogue and profiles to what is deployed."""
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,11 @@ import pytest
 from catalog.catalogue import Catalogue, load_catalogue
 from catalog.errors import ConfigError
 from catalog.profile import BatchLatency, LatencyProfile
+from dispatch.balancing.shortest_queue import ShortestQueue
+from dispatch.selection.ramsis.policy import RamsisSelection
 from serve_app.assemble import Profiles, assemble, resolve_paths, served_variants
 from serve_app.schema import AppConfig
+from serve_app.tables import grids_for, problems_for
 from toy_models import write_toy_catalogue
 
 PROFILE = LatencyProfile("cpu", {1: BatchLatency(10, 2, 0, 2, 2, 2, 2), 64: BatchLatency(10, 65, 0, 65, 65, 65, 65)})
@@ -22,12 +26,12 @@ def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Catalogue:
 
 
 def config(**endpoint: Any) -> AppConfig:
-    endpoints = {"toy": {"task": "toy", "slo_ms": 100} | endpoint}
+    endpoints = {"toy": {"task": "toy", "slo_ms": 100, "selection": {"policy": "greedy"}} | endpoint}
     return AppConfig.model_validate({"endpoints": endpoints, "pools": {"cpu": {}}})
 
 
 def test_candidates_hold_the_profile_plus_the_transport(catalogue: Catalogue) -> None:
-    plan = assemble(config(), catalogue, PROFILES).plan.endpoints["toy"]
+    plan = assemble(config(), catalogue, PROFILES, {}).plan.endpoints["toy"]
     assert plan.slo_s == pytest.approx(0.1)
     good = next(c for c in plan.candidates["cpu"] if c.variant == "good")
     assert good.latency_s[1] == pytest.approx(0.012)
@@ -37,7 +41,7 @@ def test_candidates_hold_the_profile_plus_the_transport(catalogue: Catalogue) ->
 
 def test_an_endpoint_may_keep_to_some_variants(catalogue: Catalogue) -> None:
     chosen = config(variants=["good", "brittle"])
-    assembly = assemble(chosen, catalogue, PROFILES)
+    assembly = assemble(chosen, catalogue, PROFILES, {})
     assert assembly.endpoints["toy"].variants == ("brittle", "good")
     assert [v.name for v in assembly.workers["cpu"].variants] == ["brittle", "good"]
     assert [v.name for v in served_variants(chosen, catalogue)] == ["brittle", "good"]
@@ -59,12 +63,12 @@ def test_a_config_that_does_not_fit_the_catalogue_is_refused_naming_the_field(
     catalogue: Catalogue, endpoint: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
-        assemble(config(**endpoint), catalogue, PROFILES)
+        assemble(config(**endpoint), catalogue, PROFILES, {})
 
 
 def test_profiles_without_a_variant_are_refused_with_the_remedy(catalogue: Catalogue) -> None:
     with pytest.raises(ConfigError, match="has no variant 'corrupt'; measure it with `accord profile`"):
-        assemble(config(), catalogue, {"cpu": {"good": PROFILE, "brittle": PROFILE}})
+        assemble(config(), catalogue, {"cpu": {"good": PROFILE, "brittle": PROFILE}}, {})
 
 
 def test_paths_are_relative_to_where_the_service_is_started() -> None:
@@ -79,3 +83,62 @@ def test_paths_are_relative_to_where_the_service_is_started() -> None:
     resolved = resolve_paths(given, Path("/srv"))
     assert (resolved.catalogue, resolved.profiles) == ("/srv/models/catalogue.yaml", {"cpu": "/srv/p.csv"})
     assert resolve_paths(config(), Path("/srv")).catalogue == "builtin"
+
+
+TWO_OBJECTIVES = {
+    "endpoints": {
+        "strict": {"task": "toy", "slo_ms": 100, "pools": ["one"]},
+        "loose": {"task": "toy", "slo_ms": 300, "pools": ["two", "three"], "balancing": "shortest_queue"},
+        "plain": {"task": "toy", "slo_ms": 300, "pools": ["four"], "selection": {"policy": "greedy"}},
+    },
+    "pools": {"one": {}, "two": {"workers": 2}, "three": {}, "four": {}},
+}
+
+
+def test_tables_are_made_for_each_objective_and_the_workers_of_its_pools(catalogue: Catalogue) -> None:
+    problems = problems_for(AppConfig.model_validate(TWO_OBJECTIVES), catalogue, PROFILES)
+    assert problems.keys() == {"strict", "loose"}
+    strict, loose = problems["strict"]["cpu"], problems["loose"]["cpu"]
+    assert (strict.slo_s, strict.workers, strict.balancing) == (0.1, 1, "round_robin")
+    assert (loose.slo_s, loose.workers, loose.balancing) == (0.3, 3, "shortest_queue")
+    assert strict.formulation == "per_query"
+
+
+def test_an_arrival_aware_endpoint_gets_its_tables_and_loads_what_they_choose_from(catalogue: Catalogue) -> None:
+    given = AppConfig.model_validate(
+        {
+            "endpoints": {
+                "toy": {"task": "toy", "slo_ms": 100, "pools": ["one"], "balancing": "shortest_queue"},
+                "all": {"task": "toy", "slo_ms": 100, "pools": ["two"], "selection": {"policy": "greedy"}},
+            },
+            "pools": {"one": {}, "two": {}},
+        }
+    )
+    seen: list[tuple[str, int, int]] = []
+    grids = grids_for(given, catalogue, PROFILES, lambda *progress: seen.append(progress))
+    assembly = assemble(given, catalogue, PROFILES, grids)
+    plan = assembly.plan.endpoints["toy"]
+    assert isinstance(plan.selection, RamsisSelection)
+    assert isinstance(plan.balancer, ShortestQueue)
+    assert plan.pools == {"one"}
+    # All profiles are alike, so that the most accurate variant is the front.
+    best = max(catalogue.variants, key=lambda v: v.accuracy).name
+    assert [c.variant for c in plan.candidates["cpu"]] == [best]
+    assert assembly.endpoints["toy"].variants == (best,)
+    assert [v.name for v in assembly.workers["one"].variants] == [best]
+    assert len(assembly.workers["two"].variants) == 3
+    assert seen[-1][0] == "toy"
+    assert seen[-1][1] == seen[-1][2]
+
+
+def test_arrival_aware_endpoints_that_share_workers_are_warned_of(
+    catalogue: Catalogue, caplog: pytest.LogCaptureFixture
+) -> None:
+    endpoints = {
+        name: {"task": "toy", "slo_ms": slo_ms, "balancing": "shortest_queue"}
+        for name, slo_ms in (("a", 100), ("b", 100))
+    }
+    shared = AppConfig.model_validate({"endpoints": endpoints, "pools": {"cpu": {}}})
+    with caplog.at_level(logging.WARNING):
+        assemble(shared, catalogue, PROFILES, grids_for(shared, catalogue, PROFILES))
+    assert "Endpoints a and b share the workers of pool cpu" in caplog.text

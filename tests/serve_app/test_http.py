@@ -24,6 +24,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
 WORKERS = 2
 DIGITS = "/v2/models/digits/infer"
+GREEDY = {"selection": {"policy": "greedy"}}
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,7 @@ def client(ray_cluster: None, free_port: int, tmp_path_factory: pytest.TempPathF
     digits = AppConfig.model_validate(
         {
             "profiles": {"cpu": str(folder / "digits.csv")},
-            "endpoints": {"digits": {"task": "digits", "slo_ms": 1000, "balancing": "shortest_queue"}},
+            "endpoints": {"digits": {"task": "digits", "slo_ms": 1000, "balancing": "shortest_queue", **GREEDY}},
             "pools": {"cpu": pool},
             "max_body_bytes": 20_000,
             "router_num_cpus": 0.1,
@@ -49,8 +50,8 @@ def client(ray_cluster: None, free_port: int, tmp_path_factory: pytest.TempPathF
             "catalogue": str(write_toy_catalogue(folder)),
             "profiles": {"cpu": str(folder / "profiles.csv")},
             "endpoints": {
-                "toy": {"task": "toy", "slo_ms": 1000},
-                "impatient": {"task": "toy", "slo_ms": 1000, "drop_late": True, "max_queued_rows": 8},
+                "toy": {"task": "toy", "slo_ms": 1000, **GREEDY},
+                "impatient": {"task": "toy", "slo_ms": 1000, "drop_late": True, "max_queued_rows": 8, **GREEDY},
             },
             "pools": {"toy": {"workers": 1, "num_cpus": 0.1}},
             "router_num_cpus": 0.1,

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
+from typing import Any
 
 import psutil
 import pytest
@@ -89,6 +90,21 @@ def test_a_load_loses_nothing_and_the_short_way_counts_like_the_ordinary_one(
     assert sent == after["answered"] - before["answered"] > 60
 
 
+def test_the_quickstart_selects_by_tables_and_keeps_what_they_promise(
+    service: tuple[str, str, subprocess.Popen[str]],
+) -> None:
+    url, _, _ = service
+    _accord("load", "--url", url, "--rate", "20", "--duration", "3")
+    digits = _accord("status", "--url", url)["endpoints"]["digits"]
+    assert digits["selection"] == "ramsis"
+    guarantee = digits["guarantee"]
+    assert guarantee["queries"] > 0
+    assert 0.5 < guarantee["expected_accuracy"] < 1
+    assert 0 <= guarantee["expected_violation_rate"] < 0.5
+    assert guarantee["broken"] is False
+    assert digits["transport_ms"]["p50"] > 0
+
+
 def test_faults_get_the_same_answers_on_the_short_way(service: tuple[str, str, subprocess.Popen[str]]) -> None:
     url, _, _ = service
     for content, status in (("{nope", "400"), ('{"inputs": []}', "400")):
@@ -119,11 +135,11 @@ def _is_marked(process: psutil.Process) -> bool:
         return False
 
 
-def _accord(*arguments: str) -> dict[str, object]:
+def _accord(*arguments: str) -> dict[str, Any]:
     done = subprocess.run(
         [*ACCORD, *arguments, "--json"], cwd=ROOT, capture_output=True, text=True, timeout=90, check=True
     )
-    result: dict[str, object] = json.loads(done.stdout)
+    result: dict[str, Any] = json.loads(done.stdout)
     return result
 
 

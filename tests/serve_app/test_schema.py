@@ -17,7 +17,7 @@ def config(**changes: Any) -> dict[str, Any]:
 
 def test_the_shortest_config_has_sensible_defaults() -> None:
     app = AppConfig.model_validate(config())
-    assert app.endpoints["digits"].selection.policy == "greedy"
+    assert app.endpoints["digits"].selection.policy == "ramsis"
     assert app.endpoints["digits"].drop_late is False
     assert app.pools["cpu"].device == "cpu"
     assert app.catalogue == "builtin"
@@ -37,11 +37,11 @@ def test_the_shortest_config_has_sensible_defaults() -> None:
         ),
         (
             {"endpoints": {"d": {"task": "t", "slo_ms": 9, "balancing": "random"}}},
-            "balancing 'random' is unknown; use one of round_robin, shortest_queue",
+            "balancing 'random' is unknown; use one of round_robin, shortest_queue, central",
         ),
         (
             {"endpoints": {"d": {"task": "t", "slo_ms": 9, "selection": {"policy": "best"}}}},
-            "selection.policy 'best' is unknown; use one of fixed, greedy",
+            "selection.policy 'best' is unknown; use one of ramsis, greedy, fixed",
         ),
         (
             {"endpoints": {"d": {"task": "t", "slo_ms": 9, "selection": {"policy": "fixed"}}}},
@@ -50,6 +50,18 @@ def test_the_shortest_config_has_sensible_defaults() -> None:
         (
             {"endpoints": {"d": {"task": "t", "slo_ms": 9, "selection": {"policy": "greedy", "variant": "x"}}}},
             "selection.variant is 'x', but policy 'greedy' chooses for itself",
+        ),
+        (
+            {"endpoints": {"d": {"task": "t", "slo_ms": 99, "balancing": "central"}}},
+            "balancing is 'central', and policy 'ramsis' plans for a queue per worker; use one of round_robin, short",
+        ),
+        (
+            {"endpoints": {"d": {"task": "t", "slo_ms": 99, "pools": ["gpu"]}}},
+            "endpoints.d.pools: 'gpu' is no pool here; pools: cpu",
+        ),
+        (
+            {"endpoints": {"d": {"task": "t", "slo_ms": 99, "pools": []}}},
+            r"endpoints.d.pools\n  Tuple should have at least 1 item",
         ),
         ({"pools": {"cpu": {"workers": 0}}}, "pools.cpu.workers\n  Input should be greater than or equal to 1"),
         ({"pools": {"gpu": {"device": "cuda"}}}, "num_gpus is 0 in a pool with device 'cuda'"),
@@ -63,3 +75,10 @@ def test_a_wrong_config_is_refused_naming_the_field_the_value_and_the_remedy(
 ) -> None:
     with pytest.raises(ValidationError, match=message):
         AppConfig.model_validate(config(**changes))
+
+
+def test_an_endpoint_is_served_by_all_pools_or_those_that_it_names() -> None:
+    endpoints = {"a": {"task": "t", "slo_ms": 99}, "b": {"task": "t", "slo_ms": 99, "pools": ["two"]}}
+    app = AppConfig.model_validate({"endpoints": endpoints, "pools": {"one": {}, "two": {}}})
+    assert list(app.pools_of("a")) == ["one", "two"]
+    assert list(app.pools_of("b")) == ["two"]

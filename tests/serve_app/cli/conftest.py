@@ -23,6 +23,16 @@ STATUS = {
             "queued": 0,
             "latency_ms": {"p50": 4.25, "p95": 9.0, "p99": None},
             "window_s": 60,
+            "anticipated_qps": 37.5,
+            "guarantee": {
+                "queries": 12,
+                "violations": 1,
+                "expected_accuracy": 0.876,
+                "observed_accuracy": 0.912,
+                "expected_violation_rate": 0.0125,
+                "observed_violation_rate": 0.083,
+                "broken": True,
+            },
             "variants": {"digits-cnn-s": {"queries": 10, "share": 1.0, "expected_accuracy": 0.91}},
         }
     },

@@ -24,6 +24,11 @@ def test_a_person_sees_endpoints_variants_and_workers(server: Any) -> None:
         "violations",
         "digits-cnn-l: out",
         "60 s",
+        "37.5",
+        "87.60%",
+        "1.25%",
+        "8.30%",
+        "NO",
     ):
         assert shown in result.stdout
 

@@ -9,10 +9,10 @@ from aiohttp import web
 
 from serve_app.loadgen.client import OpenLoopClient
 from serve_app.loadgen.dataset import Dataset
-from serve_app.loadgen.rate import RateSchedule
 from serve_app.loadgen.record import Run
-from serve_app.loadgen.renewal import Uniform
 from serve_app.loadgen.report import summarise
+from workload.rate import RateSchedule
+from workload.renewal import Uniform
 
 DATASET = Dataset((b'{"inputs":[]}', b'{"inputs":[1]}'), (0, 1))
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catalog.errors import ConfigError
-from serve_app.loadgen.rate import RateSchedule
-from serve_app.loadgen.renewal import Gamma, Poisson, Uniform
-from serve_app.loadgen.trace import read_trace
+from workload.rate import RateSchedule
+from workload.renewal import Gamma, Poisson, Uniform
+from workload.trace import read_trace
 
 
 class ArrivalSource(Protocol):

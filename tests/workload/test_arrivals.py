@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from catalog.errors import ConfigError
-from serve_app.loadgen.arrivals import PROCESSES, ArrivalOptions, create
-from serve_app.loadgen.rate import RateSchedule
-from serve_app.loadgen.renewal import Gamma, Poisson, Uniform
+from workload.arrivals import PROCESSES, ArrivalOptions, create
+from workload.rate import RateSchedule
+from workload.renewal import Gamma, Poisson, Uniform
 
 FIXED = RateSchedule.constant(200.0)
 STEPPED = RateSchedule.parse("50:100,400:100,50:100")

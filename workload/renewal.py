@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catalog.errors import ConfigError
-from serve_app.loadgen.rate import RateSchedule
+from workload.rate import RateSchedule
 
 Offsets = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from catalog.errors import ConfigError
-from serve_app.loadgen.trace import RecordedArrivals, RecordedLoad, read_trace
+from workload.trace import RecordedArrivals, RecordedLoad, read_trace
 
 
 def write(path: Path, text: str) -> Path:
@@ -19,6 +19,11 @@ def test_a_file_of_arrivals_is_replayed_to_the_millisecond(tmp_path: Path) -> No
     assert isinstance(source, RecordedArrivals)
     np.testing.assert_allclose(source.times_s(10.0), [0.006, 0.010, 0.010, 1.5])
     np.testing.assert_allclose(source.times_s(1.5), [0.006, 0.010, 0.010])
+
+
+def test_arrivals_may_be_in_seconds(tmp_path: Path) -> None:
+    path = write(tmp_path / "trace.csv", "arrival_s\n0.25\n1.5\n")
+    np.testing.assert_array_equal(read_trace(path, seed=0).times_s(10.0), [0.25, 1.5])
 
 
 def test_rescaled_arrivals_keep_their_pattern(tmp_path: Path) -> None:
@@ -50,7 +55,7 @@ def test_loads_with_the_same_seed_repeat_bit_for_bit(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("when,what\n1,2\n", "has columns when, what; give a CSV file with arrival_ms"),
+        ("when,what\n1,2\n", "has columns when, what; give a CSV file with arrival_ms or arrival_s"),
         ("time_s,rate\n1,2\n", "has columns time_s, rate"),
         ("arrival_ms\n", "holds no data"),
         ("", "holds no data"),
@@ -59,6 +64,7 @@ def test_loads_with_the_same_seed_repeat_bit_for_bit(tmp_path: Path) -> None:
         ("arrival_ms\n5\n-1\n", "line 3: arrival_ms is -1"),
         ("arrival_ms\nnan\n", "line 2: arrival_ms is nan"),
         ("arrival_ms\n5\n4\n", "line 3: arrival_ms goes back in time"),
+        ("arrival_s\n0.5\n0.25\n", "line 3: arrival_s goes back in time"),
         ("time_s,load_qps\n0,5\n", "at least two lines"),
         ("time_s,load_qps\n0,5\n0,6\n", "rise from each to the next"),
         ("time_s,load_qps\n0,0\n10,0\n", "never sends a query"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from catalog.errors import ConfigError
-from serve_app.loadgen.rate import RateSchedule, RateStep
+from workload.rate import RateSchedule, RateStep
 
 
 def test_a_bare_number_is_one_rate_without_end() -> None:
@@ -17,6 +17,7 @@ def test_steps_keep_their_order_and_add_up() -> None:
     schedule = RateSchedule.parse("50:10,400:5.5,50:10")
     assert schedule.steps == (RateStep(50, 10), RateStep(400, 5.5), RateStep(50, 10))
     assert schedule.length_s == 25.5
+    assert schedule.starts_s == (0.0, 10.0, 15.5)
 
 
 def test_only_the_last_step_may_be_without_end() -> None:

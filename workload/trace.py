@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catalog.errors import ConfigError
-from serve_app.loadgen.rate import RateSchedule, RateStep
-from serve_app.loadgen.renewal import Poisson
+from workload.rate import RateSchedule, RateStep
+from workload.renewal import Poisson
 
-FORMATS = "arrival_ms (one line per query), or time_s and load_qps (one line per interval)"
+FORMATS = "arrival_ms or arrival_s (one line per query), or time_s and load_qps (one line per interval)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +48,9 @@ def read_trace(path: Path, seed: int, mean_rate_qps: float | None = None) -> Rec
     if mean_rate_qps is not None and not 0 < mean_rate_qps < np.inf:
         raise ConfigError(f"mean rate {mean_rate_qps:g} for trace {path}; give a finite rate above 0")
     header, *rows = _lines(path)
-    if "arrival_ms" in header:
-        return _arrivals(path, _column(path, header, rows, "arrival_ms") / 1e3, mean_rate_qps)
+    for name, per_second in (("arrival_ms", 1e3), ("arrival_s", 1.0)):
+        if name in header:
+            return _arrivals(path, name, _column(path, header, rows, name) / per_second, mean_rate_qps)
     if {"time_s", "load_qps"} <= set(header):
         times_s, loads_qps = (_column(path, header, rows, name) for name in ("time_s", "load_qps"))
         return _load(path, times_s, loads_qps, seed, mean_rate_qps)
@@ -83,13 +84,13 @@ def _column(path: Path, header: list[str], rows: list[list[str]], name: str) -> 
     return values
 
 
-def _arrivals(path: Path, arrivals_s: NDArray[np.float64], mean_rate_qps: float | None) -> RecordedArrivals:
+def _arrivals(path: Path, name: str, arrivals_s: NDArray[np.float64], mean_rate_qps: float | None) -> RecordedArrivals:
     if (backwards := np.flatnonzero(np.diff(arrivals_s) < 0)).size:
-        raise ConfigError(f"trace {path}, line {backwards[0] + 3}: arrival_ms goes back in time; sort the trace by it")
+        raise ConfigError(f"trace {path}, line {backwards[0] + 3}: {name} goes back in time; sort the trace by it")
     if mean_rate_qps is None:
         return RecordedArrivals(arrivals_s)
     if arrivals_s[-1] == 0:
-        raise ConfigError(f"trace {path} cannot be rescaled, all its arrivals are at 0 ms; leave out the rate")
+        raise ConfigError(f"trace {path} cannot be rescaled, all its arrivals are at 0; leave out the rate")
     return RecordedArrivals(arrivals_s * (len(arrivals_s) / arrivals_s[-1] / mean_rate_qps))
 
 

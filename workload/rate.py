@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,9 +65,14 @@ class RateSchedule:
         """Sum of the steps, in seconds; infinite where the last has no end."""
         return sum(step.duration_s for step in self.steps)
 
+    @property
+    def starts_s(self) -> tuple[float, ...]:
+        """When each step begins, in seconds from the start."""
+        return tuple(accumulate((step.duration_s for step in self.steps[:-1]), initial=0.0))
+
     def cumulative(self, duration_s: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Corner instants in seconds up to ``duration_s``, and the expected number of queries by each."""
-        starts_s = np.cumsum([0.0] + [step.duration_s for step in self.steps[:-1]])
+        starts_s = np.array(self.starts_s)
         kept = starts_s < duration_s
         edges_s = np.append(starts_s[kept], duration_s)
         rates_qps = np.array([step.rate_qps for step in self.steps])[kept]

@@ -1,0 +1,123 @@
+"""How long decision tables take to make: the cases of the RAMSIS paper's table 2, and our own formulation.
+
+``python -m benchmarks.policy_generation --profiles ../shared/data/ramsis/image_profiles.csv --json``. ``seconds`` is
+the median over repeats in one process with one thread, without the cache. All variants on the Pareto front enter, and
+those that miss the objective with a batch of one are left out by the problem itself (``variants_in_time`` remain). The
+larger set lies on straight lines between neighbours on the front, every 0.5 points of accuracy (section 7.3.2).
+"""
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import orjson
+import yaml
+from threadpoolctl import threadpool_limits
+
+from benchmarks.selection_study.task import read_front
+from catalog.errors import ConfigError
+from dispatch.selection.policy import Candidate
+from dispatch.selection.ramsis.arrivals import Poisson
+from dispatch.selection.ramsis.problem import Batching, Formulation, WorkerProblem
+from dispatch.selection.ramsis.solver import solve
+
+STEP = 0.005
+"""Accuracy between interpolated variants."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One kind of table; ``slack_steps`` of 0 is the model-based discretisation."""
+
+    many_variants: bool = False
+    workers: int = 60
+    slack_steps: int = 100
+    batching: Batching = "maximal"
+    formulation: Formulation = "per_decision"
+
+
+CASES = {
+    "fld100_9_variants_60_workers": Case(),
+    "fld100_60_variants_100_workers": Case(many_variants=True, workers=100),
+    "md_9_variants_60_workers": Case(slack_steps=0),
+    "variable_batching_9_variants_60_workers": Case(batching="variable"),
+    "per_query_9_variants_60_workers": Case(formulation="per_query"),
+}
+
+
+def main() -> None:
+    """Make tables and print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of YAML")
+    parser.add_argument("--profiles", type=Path, required=True, help="accuracy and latency of the variants, CSV")
+    parser.add_argument("--slo-ms", type=float, default=150.0)
+    parser.add_argument(
+        "--load-per-worker-qps", type=float, default=40.0, help="load of a table (default 40 per worker)"
+    )
+    parser.add_argument("--repeats", type=int, default=5)
+    args = parser.parse_args()
+    try:
+        front = read_front(args.profiles)
+    except ConfigError as error:
+        sys.exit(str(error))
+    cases = {}
+    for name, case in CASES.items():
+        candidates = tuple(interpolated(front)) if case.many_variants else front
+        cases[name] = _figures(case, candidates, args.slo_ms / 1e3, args.load_per_worker_qps, args.repeats)
+        print(f"{name}: {cases[name]}", file=sys.stderr, flush=True)
+    body = {"slo_ms": args.slo_ms, "repeats": args.repeats, "cases": cases}
+    print(orjson.dumps(body).decode() if args.json else yaml.safe_dump(body, sort_keys=False))
+
+
+def interpolated(front: tuple[Candidate, ...]) -> Iterator[Candidate]:
+    """The front, fastest first, and between neighbours a variant every `STEP` of accuracy above the lower one."""
+    for low, high in pairwise(front):
+        yield low
+        gap = high.accuracy - low.accuracy
+        for number in range(1, ceil(gap / STEP - 1e-9)):
+            share = number * STEP / gap
+            latency_s = (a + share * (b - a) for a, b in zip(low.latency_s, high.latency_s, strict=True))
+            yield Candidate(f"{low.variant}+{number}", low.accuracy + number * STEP, tuple(latency_s))
+    yield front[-1]
+
+
+def _figures(
+    case: Case, candidates: tuple[Candidate, ...], slo_s: float, load_per_worker_qps: float, repeats: int
+) -> dict[str, Any]:
+    load_qps = load_per_worker_qps * case.workers
+    problem = WorkerProblem.of(
+        candidates,
+        slo_s,
+        case.workers,
+        Poisson(load_qps),
+        case.formulation,
+        batching=case.batching,
+        slack_steps=case.slack_steps,
+    )
+    seconds = []
+    with threadpool_limits(1):
+        for _ in range(repeats):
+            begun_s = time.perf_counter()
+            table = solve(problem)
+            seconds.append(time.perf_counter() - begun_s)
+    return {
+        "seconds": statistics.median(seconds),
+        "expected_accuracy_pct": 100.0 * table.expected_accuracy,
+        "expected_violation_pct": 100.0 * table.expected_violation_rate,
+        "load_qps": load_qps,
+        "variants": len(candidates),
+        "variants_in_time": len(problem.variants),
+        "slack_steps": len(table.slack_s),
+        "group": table.group,
+    }
+
+
+if __name__ == "__main__":
+    main()

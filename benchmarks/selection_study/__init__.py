@@ -1,0 +1,1 @@
+"""Parts of ``benchmarks.ramsis``: what is compared, on which workloads, and what came out."""

@@ -1,0 +1,41 @@
+"""What all systems choose from."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from catalog.profile_csv import read_profiles
+from dispatch.selection.policy import Candidate
+from dispatch.selection.ramsis.pareto import pareto_front
+from dispatch.selection.ramsis.problem import MAX_QUEUE_ROWS
+
+DEVICE = "profiled"
+ENDPOINT = "task"
+
+
+@dataclass(frozen=True)
+class Task:
+    """Variants on the Pareto front, fastest first, the objective in seconds, and how many workers, all alike, serve."""
+
+    candidates: tuple[Candidate, ...]
+    slo_s: float
+    workers: int
+
+    @property
+    def worker_ids(self) -> dict[str, str]:
+        """Worker id to device; the order of ids is that of numbers."""
+        return {f"w{number:05}": DEVICE for number in range(self.workers)}
+
+
+def read_front(path: Path) -> tuple[Candidate, ...]:
+    """Variants of a profile file on the Pareto front of accuracy and latency, fastest first.
+
+    Latencies are p95 for batches up to the longest queue that RAMSIS tells apart. Raises `ConfigError` for a file that
+    cannot be used.
+    """
+    sizes = range(1, MAX_QUEUE_ROWS + 1)
+    return tuple(
+        pareto_front(
+            Candidate(name, variant.accuracy_pct / 100.0, (0.0, *(variant.profile.p95_s(size) for size in sizes)))
+            for name, variant in read_profiles(path, DEVICE).items()
+        )
+    )

@@ -1,0 +1,127 @@
+"""How many queries a second the simulator plays, with decision tables, on one core.
+
+``python -m benchmarks.simulator --profiles ../shared/data/ramsis/image_profiles.csv
+--trace ../shared/data/ramsis/twitter_5min.csv --json``. The tables are made first and do not count. ``queries_per_s``
+and ``twitter_60_workers_s`` are of the same runs: the whole trace, from its arrival instants to the record of every
+query and batch, as a median of wall time. ``by_load`` has constant loads, from batches of one to full queues.
+"""
+
+import argparse
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import yaml
+from numpy.typing import NDArray
+
+from catalog.profile_csv import read_profiles
+from deployments.table_making import processes, table_store
+from dispatch.balancing.round_robin import RoundRobin
+from dispatch.plan import EndpointPlan, Plan
+from dispatch.selection.greedy import GreedySelection
+from dispatch.selection.policy import Candidate
+from dispatch.selection.ramsis.arrivals import Poisson
+from dispatch.selection.ramsis.grid import TableGrid
+from dispatch.selection.ramsis.grid_maker import make_grid
+from dispatch.selection.ramsis.problem import MAX_QUEUE_ROWS, WorkerProblem
+from dispatch.table_plan import with_tables
+from simulator.host import Host
+from simulator.latency import PlannedLatency
+from simulator.record import Record
+from simulator.report import Report
+from workload import renewal
+from workload.rate import RateSchedule
+from workload.trace import read_trace
+
+DEVICE = "cpu"
+ENDPOINT = "image"
+LOADS_QPS = (400.0, 1200.0, 2400.0, 4000.0)
+SECONDS = 50.0
+
+
+def main() -> None:
+    """Make tables, play, and print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print one JSON object last")
+    parser.add_argument("--profiles", type=Path, required=True, help="accuracy and latency of the variants, CSV")
+    parser.add_argument("--trace", type=Path, required=True, help="time_s and load_qps, CSV")
+    parser.add_argument("--workers", type=int, default=60)
+    parser.add_argument("--slo-ms", type=float, default=150.0)
+    parser.add_argument("--repeats", type=int, default=5)
+    args = parser.parse_args()
+    candidates = _candidates(args.profiles)
+    grid = _grid(candidates, args.slo_ms / 1e3, args.workers)
+    trace = read_trace(args.trace, seed=1).times_s(np.inf)
+    by_load = []
+    for load_qps in LOADS_QPS:
+        arrivals_s = renewal.Poisson(RateSchedule.constant(load_qps), seed=1).times_s(SECONDS)
+        seconds, record = _play(candidates, grid, args, arrivals_s)
+        by_load.append(_figures(seconds, record) | {"load_qps": load_qps})
+        print(f"{load_qps:g} queries/s: {by_load[-1]}", file=sys.stderr, flush=True)
+    seconds, record = _play(candidates, grid, args, trace)
+    whole = _figures(seconds, record)
+    figures: dict[str, Any] = {
+        "queries_per_s": whole.pop("queries_per_s"),
+        f"twitter_{args.workers}_workers_s": seconds,
+        **whole,
+        "by_load": by_load,
+    }
+    if args.json:
+        print(orjson.dumps(figures).decode())
+    else:
+        print(yaml.safe_dump(figures, sort_keys=False))
+
+
+def _candidates(profiles: Path) -> tuple[Candidate, ...]:
+    sizes = range(1, MAX_QUEUE_ROWS + 1)
+    return tuple(
+        Candidate(name, variant.accuracy_pct / 100.0, (0.0, *(variant.profile.p95_s(size) for size in sizes)))
+        for name, variant in read_profiles(profiles, DEVICE).items()
+    )
+
+
+def _grid(candidates: tuple[Candidate, ...], slo_s: float, workers: int) -> TableGrid:
+    problem = WorkerProblem.of(candidates, slo_s, workers, Poisson(1.0), "per_decision")
+
+    def on_table(done: int, wanted: int) -> None:
+        print(f"tables: {done} of {wanted}", file=sys.stderr, flush=True)
+
+    with processes() as executor:
+        return make_grid(problem, executor, table_store(), on_table)
+
+
+def _play(
+    candidates: tuple[Candidate, ...], grid: TableGrid, args: argparse.Namespace, arrivals_s: NDArray[np.float64]
+) -> tuple[float, Record]:
+    """Median wall time of the repeats, and the record, which is the same each time."""
+    seconds = []
+    for _ in range(args.repeats):
+        greedy = EndpointPlan(
+            ENDPOINT, args.slo_ms / 1e3, False, sys.maxsize, {DEVICE: candidates}, GreedySelection(), RoundRobin()
+        )
+        plan = with_tables(greedy, {DEVICE: grid})
+        workers = {f"w{number:03}": DEVICE for number in range(args.workers)}
+        host = Host(Plan(1, {ENDPOINT: plan}), workers, PlannedLatency(plan))
+        begun_s = time.perf_counter()
+        record = host.run({ENDPOINT: arrivals_s})
+        seconds.append(time.perf_counter() - begun_s)
+    return statistics.median(seconds), record
+
+
+def _figures(seconds: float, record: Record) -> dict[str, Any]:
+    report = Report.of(record, interval_s=10.0).endpoints[ENDPOINT]
+    return {
+        "queries_per_s": report.queries / seconds,
+        "queries": report.queries,
+        "mean_batch": report.mean_batch,
+        "accuracy_pct": report.accuracy_pct,
+        "violation_pct": report.violation_pct,
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""Makes the decision tables of arrival-aware endpoints, in processes of their own, and keeps them on disk."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+
+from threadpoolctl import threadpool_limits
+
+from catalog.array_store import ArrayStore
+from catalog.profile_cache import cache_dir
+from dispatch.selection.ramsis.grid import TableGrid
+from dispatch.selection.ramsis.grid_maker import make_grid
+from dispatch.selection.ramsis.problem import WorkerProblem
+
+OnProgress = Callable[[str, int, int], None]
+"""Called with the endpoint in hand, its tables that are made, and how many are wanted as far as is known by then."""
+
+Problems = Mapping[str, Mapping[str, WorkerProblem]]
+"""Endpoint to device type to what its tables are made for."""
+
+Grids = Mapping[str, Mapping[str, TableGrid]]
+"""Endpoint to device type to its tables."""
+
+BACKGROUND_NICENESS = 19
+
+
+def table_store() -> ArrayStore:
+    """Where tables are kept between starts."""
+    return ArrayStore(cache_dir() / "tables")
+
+
+@contextmanager
+def processes(count: int | None = None, niceness: int = 0) -> Iterator[Executor]:
+    """Processes for making tables, by default as many as there are CPUs; none is started before it has work.
+
+    They begin afresh instead of as copies of this one, whose threads and sockets they must not have. The higher
+    ``niceness``, the more they yield to others.
+    """
+    with ProcessPoolExecutor(count or os.cpu_count(), get_context("spawn"), _settle, (niceness,)) as pool:
+        yield pool
+
+
+def make_grids(
+    problems: Problems, executor: Executor, on_progress: OnProgress | None = None
+) -> dict[str, dict[str, TableGrid]]:
+    """The grid of every endpoint and device, made now where it is not kept from before."""
+    grids: dict[str, dict[str, TableGrid]] = {}
+    for endpoint, by_device in problems.items():
+        grids[endpoint] = {
+            device: make_grid(problem, executor, table_store(), _reporter(endpoint, on_progress))
+            for device, problem in by_device.items()
+        }
+    return grids
+
+
+def _reporter(endpoint: str, on_progress: OnProgress | None) -> Callable[[int, int], None] | None:
+    if on_progress is None:
+        return None
+    return lambda done, wanted: on_progress(endpoint, done, wanted)
+
+
+def _settle(niceness: int) -> None:
+    """Each process is one of many: it keeps to one thread."""
+    os.nice(niceness)
+    threadpool_limits(1)

@@ -1,0 +1,1 @@
+"""How much load an endpoint has to expect."""

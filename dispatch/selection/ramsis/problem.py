@@ -1,0 +1,109 @@
+"""What a decision table is made for."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from dispatch.selection.policy import Candidate
+from dispatch.selection.ramsis.arrivals import ArrivalDistribution
+from dispatch.selection.ramsis.pareto import pareto_front
+
+Formulation = Literal["per_decision", "per_query"]
+"""``per_decision``: section 4 of the paper. ``per_query``: ours (docs/ramsis.md)."""
+
+Batching = Literal["maximal", "variable"]
+Balancing = Literal["round_robin", "shortest_queue"]
+
+MAX_QUEUE_ROWS = 32
+"""Longest queue that the paper's process tells apart (section 4.2.3)."""
+
+LONGEST_QUEUE_ROWS = 250
+"""Longest queue that any does: rows are kept as bytes."""
+
+
+@dataclass(frozen=True)
+class WorkerProblem:
+    """One worker's share of an endpoint's queries.
+
+    ``latency_s[m][n - 1]`` is the time of n rows on variant m, transport included, for n up to ``max_queue_rows``; more
+    rows than the variant takes at once count as batches one after the other. Variants are ordered by latency, fastest
+    first, and more accurate the slower they are (`of` prunes to that). ``arrivals`` is the load of all ``workers``
+    together. ``slack_steps`` is D of the fixed-length discretisation (section 4.2.2), 0 the model-based one (4.2.1).
+    ``group`` is the number of consecutive queries that round robin gives to one worker.
+    """
+
+    variants: tuple[str, ...]
+    accuracies: tuple[float, ...]
+    latency_s: tuple[tuple[float, ...], ...]
+    slo_s: float
+    workers: int
+    arrivals: ArrivalDistribution
+    formulation: Formulation = "per_query"
+    batching: Batching = "maximal"
+    balancing: Balancing = "round_robin"
+    slack_steps: int = 100
+    group: int = 1
+
+    @classmethod
+    def of(
+        cls,
+        candidates: tuple[Candidate, ...],
+        slo_s: float,
+        workers: int,
+        arrivals: ArrivalDistribution,
+        formulation: Formulation = "per_query",
+        batching: Batching = "maximal",
+        balancing: Balancing = "round_robin",
+        slack_steps: int = 100,
+        max_queue_rows: int | None = None,
+    ) -> "WorkerProblem":
+        """The problem for what a worker may run, pruned to the Pareto front of accuracy and latency (section 4.3.3).
+
+        Variants that miss the objective even alone are left out, save the fastest. Queues are told apart up to
+        ``max_queue_rows``; by default up to twice the largest batch that meets the objective, at least 32. Raises
+        ValueError without candidates, workers or a positive objective.
+        """
+        if not candidates:
+            raise ValueError("no variants; give at least one candidate")
+        if workers < 1 or not slo_s > 0.0:
+            raise ValueError(f"{workers} workers and an objective of {slo_s} s; both must be positive")
+        front = pareto_front(candidates)
+        kept = [c for c in front if c.latency_s[1] <= slo_s] or front[:1]
+        if max_queue_rows is None:
+            in_time = sum(latency_s <= slo_s for latency_s in _in_batches(kept[0], LONGEST_QUEUE_ROWS))
+            max_queue_rows = max(MAX_QUEUE_ROWS, min(2 * in_time, LONGEST_QUEUE_ROWS))
+        return cls(
+            tuple(c.variant for c in kept),
+            tuple(c.accuracy for c in kept),
+            tuple(_in_batches(c, max_queue_rows) for c in kept),
+            slo_s,
+            workers,
+            arrivals,
+            formulation,
+            batching,
+            balancing,
+            slack_steps,
+        )
+
+    @property
+    def max_queue_rows(self) -> int:
+        """Longest queue that is told apart."""
+        return len(self.latency_s[0])
+
+    @property
+    def load_qps(self) -> float:
+        """Mean load of all workers together."""
+        return self.arrivals.rate_qps
+
+    def at_load(self, load_qps: float) -> "WorkerProblem":
+        """The same worker under another load."""
+        return replace(self, arrivals=self.arrivals.at_rate(load_qps))
+
+    def grouped(self, group: int) -> "WorkerProblem":
+        """The same worker under round robin with ``group`` consecutive queries for each."""
+        return replace(self, group=group)
+
+
+def _in_batches(candidate: Candidate, rows: int) -> tuple[float, ...]:
+    """Time of 1 to ``rows`` rows, in as many batches as they need."""
+    most, latency_s = candidate.max_batch, candidate.latency_s
+    return tuple(n // most * latency_s[most] + latency_s[n % most] for n in range(1, rows + 1))

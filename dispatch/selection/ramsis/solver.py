@@ -1,0 +1,80 @@
+"""From a problem to its decision table."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from dispatch.selection.ramsis.per_decision import solve_per_decision
+from dispatch.selection.ramsis.per_query import MOST_TOGETHER, rough_accuracy, solve_per_query
+from dispatch.selection.ramsis.problem import WorkerProblem
+from dispatch.selection.ramsis.table import DecisionTable
+from dispatch.selection.ramsis.variable_batching import solve_variable_batching
+
+VERSION = 4
+"""Raised whenever answers change, so that tables kept from before are made anew."""
+
+SHORTEST_QUEUE_ROWS = 16
+DEVIATIONS = 6.0
+"""Queues are told apart up to so many standard deviations above what comes within the objective on average."""
+
+COARSE_SLACK_STEPS = 16
+"""Enough to tell which group is best, beside the latencies; the table itself has the problem's steps."""
+
+MOST_IN_GROUP = 12
+
+NO_WORSE = 1e-4
+"""A larger group must give more than this to be preferred."""
+
+
+def solve(problem: WorkerProblem) -> DecisionTable:
+    """The optimal decision table of a problem.
+
+    For the process per query with several workers the round-robin group of the problem is replaced by the best one.
+    Raises ValueError for combinations that have no formulation: variable batching or shortest queues per query.
+    """
+    if problem.formulation == "per_decision":
+        return solve_variable_batching(problem) if problem.batching == "variable" else solve_per_decision(problem)
+    if problem.batching != "maximal" or problem.balancing != "round_robin":
+        raise ValueError(
+            f"{problem.batching} batching with {problem.balancing} has no process per query; "
+            "use formulation 'per_decision', or maximal batching with round robin"
+        )
+    short = shortened(problem)
+    return solve_per_query(short.grouped(best_group(short)))
+
+
+def shortened(problem: WorkerProblem) -> WorkerProblem:
+    """The problem with no longer queues than may come while a batch in time runs."""
+    mean = problem.load_qps / problem.workers * problem.slo_s
+    bursts = problem.arrivals.together_pmf(MOST_TOGETHER)
+    sizes = np.arange(len(bursts))
+    spread = float(bursts @ sizes**2 / (bursts @ sizes))
+    rows = max(SHORTEST_QUEUE_ROWS, math.ceil(mean + DEVIATIONS * math.sqrt(mean * spread)))
+    return replace(problem, latency_s=tuple(latency_s[:rows] for latency_s in problem.latency_s))
+
+
+def best_group(problem: WorkerProblem) -> int:
+    """Consecutive queries per worker that give the most accuracy: 1 for one worker, or where queries come in bursts.
+
+    Groups are tried on a coarser grid of slacks and queue lengths, up to the largest batch that meets the objective and
+    to what one worker gets within the objective: with more, workers would stand idle between their turns. Where queues
+    are long anyway, large groups bring nothing: `MOST_IN_GROUP` is the end.
+    """
+    in_time = [n for latency_s in problem.latency_s for n, s in enumerate(latency_s, start=1) if s <= problem.slo_s]
+    single = problem.arrivals.together_pmf(1)[1] == 1.0
+    if problem.workers == 1 or not single or not in_time:
+        return 1
+    most = min(max(in_time), MOST_IN_GROUP, math.ceil(problem.load_qps / problem.workers * problem.slo_s))
+    steps = min(problem.slack_steps, COARSE_SLACK_STEPS) if problem.slack_steps else COARSE_SLACK_STEPS
+    rows = min(problem.max_queue_rows, 2 * max(in_time))
+    latency_s = tuple(latencies[:rows] for latencies in problem.latency_s)
+    coarse = replace(problem, slack_steps=steps, latency_s=latency_s)
+    best, best_accuracy = 1, -math.inf
+    for group in range(1, most + 1):
+        if best_accuracy > max(problem.accuracies) - NO_WORSE:
+            break
+        accuracy = rough_accuracy(coarse.grouped(group), best_accuracy)
+        if accuracy > best_accuracy + NO_WORSE:
+            best, best_accuracy = group, accuracy
+    return best

@@ -1,0 +1,128 @@
+"""The simulated host of the dispatcher: virtual time instead of a clock, a latency model instead of workers.
+
+Events are in the order of (instant, kind, sequence): at one instant first batches that are done, in the order of
+their launch, then the timer, then queries that arrive, in the order of their ids.
+"""
+
+import gc
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from heapq import heappop, heappush
+from itertools import count, repeat
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dispatch.commands import Command, Launch, Served, WakeAt
+from dispatch.dispatcher import Dispatcher
+from dispatch.plan import Plan
+from dispatch.query import NO_INPUTS, Batch, Query, quick
+from simulator.batch_log import BatchLog
+from simulator.latency import LatencyModel
+from simulator.record import Record
+
+Floats = NDArray[np.float64]
+
+
+class Host:
+    """Carries the commands of one dispatcher out, in virtual time that starts at 0.
+
+    ``workers`` maps worker id to device type; every worker holds every variant that the plan has for its device, and
+    is there from the start.
+    """
+
+    def __init__(self, plan: Plan, workers: Mapping[str, str], latency: LatencyModel) -> None:
+        self._dispatcher = Dispatcher(plan)
+        self._devices = dict(workers)
+        self._latency = latency
+        self._running: list[tuple[float, int, Batch]] = []
+        self._wake_s = inf
+        self._log = BatchLog()
+        for worker, device in workers.items():
+            held = {c.variant for endpoint in plan.endpoints.values() for c in endpoint.candidates.get(device, ())}
+            self._carry_out(self._dispatcher.on_worker_ready(worker, device, held, 0.0), 0.0)
+
+    def run(self, arrivals_s: Mapping[str, Floats]) -> Record:
+        """Play the arrivals of every endpoint, ascending, and let the last batch finish. Call it once."""
+        names, endpoint, arrival_s, deadline_s = self._merge(arrivals_s)
+        name_of = map(names.__getitem__, endpoint.tolist())
+        fields = zip(count(), name_of, arrival_s.tolist(), deadline_s.tolist(), repeat(1), repeat(NO_INPUTS))
+        queries: Iterator[Query] = map(quick, repeat(Query), fields)
+        with _without_garbage_collection():
+            self._play(queries)
+        return self._record(names, endpoint, arrival_s, deadline_s)
+
+    def _play(self, queries: Iterator[Query]) -> None:
+        running = self._running
+        on_arrival = self._dispatcher.on_arrival
+        for query in queries:
+            now_s = query.arrival_s
+            while (running and running[0][0] <= now_s) or self._wake_s <= now_s:
+                self._next_event()
+            commands = on_arrival(query, now_s)
+            if commands:
+                self._carry_out(commands, now_s)
+        while running or self._wake_s < inf:
+            self._next_event()
+
+    def _next_event(self) -> None:
+        """The first batch that is done, or the timer."""
+        running = self._running
+        if running and running[0][0] <= self._wake_s:
+            now_s, _, batch = heappop(running)
+            run_s = now_s - batch.launched_s
+            self._carry_out(self._dispatcher.on_done(batch.worker, batch.id, (), run_s, now_s), now_s)
+        else:
+            now_s, self._wake_s = self._wake_s, inf
+            self._carry_out(self._dispatcher.on_timer(now_s), now_s)
+
+    def _carry_out(self, commands: list[Command], now_s: float) -> None:
+        for command in commands:
+            if isinstance(command, Launch):
+                batch = command.batch
+                run_s = self._latency.batch_s(self._devices[batch.worker], batch.variant, batch.rows)
+                heappush(self._running, (now_s + run_s, batch.id, batch))
+            elif isinstance(command, Served):
+                self._log.on_served(command)
+            elif isinstance(command, WakeAt):
+                self._wake_s = command.at_s
+
+    def _merge(self, arrivals_s: Mapping[str, Floats]) -> tuple[list[str], NDArray[np.intp], Floats, Floats]:
+        """All queries in the order of their arrival: endpoint names, index of each query's, arrivals, deadlines."""
+        names = list(arrivals_s)
+        endpoints = self._dispatcher.plan.endpoints
+        for name in names:
+            if name not in endpoints:
+                raise ValueError(f"no endpoint {name!r}; endpoints here: {', '.join(endpoints)}")
+            if np.any(np.diff(arrivals_s[name]) < 0):
+                raise ValueError(f"arrivals of endpoint {name!r} go back in time; sort them")
+        arrival_s = np.concatenate([np.asarray(arrivals_s[name], dtype=np.float64) for name in names])
+        endpoint = np.repeat(np.arange(len(names)), [len(arrivals_s[name]) for name in names])
+        order = np.argsort(arrival_s, kind="stable")
+        arrival_s, endpoint = arrival_s[order], endpoint[order]
+        return names, endpoint, arrival_s, arrival_s + np.array([endpoints[name].slo_s for name in names])[endpoint]
+
+    def _record(self, names: list[str], endpoint: NDArray[np.intp], arrival_s: Floats, deadline_s: Floats) -> Record:
+        variants = sorted(
+            {
+                c.variant
+                for e in self._dispatcher.plan.endpoints.values()
+                for held in e.candidates.values()
+                for c in held
+            }
+        )
+        batches = self._log.batches(variants, sorted(self._devices))
+        return Record(names, arrival_s, deadline_s, endpoint, batches.of_queries(len(arrival_s)), batches)
+
+
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """Reference counts free all that a run makes; looking for cycles would take a fifth of its time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,0 +1,71 @@
+"""How long a batch takes in a simulation."""
+
+from collections.abc import Mapping
+from math import exp, log, sqrt
+from typing import Protocol
+
+import numpy as np
+
+from catalog.profile import LatencyProfile
+from dispatch.plan import EndpointPlan
+
+SAMPLES_AT_ONCE = 4096
+
+
+class LatencyModel(Protocol):
+    """Gives the time from the launch of a batch to its result. May keep state (a generator), never a clock."""
+
+    def batch_s(self, device: str, variant: str, rows: int) -> float:
+        """Seconds, above 0; ``rows`` is at most the variant's largest batch."""
+        ...
+
+
+class PlannedLatency:
+    """Exactly what selection plans with: p95 and transport, which never falls with the batch (RAMSIS, section 7)."""
+
+    def __init__(self, *plans: EndpointPlan) -> None:
+        self._latency_s = {
+            (device, candidate.variant): candidate.latency_s
+            for plan in plans
+            for device, candidates in plan.candidates.items()
+            for candidate in candidates
+        }
+
+    def batch_s(self, device: str, variant: str, rows: int) -> float:
+        """The candidate's own figure."""
+        return self._latency_s[device, variant][rows]
+
+
+class SampledLatency:
+    """Lognormal times with the mean and the standard deviation of the profile, and the transport on top.
+
+    Lognormal because measured times are positive with a long tail to the right, and since one normal variate per
+    batch makes it, whatever the variant: two plans under the same seed meet the same luck. Means and deviations
+    never fall with the batch, single draws may. ``profiles`` are by device type and variant.
+    """
+
+    def __init__(
+        self, profiles: Mapping[str, Mapping[str, LatencyProfile]], transport_s: float, rng: np.random.Generator
+    ) -> None:
+        self._profiles = profiles
+        self._transport_s = transport_s
+        self._rng = rng
+        self._normals: list[float] = []
+        self._parameters: dict[tuple[str, str, int], tuple[float, float]] = {}
+
+    def batch_s(self, device: str, variant: str, rows: int) -> float:
+        """The next draw."""
+        key = (device, variant, rows)
+        if key not in self._parameters:
+            profile = self._profiles[device][variant]
+            self._parameters[key] = _lognormal(profile.latency_ms(rows, "mean_ms"), profile.latency_ms(rows, "std_ms"))
+        mu, sigma = self._parameters[key]
+        if not self._normals:
+            self._normals = self._rng.standard_normal(SAMPLES_AT_ONCE).tolist()
+        return exp(mu + sigma * self._normals.pop()) / 1e3 + self._transport_s
+
+
+def _lognormal(mean: float, std: float) -> tuple[float, float]:
+    """Mean and deviation of the logarithm."""
+    variance = log(1.0 + (std / mean) ** 2)
+    return log(mean) - variance / 2.0, sqrt(variance)

@@ -1,0 +1,32 @@
+"""What came out of a simulation, as arrays."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.batch_log import Batches
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """All queries by id, and the batches that ran; instants are seconds of virtual time.
+
+    ``endpoint`` indexes the names in ``endpoints``; ``batch`` indexes the batches, -1 where the query was refused.
+    """
+
+    endpoints: Sequence[str]
+    arrival_s: Floats
+    deadline_s: Floats
+    endpoint: Indices
+    batch: Indices
+    batches: Batches
+
+    @property
+    def done_s(self) -> Floats:
+        """When each query's result was there; infinite where it was refused."""
+        return np.append(self.batches.done_s, np.inf)[self.batch]

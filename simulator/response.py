@@ -1,0 +1,48 @@
+"""Response latency of a selection policy under a load, as an offline profiling step measures it."""
+
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+
+from dispatch.load.known import KnownLoad
+from dispatch.plan import EndpointPlan, Plan
+from dispatch.selection.policy import Candidate, SelectionPolicy
+from simulator.host import Host
+from simulator.latency import PlannedLatency
+from workload.rate import RateSchedule
+from workload.renewal import Poisson
+
+ENDPOINT, DEVICE = "profiled", "simulated"
+
+
+@dataclass(frozen=True)
+class ResponseProfiler:
+    """Plays ``duration_s`` of Poisson arrivals, always of the same seed, at planned latencies.
+
+    ``workers`` identical workers take batches from a central queue.
+    """
+
+    candidates: tuple[Candidate, ...]
+    slo_s: float
+    workers: int
+    duration_s: float
+    seed: int
+
+    def p99_s(self, selection: SelectionPolicy, load_qps: float) -> float:
+        """99th percentile of the time from arrival to result; 0 where no query arrives."""
+        plan = EndpointPlan(
+            ENDPOINT,
+            self.slo_s,
+            drop_late=False,
+            max_queued_rows=sys.maxsize,
+            candidates={DEVICE: self.candidates},
+            selection=selection,
+            balancer=None,
+            load=KnownLoad([0.0], [load_qps]),
+        )
+        arrivals_s = Poisson(RateSchedule.constant(load_qps), self.seed).times_s(self.duration_s)
+        workers = {f"w{number:04}": DEVICE for number in range(self.workers)}
+        record = Host(Plan(1, {ENDPOINT: plan}), workers, PlannedLatency(plan)).run({ENDPOINT: arrivals_s})
+        response_s = record.done_s - record.arrival_s
+        return float(np.percentile(response_s, 99)) if len(response_s) else 0.0

@@ -1,0 +1,147 @@
+"""The comparison on a small task with names of its own."""
+
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import orjson
+import pytest
+
+from benchmarks import ramsis
+from benchmarks.selection_study import workloads
+from benchmarks.selection_study.summary import increase
+from benchmarks.selection_study.sweep import Outcome, Point
+from benchmarks.selection_study.task import read_front
+from catalog.errors import ConfigError
+from catalog.profile import BatchLatency, LatencyProfile
+from catalog.profile_csv import ProfiledVariant, write_profiles
+
+SYSTEMS = ("ramsis", "jellyfish_plus", "model_switching", "accord")
+MEAN_MS = {
+    "bert tiny": (70.0, 4.0),
+    "bert-base": (84.0, 30.0),
+    "dominated": (65.0, 12.0),
+    "out/of reach": (90.0, 300.0),
+}
+
+
+@contextmanager
+def one_thread() -> Iterator[Executor]:
+    with ThreadPoolExecutor(1) as executor:
+        yield executor
+
+
+@pytest.fixture
+def profiles(tmp_path: Path) -> Path:
+    variants = {
+        name: ProfiledVariant(
+            accuracy_pct,
+            LatencyProfile("any", {n: BatchLatency(9, *[base_ms * (1 + 0.5 * (n - 1))] * 6) for n in (1, 2, 4, 8)}),
+        )
+        for name, (accuracy_pct, base_ms) in MEAN_MS.items()
+    }
+    write_profiles(tmp_path / "texts.csv", variants)
+    return tmp_path / "texts.csv"
+
+
+@pytest.fixture
+def run(tmp_path: Path, profiles: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> object:
+    monkeypatch.setenv("ACCORD_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(ramsis, "processes", one_thread)
+    monkeypatch.setattr(workloads, "CONSTANT_S", 3.0)
+
+    def with_arguments(*arguments: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["ramsis", "--profiles", str(profiles), "--slo-ms", "100", *arguments])
+        ramsis.main()
+        return capsys.readouterr().out
+
+    return with_arguments
+
+
+def test_constant_loads_are_compared_for_any_names(run: object, tmp_path: Path) -> None:
+    assert callable(run)
+    plot = tmp_path / "plot.png"
+    given = run("--workers", "2", "--loads", "10,60", "--repeats", "2", "--json", "--plot", str(plot))
+    body = orjson.loads(given)
+    assert body["variants"] == ["bert tiny", "bert-base", "out/of reach"]
+    assert [(point["workers"], point["load_qps"]) for point in body["points"]] == [(2, 10.0), (2, 60.0)]
+    for point in body["points"]:
+        for system in SYSTEMS:
+            assert 70.0 <= point[system]["accuracy_pct"] <= 84.0 + 1e-9
+            assert 0.0 <= point[system]["violation_pct"] <= point[system]["batch_violation_pct"] <= 100.0
+    light = body["points"][0]
+    assert light["ramsis"]["accuracy_pct"] >= light["jellyfish_plus"]["accuracy_pct"]
+    for name in ("jellyfish_plus", "model_switching"):
+        more = [point["ramsis"]["accuracy_pct"] - point[name]["accuracy_pct"] for point in body["points"]]
+        assert body["increase_pct"][name]["average"] == pytest.approx(sum(more) / 2)
+        assert body["increase_pct"][name]["highest"] == pytest.approx(max(more))
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    assert run("--workers", "2", "--loads", "10,60", "--repeats", "2", "--json") == given
+
+
+def test_a_load_trace_is_played_on_several_numbers_of_workers(run: object, tmp_path: Path) -> None:
+    assert callable(run)
+    trace = tmp_path / "loads.csv"
+    trace.write_text("time_s,load_qps\n0,10\n2,40\n")
+    body = orjson.loads(run("--workers", "1,2", "--trace", str(trace), "--json"))
+    assert [(point["workers"], point["load_qps"]) for point in body["points"]] == [(1, 25.0), (2, 25.0)]
+    text = run("--workers", "1", "--trace", str(trace))
+    more = body["accord_increase_pct"]["model_switching"]
+    assert "Jellyfish+" in text
+    assert "accord over model_switching: " in text
+    assert more["highest"] >= more["average"]
+
+
+def test_a_missing_trace_or_profile_file_is_refused_in_words(run: object, tmp_path: Path) -> None:
+    assert callable(run)
+    with pytest.raises(SystemExit, match="no trace at"):
+        run("--trace", "twitter", "--trace-file", str(tmp_path / "none.csv"))
+    with pytest.raises(SystemExit, match="cannot read trace"):
+        run("--trace", str(tmp_path / "none.csv"))
+
+
+def test_variants_that_another_beats_in_accuracy_and_latency_do_not_enter(profiles: Path) -> None:
+    front = read_front(profiles)
+    assert [candidate.variant for candidate in front] == ["bert tiny", "bert-base", "out/of reach"]
+    assert front[0].latency_s[4] == pytest.approx(0.010)
+
+
+def test_a_known_load_is_profiled_itself_and_has_its_own_table() -> None:
+    workload = workloads.constant(130.0, highest_qps=400.0)
+    assert workload.tables_qps == [130.0]
+    assert 130.0 in workload.profiled_qps
+    assert workload.profiled_qps[-1] == 400.0
+    assert workload.monitor().load_qps(3.0) == 130.0
+
+
+def test_twitter_lasts_five_minutes_and_begins_anew(tmp_path: Path) -> None:
+    file = tmp_path / "short.csv"
+    file.write_text("time_s,load_qps\n0,100\n80,3905\n")
+    workload = workloads.twitter(file)
+    assert workload.duration_s == 300.0
+    assert workload.load_qps == pytest.approx((160 * 100 + 140 * 3905) / 300)
+    assert workload.highest_qps == 4000.0
+    assert workload.tables_qps == [200.0 * number for number in range(1, 21)]
+    assert workload.profiled_qps == [100.0 * number for number in range(1, 41)]
+
+
+def test_recorded_instants_are_the_same_under_every_seed(tmp_path: Path) -> None:
+    file = tmp_path / "instants.csv"
+    file.write_text("arrival_s\n0.5\n1.2\n1.3\n4\n")
+    workload = workloads.recorded(file)
+    assert workload.arrivals_s(1).tolist() == workload.arrivals_s(2).tolist() == [0.5, 1.2, 1.3, 4.0]
+    assert (workload.load_qps, workload.highest_qps) == (1.0, 2.0)
+    with pytest.raises(ConfigError):
+        workloads.recorded(tmp_path / "none.csv")
+
+
+def test_increases_count_only_points_at_which_both_answered_in_time() -> None:
+    def point(ours: float | None, theirs: float | None) -> Point:
+        outcomes = {"ours": Outcome(ours, 0.0, ours, 0.0), "theirs": Outcome(theirs, 0.0, theirs, 0.0)}
+        return Point(1, 1.0, outcomes)
+
+    points = [point(80.0, 75.0), point(70.0, 72.0), point(None, 60.0)]
+    assert increase(points, "ours", "theirs") == {"average": 1.5, "highest": 5.0}
+    assert increase(points[2:], "ours", "theirs") == {"average": None, "highest": None}

@@ -1,0 +1,63 @@
+"""Tables of endpoints: made in an executor, then read from disk."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from catalog.array_store import ArrayStore
+from deployments import table_making
+from deployments.table_making import make_grids, processes, table_store
+from dispatch.selection.policy import Candidate
+from dispatch.selection.ramsis.arrivals import Poisson
+from dispatch.selection.ramsis.problem import WorkerProblem
+
+CANDIDATES = tuple(
+    Candidate(name, accuracy, (0.0, *(0.005 + run_s * rows for rows in range(1, 5))))
+    for name, accuracy, run_s in (("fast", 0.7, 0.001), ("slow", 0.9, 0.010))
+)
+PROBLEMS = {"digits": {"cpu": WorkerProblem.of(CANDIDATES, 0.05, 1, Poisson(1.0), "per_decision", slack_steps=10)}}
+
+
+class Idle(Executor):
+    """Fails the test that gives it work."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        raise AssertionError(f"{fn} should not run")
+
+
+@pytest.fixture
+def threads() -> Iterator[Executor]:
+    with ThreadPoolExecutor(1) as pool:
+        yield pool
+
+
+def test_a_second_start_reads_what_the_first_made(
+    threads: Executor, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_making, "table_store", lambda: ArrayStore(tmp_path))
+    seen: list[tuple[str, int, int]] = []
+    first = make_grids(PROBLEMS, threads, lambda *progress: seen.append(progress))["digits"]["cpu"]
+    second = make_grids(PROBLEMS, Idle())["digits"]["cpu"]
+    assert first.loads_qps == second.loads_qps
+    assert [t.expected_accuracy for t in first.tables] == [t.expected_accuracy for t in second.tables]
+    endpoint, done, wanted = seen[-1]
+    assert endpoint == "digits"
+    assert done == wanted >= len(first.tables)
+
+
+def test_tables_are_kept_beside_the_profiles(accord_cache: Any) -> None:
+    table_store().put("k1", {})
+    assert (accord_cache / "tables" / "k1.npz").exists()
+
+
+def test_processes_begin_afresh_with_the_niceness_that_is_asked_for() -> None:
+    with processes(1, niceness=3) as pool:
+        assert pool.submit(_niceness).result(60) >= 3
+
+
+def _niceness() -> int:
+    import os
+
+    return os.nice(0)

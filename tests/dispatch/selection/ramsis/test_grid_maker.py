@@ -1,0 +1,164 @@
+"""How dense a grid is, and that neither processes nor the cache change it."""
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
+from itertools import pairwise
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dispatch.selection.policy import Candidate
+from dispatch.selection.ramsis import solver
+from dispatch.selection.ramsis.arrivals import NegativeBinomial, Poisson
+from dispatch.selection.ramsis.grid import TableGrid, beyond_table, fluid_capacity_qps
+from dispatch.selection.ramsis.grid_maker import MAX_STEP, MAX_TABLES, NEAREST_RATIO, make_grid, table_key
+from dispatch.selection.ramsis.problem import WorkerProblem
+from dispatch.selection.ramsis.table import DecisionTable
+
+CANDIDATES = tuple(
+    Candidate(f"v{number}", accuracy, (0.0, *(0.004 + base_s + 0.6 * base_s * rows for rows in range(1, 17))))
+    for number, (accuracy, base_s) in enumerate([(0.70, 0.001), (0.80, 0.004), (0.90, 0.010)])
+)
+PROBLEM = WorkerProblem.of(CANDIDATES, 0.1, 1, Poisson(1.0), "per_decision", slack_steps=20)
+
+Arrays = Mapping[str, NDArray[np.generic]]
+
+
+class Memory(dict[str, Arrays]):
+    """A store that counts what was put."""
+
+    puts = 0
+
+    def put(self, key: str, arrays: Arrays) -> None:
+        self.puts += 1
+        self[key] = arrays
+
+
+class Solver:
+    """In place of the real one: expected accuracy falls with the load as a formula says."""
+
+    def __init__(self) -> None:
+        self.loads_qps: list[float] = []
+
+    def __call__(self, problem: WorkerProblem) -> DecisionTable:
+        self.loads_qps.append(problem.load_qps)
+        accuracy = 0.9 - 0.2 * (problem.load_qps / fluid_capacity_qps(problem)) ** 3
+        promised = {"expected_accuracy": accuracy, "expected_violation_rate": 0.0}
+        return replace(beyond_table(problem, 1), load_qps=problem.load_qps, **promised)
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> Solver:
+    made = Solver()
+    monkeypatch.setattr(solver, "solve", made)
+    return made
+
+
+def contents(grid: TableGrid) -> list[dict[str, bytes]]:
+    return [{name: array.tobytes() for name, array in t.arrays().items()} for t in (*grid.tables, grid.beyond)]
+
+
+def test_neighbours_differ_by_less_than_one_percent_in_expected_accuracy(played: Solver) -> None:
+    grid = make_grid(PROBLEM)
+    accuracies = [table.expected_accuracy for table in grid.tables]
+    assert all(high < low for low, high in pairwise(accuracies))
+    for (load, accuracy), (next_load, next_accuracy) in pairwise(zip(grid.loads_qps, accuracies, strict=True)):
+        assert abs(next_accuracy - accuracy) < MAX_STEP or next_load <= load * NEAREST_RATIO
+
+
+def test_it_reaches_from_light_load_to_more_than_the_workers_can_bear(played: Solver) -> None:
+    grid = make_grid(PROBLEM)
+    assert grid.tables[0].expected_accuracy > 0.897
+    assert grid.loads_qps[0] < 0.1 / PROBLEM.slo_s * PROBLEM.workers <= grid.loads_qps[1]
+    assert all(high <= 2 * low for low, high in pairwise(grid.loads_qps))
+    assert grid.loads_qps[-1] == fluid_capacity_qps(PROBLEM)
+    assert list(grid.loads_qps) == sorted(set(grid.loads_qps))
+    assert len(grid.tables) <= MAX_TABLES
+
+
+def test_a_steep_curve_is_bounded_in_tables_and_in_how_near_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    def steep(problem: WorkerProblem) -> DecisionTable:
+        wild = 0.8 * abs(np.sin(300 * problem.load_qps / fluid_capacity_qps(problem)))
+        return replace(
+            beyond_table(problem, 1),
+            load_qps=problem.load_qps,
+            expected_accuracy=float(wild),
+            expected_violation_rate=late,
+        )
+
+    late = 0.0
+    monkeypatch.setattr(solver, "solve", steep)
+    assert len(make_grid(PROBLEM).tables) == MAX_TABLES
+    late = 0.5
+    assert len(make_grid(PROBLEM).tables) < 20, "overloads are not told apart"
+
+
+def test_no_load_is_solved_twice_and_progress_says_how_many_are_made(played: Solver) -> None:
+    seen: list[tuple[int, int]] = []
+    grid = make_grid(PROBLEM, on_table=lambda done, wanted: seen.append((done, wanted)))
+    assert len(played.loads_qps) == len(set(played.loads_qps))
+    assert [done for done, _ in seen] == list(range(1, len(played.loads_qps) + 1))
+    assert all(done <= wanted for done, wanted in seen)
+    assert seen[-1][0] == seen[-1][1] >= len(grid.tables)
+
+
+def test_a_second_grid_comes_from_the_store_alone(played: Solver) -> None:
+    store = Memory()
+    first = make_grid(PROBLEM, store=store)
+    solved = len(played.loads_qps)
+    assert store.puts == solved
+    second = make_grid(PROBLEM, store=store)
+    assert len(played.loads_qps) == solved
+    assert contents(first) == contents(second)
+
+
+def test_a_table_of_another_format_in_the_store_is_made_anew(played: Solver) -> None:
+    store = Memory()
+    grid = make_grid(PROBLEM, store=store)
+    key = table_key(PROBLEM.at_load(grid.loads_qps[0]))
+    store[key] = dict(store[key]) | {"format": np.array(0)}
+    solved = len(played.loads_qps)
+    assert contents(make_grid(PROBLEM, store=store)) == contents(grid)
+    assert len(played.loads_qps) == solved + 1
+
+
+def test_the_key_changes_with_everything_that_a_table_depends_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    slower = replace(PROBLEM, latency_s=tuple(tuple(s * 1.0000001 for s in row) for row in PROBLEM.latency_s))
+    others = [
+        PROBLEM.at_load(2.0),
+        PROBLEM.grouped(4),
+        slower,
+        replace(PROBLEM, workers=3),
+        replace(PROBLEM, slo_s=0.2),
+        replace(PROBLEM, slack_steps=21),
+        replace(PROBLEM, formulation="per_query"),
+        replace(PROBLEM, arrivals=NegativeBinomial(1.0, 2.0)),
+        replace(PROBLEM, accuracies=(0.7, 0.8, 0.91)),
+    ]
+    keys = {table_key(problem) for problem in (PROBLEM, *others)}
+    monkeypatch.setattr(solver, "VERSION", solver.VERSION + 1)
+    assert len(keys | {table_key(PROBLEM)}) == len(others) + 2
+    assert all(key.isalnum() for key in keys)
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Executor]:
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        yield pool
+
+
+@pytest.fixture(scope="module")
+def threads() -> Iterator[Executor]:
+    with ThreadPoolExecutor(2) as pool:
+        yield pool
+
+
+def test_real_tables_are_bit_identical_however_they_were_made(processes: Executor, threads: Executor) -> None:
+    store = Memory()
+    alone = contents(make_grid(PROBLEM))
+    assert contents(make_grid(PROBLEM, threads)) == alone
+    assert contents(make_grid(PROBLEM, processes, store)) == alone
+    assert contents(make_grid(PROBLEM, None, store)) == alone

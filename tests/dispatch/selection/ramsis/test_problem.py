@@ -1,0 +1,71 @@
+"""What a problem is made of."""
+
+import pytest
+
+from dispatch.selection.policy import Candidate
+from dispatch.selection.ramsis.arrivals import Poisson
+from dispatch.selection.ramsis.launches import Launches
+from dispatch.selection.ramsis.pareto import pareto_front
+from dispatch.selection.ramsis.problem import WorkerProblem
+from ramsis_scene import problem
+
+
+def candidate(name: str, accuracy: float, *latency_s: float) -> Candidate:
+    return Candidate(name, accuracy, (0.0, *latency_s))
+
+
+FAST, SLOW = candidate("fast", 0.6, 0.01, 0.02, 0.03), candidate("slow", 0.9, 0.05, 0.09)
+DOMINATED = candidate("dominated", 0.6, 0.02, 0.03)
+TOO_SLOW = candidate("too-slow", 0.95, 0.2)
+
+
+def test_variants_that_another_beats_in_both_are_pruned() -> None:
+    assert pareto_front([SLOW, DOMINATED, FAST]) == [FAST, SLOW]
+
+
+def test_of_equals_the_first_by_name_stays() -> None:
+    twin = candidate("alike", 0.6, 0.01, 0.02)
+    assert pareto_front([FAST, twin]) == [twin]
+
+
+def test_variants_that_never_meet_the_objective_are_left_out() -> None:
+    made = WorkerProblem.of((TOO_SLOW, SLOW, DOMINATED, FAST), 0.1, 2, Poisson(10.0))
+    assert made.variants == ("fast", "slow")
+    assert made.accuracies == (0.6, 0.9)
+    assert made.latency_s[0][:7] == pytest.approx((0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07))
+    assert made.latency_s[1][:4] == pytest.approx((0.05, 0.09, 0.14, 0.18)), "two at once, then two more"
+    assert made.max_queue_rows == 32
+
+
+def test_queues_are_told_apart_up_to_twice_what_is_served_in_time() -> None:
+    quick = candidate("quick", 0.6, *(0.001 * n for n in range(1, 65)))
+    assert WorkerProblem.of((quick,), 0.05, 1, Poisson(1.0)).max_queue_rows == 100
+    assert WorkerProblem.of((quick,), 0.05, 1, Poisson(1.0), max_queue_rows=40).max_queue_rows == 40
+    assert WorkerProblem.of((quick,), 5.0, 1, Poisson(1.0)).max_queue_rows == 250
+
+
+def test_where_none_meets_the_objective_the_fastest_stays() -> None:
+    assert WorkerProblem.of((TOO_SLOW, SLOW), 0.01, 1, Poisson(1.0)).variants == ("slow",)
+
+
+@pytest.mark.parametrize(("workers", "slo_s"), [(0, 0.1), (1, 0.0), (1, float("nan"))])
+def test_nonsense_is_refused(workers: int, slo_s: float) -> None:
+    with pytest.raises(ValueError, match="both must be positive"):
+        WorkerProblem.of((FAST,), slo_s, workers, Poisson(1.0))
+
+
+def test_no_candidates_are_refused() -> None:
+    with pytest.raises(ValueError, match="give at least one candidate"):
+        WorkerProblem.of((), 0.1, 1, Poisson(1.0))
+
+
+def test_another_load_changes_nothing_else() -> None:
+    assert problem(50.0).at_load(70.0) == problem(70.0)
+
+
+def test_launches_come_by_batch_size_and_the_fastest_first() -> None:
+    launches = Launches.of(problem(lengths=8))
+    assert launches.rows.tolist() == sorted(launches.rows.tolist())
+    assert launches.rows[launches.starts].tolist() == list(range(1, 9))
+    by_size = {n: launches.variant[launches.rows == n].tolist() for n in (1, 2, 7)}
+    assert by_size == {1: [0, 1, 2], 2: [0, 1, 2], 7: [0]}  # 10 + 80 ms is in time, 6 + 98 is not

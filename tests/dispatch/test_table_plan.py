@@ -1,0 +1,44 @@
+"""Endpoints that are served by decision tables."""
+
+from dataclasses import replace
+
+from dispatch.balancing.round_robin import RoundRobin
+from dispatch.balancing.shortest_queue import ShortestQueue
+from dispatch.load.known import KnownLoad
+from dispatch.selection.ramsis.arrivals import Poisson
+from dispatch.selection.ramsis.grid import TableGrid, beyond_table
+from dispatch.selection.ramsis.policy import RamsisSelection
+from dispatch.selection.ramsis.problem import WorkerProblem
+from dispatch.table_plan import TableGroup, served_by_tables, with_tables
+from dispatch_scene import FAST, SLOW, endpoint
+
+PROBLEM = WorkerProblem.of((FAST, SLOW), 0.1, 2, Poisson(1.0))
+
+
+def grid(*groups: int) -> TableGrid:
+    """Tables for loads of 10, 20, ... queries/s, made for these groups."""
+    beyond = beyond_table(PROBLEM, groups[-1])
+    loads = enumerate(groups, start=1)
+    return TableGrid(tuple(replace(beyond, load_qps=10.0 * n, group=group) for n, group in loads), beyond)
+
+
+def test_round_robin_gives_as_many_in_a_row_as_the_table_in_force_was_made_for() -> None:
+    load = KnownLoad([0.0, 1.0, 2.0], [5.0, 15.0, 500.0])
+    group = TableGroup((grid(1, 3, 4),), load)
+    assert [group(now_s) for now_s in (0.5, 1.5, 2.5)] == [1, 3, 4]
+    assert TableGroup((grid(1, 3, 4), grid(2, 2, 2)), load)(1.5) == 2
+
+
+def test_new_tables_keep_what_the_load_monitor_knows_and_the_kind_of_balancing() -> None:
+    before = endpoint()
+    before.load.on_arrival(0.0)
+    after = with_tables(before, {"cpu": grid(3)})
+    assert after.load is before.load
+    assert isinstance(after.selection, RamsisSelection)
+    assert isinstance(after.balancer, RoundRobin)
+    assert isinstance(with_tables(endpoint(balancing="shortest_queue"), {"cpu": grid(3)}).balancer, ShortestQueue)
+
+
+def test_the_tables_in_force_are_found_by_endpoint_and_device() -> None:
+    made = grid(1)
+    assert served_by_tables([endpoint(), with_tables(endpoint("other"), {"cpu": made})]) == {"other": {"cpu": made}}

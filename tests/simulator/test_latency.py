@@ -1,0 +1,36 @@
+"""Sampled times have the moments of the profile."""
+
+from math import exp, log
+
+import numpy as np
+import pytest
+
+from catalog.profile import BatchLatency, LatencyProfile
+from simulator.latency import SampledLatency
+
+PROFILE = LatencyProfile("cpu", {1: BatchLatency(9, 20.0, 6.0, 19.0, 25.0, 30.0, 40.0)})
+
+
+def drawn_s(count: int, seed: int, rows: int = 1) -> list[float]:
+    model = SampledLatency({"cpu": {"only": PROFILE}}, 0.002, np.random.default_rng(seed))
+    return [model.batch_s("cpu", "only", rows) for _ in range(count)]
+
+
+def test_sampled_times_have_the_mean_and_deviation_of_the_profile() -> None:
+    samples_s = np.array(drawn_s(200_000, seed=11)) - 0.002
+    assert samples_s.mean() == pytest.approx(0.020, rel=0.005)
+    assert samples_s.std() == pytest.approx(0.006, rel=0.02)
+    assert samples_s.min() > 0
+
+
+def test_sampled_times_are_lognormal() -> None:
+    samples_s = np.array(drawn_s(200_000, seed=12)) - 0.002
+    assert np.median(samples_s) == pytest.approx(exp(log(0.020) - log(1 + 0.3**2) / 2), rel=0.005)
+
+
+def test_a_batch_that_was_not_measured_follows_the_line() -> None:
+    assert np.mean(drawn_s(100_000, seed=13, rows=3)) == pytest.approx(0.062, rel=0.01)
+
+
+def test_the_same_seed_draws_the_same_times() -> None:
+    assert drawn_s(10_000, seed=14) == drawn_s(10_000, seed=14)

@@ -7,7 +7,8 @@ from typing import Any
 from catalog.errors import AccordError
 from dispatch import refusals
 from dispatch.commands import Command, Launch, Reject, Served, WakeAt
-from dispatch.endpoint_queues import EndpointQueues, Lane
+from dispatch.endpoint_queues import EndpointQueues
+from dispatch.lane import Lane
 from dispatch.plan import Plan
 from dispatch.query import Batch, Job, Query, quick
 from dispatch.selection.policy import Hold, QueueView

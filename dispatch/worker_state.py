@@ -1,16 +1,11 @@
 """What the dispatcher knows of one worker."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import inf
-from typing import TYPE_CHECKING
 
 from dispatch.balancing.balancer import WorkerLoad
+from dispatch.lane import Lane
 from dispatch.query import Batch
-
-if TYPE_CHECKING:
-    from dispatch.endpoint_queues import Lane
 
 
 class WorkerState:

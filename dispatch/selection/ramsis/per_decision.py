@@ -19,7 +19,7 @@ DAMPING = 0.8
 TOLERANCE = 1e-6
 """Span of the last change of values, in accuracy per decision, below which a policy counts as optimal."""
 
-STATIONARY = 1e-8
+STATIONARY = 1e-7
 """Change of the state probabilities in one sweep below which they count as stationary."""
 
 MAX_SWEEPS = 5000

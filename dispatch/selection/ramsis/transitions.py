@@ -7,6 +7,9 @@ from dispatch.selection.ramsis.arrivals import ArrivalDistribution
 
 Floats = NDArray[np.float64]
 
+NEGLIGIBLE = 1e-16
+"""Share of the probability below which a launch is left out where states are counted."""
+
 
 class Transitions:
     """The queue after launches of known latency, by the phase of the round robin in which they start.
@@ -58,8 +61,10 @@ class Transitions:
     def spread(self, mass: Floats) -> tuple[Floats, float, float]:
         """The adjoint of `expect`: probability of each state, of an empty and of a full queue after ``mass``."""
         phases, steps = self._phases, self._rest.shape[0]
+        some = np.flatnonzero(mass.max(axis=1) > NEGLIGIBLE * mass.sum())
+        mass, before, whole = mass[some], self._before[some], self._whole[some]
         products = np.zeros((steps, phases, 2 * phases))
-        products[:, :, :phases] = (self._before.T @ mass).reshape(steps, phases, phases)
+        products[:, :, :phases] = (before.T @ mass).reshape(steps, phases, phases)
         skewed = products.reshape(steps, -1)[:, : phases * (2 * phases - 1)].reshape(
             steps, phases, -1
         )  # row k moved by k
@@ -67,9 +72,9 @@ class Transitions:
         none_before = np.matmul(rest[:, None, :], self._rest)[:, 0, 1:]
         states = none_before.copy()
         states[:-1] -= none_before[1:]
-        whole = np.matmul(mass[:, None, :], self._whole)[:, 0, :]
-        np.add.at(states, self._first_step, whole[:, 1:])
-        return states.T, float(whole[:, 0].sum()), float((mass * self._too_many).sum())
+        rows = np.matmul(mass[:, None, :], whole)[:, 0, :]
+        np.add.at(states, self._first_step[some], rows[:, 1:])
+        return states.T, float(rows[:, 0].sum()), float((mass * self._too_many[some]).sum())
 
 
 def row_pmf(arrivals: ArrivalDistribution, interval_s: Floats, workers: int, max_rows: int) -> Floats:

@@ -1,9 +1,9 @@
 """How long decision tables take to make: the cases of the RAMSIS paper's table 2, and our own formulation.
 
-``python -m benchmarks.policy_generation --profiles ../shared/data/ramsis/image_profiles.csv --json``. ``seconds`` is
-the median over repeats in one process with one thread, without the cache. All variants on the Pareto front enter, and
-those that miss the objective with a batch of one are left out by the problem itself (``variants_in_time`` remain). The
-larger set lies on straight lines between neighbours on the front, every 0.5 points of accuracy (section 7.3.2).
+``python -m benchmarks.policy_generation --json``. ``seconds`` is the median over repeats in one process with one
+thread, without the cache. All variants on the Pareto front enter, and those that miss the objective with a batch of one
+are left out by the problem itself (``variants_in_time`` remain). The larger set lies on straight lines between
+neighbours on the front, every 0.5 points of accuracy (section 7.3.2).
 """
 
 import argparse
@@ -21,7 +21,7 @@ import orjson
 import yaml
 from threadpoolctl import threadpool_limits
 
-from benchmarks.selection_study.task import read_front
+from benchmarks.selection_study.task import PROFILES_FILE, read_front
 from catalog.errors import ConfigError
 from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.arrivals import Poisson
@@ -56,7 +56,12 @@ def main() -> None:
     """Make tables and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="one JSON object instead of YAML")
-    parser.add_argument("--profiles", type=Path, required=True, help="accuracy and latency of the variants, CSV")
+    parser.add_argument(
+        "--profiles",
+        type=Path,
+        default=PROFILES_FILE,
+        help="accuracy and latency of the variants, CSV (default %(default)s)",
+    )
     parser.add_argument("--slo-ms", type=float, default=150.0)
     parser.add_argument(
         "--load-per-worker-qps", type=float, default=40.0, help="load of a table (default 40 per worker)"

@@ -1,9 +1,8 @@
 """How many queries a second the simulator plays, with decision tables, on one core.
 
-``python -m benchmarks.simulator --profiles ../shared/data/ramsis/image_profiles.csv
---trace ../shared/data/ramsis/twitter_5min.csv --json``. The tables are made first and do not count. ``queries_per_s``
-and ``twitter_60_workers_s`` are of the same runs: the whole trace, from its arrival instants to the record of every
-query and batch, as a median of wall time. ``by_load`` has constant loads, from batches of one to full queues.
+``python -m benchmarks.simulator --json``. The tables are made first and do not count. ``queries_per_s`` and
+``twitter_60_workers_s`` are of the same runs: the whole trace, from its arrival instants to the record of every query
+and batch, as a median of wall time. ``by_load`` has constant loads, from batches of one to full queues.
 """
 
 import argparse
@@ -18,7 +17,9 @@ import orjson
 import yaml
 from numpy.typing import NDArray
 
-from catalog.profile_csv import read_profiles
+from benchmarks.selection_study.task import DEVICE, PROFILES_FILE, read_candidates
+from benchmarks.selection_study.workloads import TWITTER_FILE
+from catalog.errors import ConfigError
 from deployments.table_making import processes, table_store
 from dispatch.balancing.round_robin import RoundRobin
 from dispatch.plan import EndpointPlan, Plan
@@ -27,7 +28,7 @@ from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.arrivals import Poisson
 from dispatch.selection.ramsis.grid import TableGrid
 from dispatch.selection.ramsis.grid_maker import make_grid
-from dispatch.selection.ramsis.problem import MAX_QUEUE_ROWS, WorkerProblem
+from dispatch.selection.ramsis.problem import WorkerProblem
 from dispatch.table_plan import with_tables
 from simulator.host import Host
 from simulator.latency import PlannedLatency
@@ -37,7 +38,6 @@ from workload import renewal
 from workload.rate import RateSchedule
 from workload.trace import read_trace
 
-DEVICE = "cpu"
 ENDPOINT = "image"
 LOADS_QPS = (400.0, 1200.0, 2400.0, 4000.0)
 SECONDS = 50.0
@@ -47,15 +47,25 @@ def main() -> None:
     """Make tables, play, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object last")
-    parser.add_argument("--profiles", type=Path, required=True, help="accuracy and latency of the variants, CSV")
-    parser.add_argument("--trace", type=Path, required=True, help="time_s and load_qps, CSV")
+    parser.add_argument(
+        "--profiles",
+        type=Path,
+        default=PROFILES_FILE,
+        help="accuracy and latency of the variants, CSV (default %(default)s)",
+    )
+    parser.add_argument(
+        "--trace", type=Path, default=TWITTER_FILE, help="time_s and load_qps, CSV (default %(default)s)"
+    )
     parser.add_argument("--workers", type=int, default=60)
     parser.add_argument("--slo-ms", type=float, default=150.0)
     parser.add_argument("--repeats", type=int, default=5)
     args = parser.parse_args()
-    candidates = _candidates(args.profiles)
+    try:
+        candidates = read_candidates(args.profiles)
+        trace = _trace(args.trace)
+    except ConfigError as error:
+        sys.exit(str(error))
     grid = _grid(candidates, args.slo_ms / 1e3, args.workers)
-    trace = read_trace(args.trace, seed=1).times_s(np.inf)
     by_load = []
     for load_qps in LOADS_QPS:
         arrivals_s = renewal.Poisson(RateSchedule.constant(load_qps), seed=1).times_s(SECONDS)
@@ -76,12 +86,10 @@ def main() -> None:
         print(yaml.safe_dump(figures, sort_keys=False))
 
 
-def _candidates(profiles: Path) -> tuple[Candidate, ...]:
-    sizes = range(1, MAX_QUEUE_ROWS + 1)
-    return tuple(
-        Candidate(name, variant.accuracy_pct / 100.0, (0.0, *(variant.profile.p95_s(size) for size in sizes)))
-        for name, variant in read_profiles(profiles, DEVICE).items()
-    )
+def _trace(file: Path) -> NDArray[np.float64]:
+    if not file.is_file():
+        raise ConfigError(f"no trace at {file}; name the file with --trace")
+    return read_trace(file, seed=1).times_s(np.inf)
 
 
 def _grid(candidates: tuple[Candidate, ...], slo_s: float, workers: int) -> TableGrid:

@@ -17,6 +17,7 @@ _LATENCIES = tuple(field.name for field in fields(BatchLatency) if field.name !=
 COLUMNS = ("variant", "accuracy_pct", "batch_size", "samples", *_LATENCIES)
 """Header of a profile file."""
 
+_MAY_BE_ZERO = ("accuracy_pct", "std_ms")
 _HIGHEST = {"accuracy_pct": 100.0}
 
 
@@ -107,7 +108,10 @@ class _Row:
             value = float(text)
         except ValueError:
             value = np.nan
-        if not (np.isfinite(value) and 0.0 <= value <= highest):
+        if column not in _MAY_BE_ZERO:
+            if not 0.0 < value < np.inf:
+                raise self.fault(column, text, "give a number above 0")
+        elif not (np.isfinite(value) and 0.0 <= value <= highest):
             wanted = f"a number from 0 to {highest:g}" if np.isfinite(highest) else "a finite number of at least 0"
             raise self.fault(column, text, f"give {wanted}")
         return value

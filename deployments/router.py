@@ -4,6 +4,7 @@ import asyncio
 import functools
 import itertools
 import logging
+import math
 import time
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from dataclasses import asdict
@@ -31,6 +32,7 @@ BATCH_TIMEOUT_S = 60.0
 
 DESCRIBE_RETRY_S = 0.5
 LONGEST_TIMER_S = 3600.0
+ROUNDING_S = 1e-6
 
 
 class Router:
@@ -94,11 +96,12 @@ class Router:
         for command in commands:
             if isinstance(command, Served):
                 stats = self.stats[command.batch.endpoint]
+                promised_s = self._objective_s(command.batch.endpoint)
                 ended = late = 0
                 for answer in command.answers():
                     stats.on_answer(answer)
                     ended += 1
-                    late += not answer.deadline_met
+                    late += answer.latency_s > max(promised_s, answer.query.allowed_s)
                     future = self._open.pop(answer.query.id, None)
                     if future is not None and not future.done():
                         future.set_result(answer)
@@ -109,7 +112,8 @@ class Router:
                 self._calls[command.batch.worker] = self._spawn(self._run(command.batch))
             elif isinstance(command, Reject):
                 self.stats[command.query.endpoint].on_reject(command)
-                self.guarantees[command.query.endpoint].on_refused()
+                if command.query.allowed_s >= self._objective_s(command.query.endpoint) - ROUNDING_S:
+                    self.guarantees[command.query.endpoint].on_refused()
                 future = self._open.pop(command.query.id, None)
                 if future is not None and not future.done():
                     future.set_exception(command.error)
@@ -118,6 +122,11 @@ class Router:
                     self._timer.cancel()
                 delay_s = min(max(0.0, command.at_s - self._clock()), LONGEST_TIMER_S)
                 self._timer = asyncio.get_running_loop().call_later(delay_s, self._on_timer)
+
+    def _objective_s(self, endpoint: str) -> float:
+        """What guarantees are about, whatever deadline clients ask for; nothing counts once an endpoint is gone."""
+        plan = self.plan.endpoints.get(endpoint)
+        return plan.slo_s if plan is not None else math.inf
 
     def _note_promise(self, batch: Batch) -> None:
         """What the table that decided on this batch promises."""

@@ -22,12 +22,13 @@ SETTLED_S = 5.0
 """Workers come one by one, and one that died is soon replaced: tables are made for a number that has lasted so long."""
 
 RETRY_S = 60.0
-"""After tables could not be made."""
+"""After tables of an endpoint could not be made."""
 
 HEADROOM = 1.1
-"""A table beyond the grid is made for loads this much apart, and for no more than `MOST_OVERLOAD` of capacity."""
+"""Tables beyond the grid are made for loads this much apart."""
 
-MOST_OVERLOAD = 2.0
+MOST_OVERLOAD = 1.25
+"""No table is made for more than this share of the fluid capacity: the fastest variant is all that helps there."""
 
 
 class TableKeeper:
@@ -40,34 +41,44 @@ class TableKeeper:
         self._router = router
         self._problems = problems
         self._clock = clock
-        self._differs_since_s: dict[str, float] = {}
+        self._differing: dict[str, tuple[int, float]] = {}
+        """Endpoint to a number of workers that is not the planned one, and since when it has been that."""
+        self._retry_at_s: dict[str, float] = {}
 
     async def run(self) -> None:
         """Look again and again."""
         while True:
             await asyncio.sleep(CHECK_EVERY_S)
-            try:
-                await self.check()
-            except Exception:
-                logger.exception("Decision tables could not be made; serving goes on with those in force.")
-                await asyncio.sleep(RETRY_S)
+            await self.check()
 
     async def check(self) -> None:
-        """Make what is missing now, if anything, and put it in force."""
+        """Make what is missing now, if anything, and put it in force; an endpoint that fails is left alone a while."""
         for name, grids in served_by_tables(self._router.plan.endpoints.values()).items():
-            workers = self._settled_workers(name, next(iter(grids.values())).workers)
-            if workers is not None:
-                await self._remake(name, workers)
-            else:
-                await self._extend(name, grids)
+            if self._clock() < self._retry_at_s.get(name, 0.0):
+                continue
+            try:
+                await self._keep(name, grids)
+            except Exception:
+                logger.exception("Endpoint %s: decision tables could not be made; those in force serve on.", name)
+                self._retry_at_s[name] = self._clock() + RETRY_S
+
+    async def _keep(self, name: str, grids: Mapping[str, TableGrid]) -> None:
+        workers = self._settled_workers(name, next(iter(grids.values())).workers)
+        if workers is not None:
+            await self._remake(name, workers)
+        else:
+            await self._extend(name, grids)
 
     def _settled_workers(self, name: str, planned: int) -> int | None:
         """How many workers to plan for; None while they are as planned, none at all, or changing."""
         workers = self._router.workers_of(name)
         if workers in (0, planned):
-            self._differs_since_s.pop(name, None)
+            self._differing.pop(name, None)
             return None
-        since_s = self._differs_since_s.setdefault(name, self._clock())
+        number, since_s = self._differing.get(name, (None, 0.0))
+        if number != workers:
+            self._differing[name] = (workers, self._clock())
+            return None
         return workers if self._clock() - since_s >= SETTLED_S else None
 
     async def _remake(self, name: str, workers: int) -> None:
@@ -75,22 +86,24 @@ class TableKeeper:
         problems = {device: replace(problem, workers=workers) for device, problem in self._problems[name].items()}
         grids = await asyncio.to_thread(_make, name, problems)
         self._problems = {**self._problems, name: problems}
+        self._differing.pop(name, None)
         self._put_in_force(name, grids)
 
     async def _extend(self, name: str, grids: Mapping[str, TableGrid]) -> None:
+        """One table for the load, where a grid lacks it; another device gets its own at the next look."""
         load_qps = self._router.anticipated_qps(name)
-        extended = dict(grids)
         for device, grid in grids.items():
             problem = self._problems[name][device]
-            if not grid.covers(load_qps) and load_qps <= MOST_OVERLOAD * fluid_capacity_qps(problem):
+            most_qps = MOST_OVERLOAD * fluid_capacity_qps(problem)
+            if not grid.covers(load_qps) and load_qps <= most_qps:
                 rung_qps = grid.loads_qps[-1]
                 while rung_qps < load_qps:
                     rung_qps *= HEADROOM
+                rung_qps = min(rung_qps, most_qps)
                 logger.info("Endpoint %s: making a decision table for %.0f queries/s.", name, rung_qps)
                 table = await asyncio.to_thread(_solve, problem.at_load(rung_qps))
-                extended[device] = grid.extended(table)
-        if extended != dict(grids):
-            self._put_in_force(name, extended)
+                self._put_in_force(name, {**grids, device: grid.extended(table)})
+                return
 
     def _put_in_force(self, name: str, grids: Mapping[str, TableGrid]) -> None:
         plan = self._router.plan

@@ -1,10 +1,11 @@
 """Makes the decision tables of arrival-aware endpoints, in processes of their own, and keeps them on disk."""
 
+import multiprocessing
 import os
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context
 
 from threadpoolctl import threadpool_limits
 
@@ -36,9 +37,10 @@ def processes(count: int | None = None, niceness: int = 0) -> Iterator[Executor]
     """Processes for making tables, by default as many as there are CPUs; none is started before it has work.
 
     They begin afresh instead of as copies of this one, whose threads and sockets they must not have. The higher
-    ``niceness``, the more they yield to others.
+    ``niceness``, the more they yield to others. They end with this process, also where it is killed.
     """
-    with ProcessPoolExecutor(count or os.cpu_count(), get_context("spawn"), _settle, (niceness,)) as pool:
+    fresh = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(count or os.cpu_count(), fresh, _settle, (niceness,)) as pool:
         yield pool
 
 
@@ -62,6 +64,15 @@ def _reporter(endpoint: str, on_progress: OnProgress | None) -> Callable[[int, i
 
 
 def _settle(niceness: int) -> None:
-    """Each process is one of many: it keeps to one thread."""
+    """Each process is one of many: it computes in one thread."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     os.nice(niceness)
     threadpool_limits(1)
+
+
+def _end_with_parent() -> None:
+    """A parent that was killed could not say goodbye, and its pool would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

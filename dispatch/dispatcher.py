@@ -11,9 +11,13 @@ from dispatch.endpoint_queues import EndpointQueues
 from dispatch.lane import Lane
 from dispatch.plan import Plan
 from dispatch.query import Batch, Job, Query, quick
+from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Hold, QueueView
 from dispatch.variant_health import VariantHealth
 from dispatch.worker_state import WorkerState
+
+ALONE = GreedySelection()
+"""For a job that runs alone where the endpoint's policy would wait for company."""
 
 NOTHING: frozenset[Any] = frozenset()
 
@@ -52,7 +56,8 @@ class Dispatcher:
         if endpoint is None:
             return [Reject(query, refusals.unknown_endpoint(query.endpoint, self.plan.endpoints))]
         plan = endpoint.plan
-        plan.load.on_arrival(now_s)
+        for _ in range(query.rows):
+            plan.load.on_arrival(now_s)
         if endpoint.rows + query.rows > plan.max_queued_rows:
             return [Reject(query, refusals.saturated(plan, endpoint.rows))]
         return self._enqueue(quick(Job, (query, 0, NOTHING)), endpoint, now_s)
@@ -224,8 +229,10 @@ class Dispatcher:
         load_qps = plan.load.load_qps(now_s)
         deadline_s = first.query.deadline_s
         workers = len(lane.endpoint.lanes)
-        seen = (now_s, rows, deadline_s, candidates, load_qps, workers, phase, worker.device)
-        choice = plan.selection.choose(quick(QueueView, seen))
+        view = quick(QueueView, (now_s, rows, deadline_s, candidates, load_qps, workers, phase, worker.device))
+        choice = plan.selection.choose(view)
+        if isinstance(choice, Hold) and first.excluded:  # runs alone: there is nothing to wait for
+            choice = ALONE.choose(view)
         if isinstance(choice, Hold):
             if choice.until_s <= now_s:
                 raise ValueError(f"policy {plan.selection.name!r} holds until {choice.until_s}; it is {now_s} already")

@@ -31,6 +31,11 @@ class Query(NamedTuple):
     rows: int = 1
     inputs: Mapping[str, Any] = NO_INPUTS
 
+    @property
+    def allowed_s(self) -> float:
+        """Time from arrival to deadline."""
+        return self.deadline_s - self.arrival_s
+
 
 class Job(NamedTuple):
     """What waits in a queue and runs in a batch. ``attempt`` counts launches that came to nothing.

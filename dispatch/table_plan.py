@@ -20,10 +20,10 @@ class TableGroup:
     grids: tuple[TableGrid, ...]
     load: LoadMonitor
 
-    def __call__(self, now_s: float) -> int:
-        """The group that begins now."""
+    def __call__(self, now_s: float, workers: int) -> int:
+        """The group that begins now, with so many workers to share the load."""
         load_qps = self.load.load_qps(now_s)
-        return min(grid.at(load_qps).group for grid in self.grids)
+        return min(grid.for_workers(workers, load_qps).group for grid in self.grids)
 
 
 def with_tables(endpoint: EndpointPlan, grids: Mapping[str, TableGrid]) -> EndpointPlan:

@@ -36,6 +36,7 @@ class WorkerState:
         """The worker runs this batch now; it must be idle."""
         assert self.batch is None
         self.batch = batch
+        self.hold_s = inf
         self.load.running_rows = batch.rows
 
     def finish(self) -> None:

@@ -81,11 +81,7 @@ def play(
 ) -> list[Point]:
     """One point per case, means over the seeds."""
     tables = _all(executor, "decision tables", _table_jobs(cases, store))
-    ladders = _all(
-        executor,
-        "response latencies",
-        {(task.workers, w.highest_qps): ResponseJob(task, tuple(w.profiled_qps)) for task, w in cases},
-    )
+    ladders = _all(executor, "response latencies", _response_jobs(cases))
     runs = {}
     for number, (task, workload) in enumerate(cases):
         for system in SYSTEMS:
@@ -112,6 +108,15 @@ def _table_jobs(
         for system in FORMULATIONS
         for load_qps in workload.tables_qps
     }
+
+
+def _response_jobs(cases: Sequence[tuple[Task, Workload]]) -> dict[tuple[int, float], ResponseJob]:
+    """One per number of workers and sweep, for all the loads that are profiled in it."""
+    tasks = {(task.workers, workload.highest_qps): task for task, workload in cases}
+    loads_qps: dict[tuple[int, float], set[float]] = {key: set() for key in tasks}
+    for task, workload in cases:
+        loads_qps[task.workers, workload.highest_qps].update(workload.profiled_qps)
+    return {key: ResponseJob(task, tuple(sorted(loads_qps[key]))) for key, task in tasks.items()}
 
 
 def _plan(

@@ -12,7 +12,7 @@ class RoundRobin:
     the groups of a turn over all workers that begins now; one job without it.
     """
 
-    def __init__(self, group_at: Callable[[float], int] | None = None) -> None:
+    def __init__(self, group_at: Callable[[float, int], int] | None = None) -> None:
         self._group_at = group_at
         self._group = 1
         self._worker = 0
@@ -26,7 +26,7 @@ class RoundRobin:
             self._worker = 0
         index = self._worker
         if index == self._given == 0 and self._group_at is not None:
-            self._group = self._group_at(now_s)
+            self._group = self._group_at(now_s, self._workers)
         self._given += 1
         if self._given >= self._group:
             self._given = 0

@@ -5,7 +5,7 @@ from math import inf
 
 
 class MovingAverage:
-    """Queries per second over the last ``window_s`` (RAMSIS, section 6: 500 ms).
+    """Rows per second over the last ``window_s`` (RAMSIS, section 6: 500 ms).
 
     Until a full window has passed since the first arrival, the average is over the time that has, and over a tenth
     of the window at least.
@@ -17,7 +17,7 @@ class MovingAverage:
         self._first_s = inf
 
     def on_arrival(self, now_s: float) -> None:
-        """A query came."""
+        """A row came."""
         if self._first_s == inf:
             self._first_s = now_s
         self._arrivals_s.append(now_s)

@@ -25,6 +25,14 @@ def test_variants_are_interpolated_every_half_point_between_neighbours() -> None
     assert made[2].latency_s == pytest.approx((0.0, 0.030, 0.060))
 
 
+def test_a_missing_profile_file_is_refused_with_the_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy_generation, "CASES", {})
+    monkeypatch.setattr(policy_generation, "PROFILES_FILE", tmp_path / "none.csv")
+    monkeypatch.setattr(sys, "argv", ["policy_generation", "--json"])
+    with pytest.raises(SystemExit, match=r"no profiles at .*none\.csv; name the file with --profiles"):
+        policy_generation.main()
+
+
 def test_every_case_has_its_figures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,10 +1,11 @@
 """The comparison on a small task with names of its own."""
 
 import sys
-from collections.abc import Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -12,11 +13,15 @@ import pytest
 from benchmarks import ramsis
 from benchmarks.selection_study import workloads
 from benchmarks.selection_study.summary import increase
-from benchmarks.selection_study.sweep import Outcome, Point
-from benchmarks.selection_study.task import read_front
+from benchmarks.selection_study.sweep import Outcome, Point, play
+from benchmarks.selection_study.systems import ResponseJob
+from benchmarks.selection_study.task import Task, read_front
 from catalog.errors import ConfigError
 from catalog.profile import BatchLatency, LatencyProfile
 from catalog.profile_csv import ProfiledVariant, write_profiles
+
+Run = Callable[..., str]
+"""Runs the benchmark with arguments and gives what it prints."""
 
 SYSTEMS = ("ramsis", "jellyfish_plus", "model_switching", "accord")
 MEAN_MS = {
@@ -47,7 +52,7 @@ def profiles(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(tmp_path: Path, profiles: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> object:
+def run(tmp_path: Path, profiles: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     monkeypatch.setenv("ACCORD_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(ramsis, "processes", one_thread)
     monkeypatch.setattr(workloads, "CONSTANT_S", 3.0)
@@ -60,8 +65,7 @@ def run(tmp_path: Path, profiles: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     return with_arguments
 
 
-def test_constant_loads_are_compared_for_any_names(run: object, tmp_path: Path) -> None:
-    assert callable(run)
+def test_constant_loads_are_compared_for_any_names(run: Run, tmp_path: Path) -> None:
     plot = tmp_path / "plot.png"
     given = run("--workers", "2", "--loads", "10,60", "--repeats", "2", "--json", "--plot", str(plot))
     body = orjson.loads(given)
@@ -81,8 +85,7 @@ def test_constant_loads_are_compared_for_any_names(run: object, tmp_path: Path) 
     assert run("--workers", "2", "--loads", "10,60", "--repeats", "2", "--json") == given
 
 
-def test_a_load_trace_is_played_on_several_numbers_of_workers(run: object, tmp_path: Path) -> None:
-    assert callable(run)
+def test_a_load_trace_is_played_on_several_numbers_of_workers(run: Run, tmp_path: Path) -> None:
     trace = tmp_path / "loads.csv"
     trace.write_text("time_s,load_qps\n0,10\n2,40\n")
     body = orjson.loads(run("--workers", "1,2", "--trace", str(trace), "--json"))
@@ -94,12 +97,13 @@ def test_a_load_trace_is_played_on_several_numbers_of_workers(run: object, tmp_p
     assert more["highest"] >= more["average"]
 
 
-def test_a_missing_trace_or_profile_file_is_refused_in_words(run: object, tmp_path: Path) -> None:
-    assert callable(run)
+def test_a_missing_trace_or_profile_file_is_refused_in_words(run: Run, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="no trace at"):
         run("--trace", "twitter", "--trace-file", str(tmp_path / "none.csv"))
     with pytest.raises(SystemExit, match="cannot read trace"):
         run("--trace", str(tmp_path / "none.csv"))
+    with pytest.raises(SystemExit, match=r"no profiles at .*none\.csv; name the file with --profiles"):
+        run("--profiles", str(tmp_path / "none.csv"))
 
 
 def test_variants_that_another_beats_in_accuracy_and_latency_do_not_enter(profiles: Path) -> None:
@@ -114,6 +118,28 @@ def test_a_known_load_is_profiled_itself_and_has_its_own_table() -> None:
     assert 130.0 in workload.profiled_qps
     assert workload.profiled_qps[-1] == 400.0
     assert workload.monitor().load_qps(3.0) == 130.0
+
+
+class Recording(ThreadPoolExecutor):
+    """Keeps the jobs it was given."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.jobs: list[Any] = []
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.jobs.append(fn)
+        return super().submit(fn, *args, **kwargs)
+
+
+def test_every_load_of_a_sweep_is_profiled(profiles: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workloads, "CONSTANT_S", 1.0)
+    task = Task(read_front(profiles), 0.1, 2)
+    cases = [(task, workloads.constant(load_qps, highest_qps=60.0)) for load_qps in (7.0, 60.0)]
+    with Recording() as executor:
+        play(cases, [1], executor, None)
+    (job,) = [job for job in executor.jobs if isinstance(job, ResponseJob)]
+    assert job.loads_qps == tuple(sorted({7.0, *(1.5 * number for number in range(1, 41))}))
 
 
 def test_twitter_lasts_five_minutes_and_begins_anew(tmp_path: Path) -> None:

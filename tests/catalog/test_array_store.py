@@ -52,6 +52,40 @@ def test_a_flipped_byte_in_the_data_is_noticed(tmp_path: Path) -> None:
     assert store.get("k1") is None
 
 
+@pytest.mark.parametrize("mask", [0x01, 0x40, 0xFF])
+def test_a_file_with_any_byte_changed_is_read_or_absent(tmp_path: Path, mask: int) -> None:
+    store = ArrayStore(tmp_path)
+    store.put("k1", {"numbers": np.arange(3.0)})
+    file = tmp_path / "k1.npz"
+    content = file.read_bytes()
+    for position in range(len(content)):
+        changed = bytearray(content)
+        changed[position] ^= mask
+        file.write_bytes(changed)
+        store.get("k1")  # raises nothing
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [(8, 1), (10, 99)], ids=["said to be encrypted", "an unknown compression method"]
+)
+def test_a_file_whose_directory_says_what_cannot_be_read_counts_as_absent(
+    tmp_path: Path, field: int, value: int
+) -> None:
+    store = ArrayStore(tmp_path)
+    store.put("k1", arrays())
+    file = tmp_path / "k1.npz"
+    content = bytearray(file.read_bytes())
+    content[content.index(b"PK\x01\x02") + field] = value
+    file.write_bytes(content)
+    assert store.get("k1") is None
+
+
+def test_a_bare_array_under_the_name_counts_as_absent(tmp_path: Path) -> None:
+    with (tmp_path / "k1.npz").open("wb") as file:
+        np.save(file, np.arange(3))
+    assert ArrayStore(tmp_path).get("k1") is None
+
+
 def test_a_pickle_in_a_file_is_never_run(tmp_path: Path) -> None:
     np.savez(tmp_path / "k1.npz", bad=np.array([{"run": "me"}], dtype=object))
     assert ArrayStore(tmp_path).get("k1") is None

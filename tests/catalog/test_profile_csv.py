@@ -12,8 +12,8 @@ from catalog.profile import BatchLatency, LatencyProfile
 from catalog.profile_csv import COLUMNS, ProfiledVariant, read_profiles, write_profiles
 
 _HEADER = "variant,accuracy_pct,batch_size,samples,mean_ms,std_ms,p50_ms,p90_ms,p95_ms,p99_ms"
-_MS = st.floats(0.0, 1e6)
-_LATENCIES = st.builds(BatchLatency, st.integers(1, 10**6), _MS, _MS, _MS, _MS, _MS, _MS)
+_MS = st.floats(1e-6, 1e6)
+_LATENCIES = st.builds(BatchLatency, st.integers(1, 10**6), _MS, st.floats(0.0, 1e6), _MS, _MS, _MS, _MS)
 _VARIANTS = st.builds(
     lambda accuracy_pct, by_batch: ProfiledVariant(accuracy_pct, LatencyProfile("cpu", by_batch)),
     st.floats(0.0, 100.0),
@@ -66,7 +66,13 @@ def test_rows_of_one_variant_become_one_profile(tmp_path: Path) -> None:
         ("a,77,0,10,1,0,1,1,1,1", "column batch_size: '0'; give a whole number of at least 1"),
         ("a,77,1.5,10,1,0,1,1,1,1", "column batch_size: '1.5'"),
         ("a,77,1,none,1,0,1,1,1,1", "column samples: 'none'"),
-        ("a,77,1,10,-1,0,1,1,1,1", "column mean_ms: '-1'; give a finite number of at least 0"),
+        ("a,77,1,10,-1,0,1,1,1,1", "column mean_ms: '-1'; give a number above 0"),
+        ("a,77,1,10,0,0,1,1,1,1", "column mean_ms: '0'; give a number above 0"),
+        ("a,77,1,10,1,0,0,1,1,1", "column p50_ms: '0'; give a number above 0"),
+        ("a,77,1,10,1,0,1,0.0,1,1", "column p90_ms: '0.0'; give a number above 0"),
+        ("a,77,1,10,1,0,1,1,0,1", "column p95_ms: '0'; give a number above 0"),
+        ("a,77,1,10,1,0,1,1,1,0", "column p99_ms: '0'; give a number above 0"),
+        ("a,77,1,10,1,-1,1,1,1,1", "column std_ms: '-1'; give a finite number of at least 0"),
         ("a,77,1,10,1,0,1,1,nan,1", "column p95_ms: 'nan'"),
         ("a,77,1,10,1,0,1,1,1,inf", "column p99_ms: 'inf'"),
         ("a,77,1,10,1", "the row has 5 cells; give 10"),

@@ -79,7 +79,7 @@ class Scene:
                 while {*self.router.status()["workers"]} != {*workers}:
                     await asyncio.sleep(0.01)
 
-    async def ask(self, value: float, slo_s: float = 5.0) -> float:
+    async def ask(self, value: float, slo_s: float | None = 5.0) -> float:
         inputs = {"x": np.array([value])}
         answer = await asyncio.wait_for(self.router.infer("digits", inputs, 1, slo_s), 10)
         return float(answer.outputs["y"][0])
@@ -220,7 +220,7 @@ async def test_the_status_sets_promises_beside_what_happened(scene: Scene) -> No
     grid = TableGrid((), replace(beyond_table(PROBLEM, 1), expected_accuracy=0.7, expected_violation_rate=0.01))
     plan = scene.router.plan
     scene.router.apply(Plan(plan.version + 1, {"digits": with_tables(plan.endpoints["digits"], {"cpu": grid})}))
-    await asyncio.gather(*(scene.ask(float(i)) for i in range(10)))
+    await asyncio.gather(*(scene.ask(float(i), slo_s=None) for i in range(10)))
     status = scene.router.status()
     assert status["plan_version"] == 2
     digits = status["endpoints"]["digits"]
@@ -237,5 +237,8 @@ async def test_the_status_sets_promises_beside_what_happened(scene: Scene) -> No
 async def test_a_query_that_was_refused_counts_against_the_promise(scene: Scene) -> None:
     with pytest.raises(NoWorker):
         await scene.ask(1.0, slo_s=0.05)
+    assert scene.router.status()["endpoints"]["digits"]["guarantee"]["queries"] == 0, "its deadline was its own"
+    with pytest.raises(NoWorker):
+        await scene.ask(1.0, slo_s=None)
     guarantee = scene.router.status()["endpoints"]["digits"]["guarantee"]
     assert (guarantee["queries"], guarantee["observed_violation_rate"]) == (1, 1.0)

@@ -8,7 +8,7 @@ import pytest
 
 from deployments import table_keeper
 from deployments.router import Router
-from deployments.table_keeper import MOST_OVERLOAD, SETTLED_S, TableKeeper
+from deployments.table_keeper import MOST_OVERLOAD, RETRY_S, SETTLED_S, TableKeeper
 from dispatch.plan import Plan
 from dispatch.selection.ramsis.arrivals import Poisson
 from dispatch.selection.ramsis.grid import TableGrid, beyond_table, fluid_capacity_qps
@@ -101,6 +101,54 @@ async def test_a_worker_that_is_soon_replaced_changes_nothing(scene: Scene) -> N
     assert scene.router.applied == []
 
 
+async def test_a_number_of_workers_must_last_itself(scene: Scene) -> None:
+    for workers in (1, 3, 1, 4, 3):
+        scene.router.workers = workers
+        await scene.keeper.check()
+        scene.now_s += SETTLED_S - 1
+        await scene.keeper.check()
+    assert scene.router.applied == []
+    scene.now_s += 1
+    await scene.keeper.check()
+    assert scene.grid.workers == 3
+
+
+async def test_after_new_tables_another_number_must_last_as_long_again(scene: Scene) -> None:
+    for workers in (1, 2):
+        scene.router.workers = workers
+        await scene.keeper.check()
+        assert scene.grid.workers != workers
+        scene.now_s += SETTLED_S
+        await scene.keeper.check()
+        assert scene.grid.workers == workers
+
+
+async def test_an_endpoint_whose_tables_fail_is_tried_again_later_and_starves_no_other(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+
+    def make(name: str, problems: Mapping[str, WorkerProblem]) -> dict[str, TableGrid]:
+        tried.append(name)
+        if name == "digits":
+            raise OSError("no more processes")
+        return {device: grid(problem) for device, problem in problems.items()}
+
+    monkeypatch.setattr(table_keeper, "_make", make)
+    planned = {name: with_tables(endpoint(name), {"cpu": grid(PROBLEM)}) for name in ("digits", "letters")}
+    scene.router.plan = Plan(1, planned)
+    problems = {name: {"cpu": PROBLEM} for name in planned}
+    scene.keeper = TableKeeper(cast(Router, scene.router), problems, lambda: scene.now_s)
+    scene.router.workers = 1
+    for _ in range(3):
+        await scene.keeper.check()
+        scene.now_s += SETTLED_S
+    assert tried == ["digits", "letters"]
+    scene.now_s += RETRY_S
+    await scene.keeper.check()
+    assert tried == ["digits", "letters", "digits"]
+
+
 async def test_a_load_beyond_the_grid_gets_a_table_and_the_next_one_near_it_none(scene: Scene) -> None:
     scene.router.load_qps = 120.0
     await scene.keeper.check()
@@ -109,6 +157,26 @@ async def test_a_load_beyond_the_grid_gets_a_table_and_the_next_one_near_it_none
     scene.router.load_qps = scene.grid.loads_qps[-1]
     await scene.keeper.check()
     assert len(scene.router.applied) == 1
+
+
+async def test_the_last_table_is_for_the_highest_load_that_gets_one(scene: Scene) -> None:
+    most_qps = MOST_OVERLOAD * fluid_capacity_qps(PROBLEM)
+    scene.router.load_qps = 0.999 * most_qps
+    await scene.keeper.check()
+    assert scene.grid.loads_qps[-1] == most_qps
+
+
+async def test_devices_get_their_tables_one_at_a_time(scene: Scene) -> None:
+    grids = {device: grid(PROBLEM) for device in ("cpu", "cuda")}
+    scene.router.plan = Plan(1, {"digits": with_tables(endpoint(), grids)})
+    problems = {"digits": dict.fromkeys(grids, PROBLEM)}
+    scene.keeper = TableKeeper(cast(Router, scene.router), problems, lambda: scene.now_s)
+    scene.router.load_qps = 120.0
+    for covered in (1, 2, 2):
+        await scene.keeper.check()
+        by_device = served_by_tables(scene.router.plan.endpoints.values())["digits"]
+        assert sum(one.covers(120.0) for one in by_device.values()) == covered
+    assert len(scene.router.applied) == 2
 
 
 async def test_a_load_that_no_table_could_help_with_gets_none(scene: Scene) -> None:

@@ -1,7 +1,13 @@
 """Tables of endpoints: made in an executor, then read from disk."""
 
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,6 +64,33 @@ def test_processes_begin_afresh_with_the_niceness_that_is_asked_for() -> None:
 
 
 def _niceness() -> int:
-    import os
-
     return os.nice(0)
+
+
+@pytest.mark.parametrize("job", ["", "pool.submit(time.sleep, 600)"], ids=["idle", "busy"])
+def test_processes_end_with_a_parent_that_is_killed(job: str) -> None:
+    script = f"""
+import os, sys, time
+from deployments.table_making import processes
+with processes(1) as pool:
+    pool.submit(os.getpid).result()
+    {job}
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+    parent = subprocess.Popen(
+        [sys.executable, "-c", script],
+        cwd=Path(table_making.__file__).parents[1],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"ready\n"
+        parent.kill()
+        parent.communicate(timeout=30)  # ends when no process is left that could still write
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(parent.pid, signal.SIGKILL)
+        parent.communicate()

@@ -43,7 +43,7 @@ def test_shortest_queue_never_picks_a_longer_one(rows: list[int]) -> None:
 
 
 def test_round_robin_gives_groups_of_the_size_that_holds_when_a_turn_begins() -> None:
-    balancer = RoundRobin(lambda now_s: 2 if now_s < 1.0 else 3)
+    balancer = RoundRobin(lambda now_s, workers: 2 if now_s < 1.0 else 3)
     assert [balancer.pick(loads(0, 0), 0.0) for _ in range(4)] == [0, 0, 1, 1]
     assert balancer.pick(loads(0, 0), 0.9) == 0
     assert balancer.phase(0) == 1 / 4

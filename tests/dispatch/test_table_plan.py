@@ -25,8 +25,10 @@ def grid(*groups: int) -> TableGrid:
 def test_round_robin_gives_as_many_in_a_row_as_the_table_in_force_was_made_for() -> None:
     load = KnownLoad([0.0, 1.0, 2.0], [5.0, 15.0, 500.0])
     group = TableGroup((grid(1, 3, 4),), load)
-    assert [group(now_s) for now_s in (0.5, 1.5, 2.5)] == [1, 3, 4]
-    assert TableGroup((grid(1, 3, 4), grid(2, 2, 2)), load)(1.5) == 2
+    assert [group(now_s, 2) for now_s in (0.5, 1.5, 2.5)] == [1, 3, 4]
+    assert TableGroup((grid(1, 3, 4), grid(2, 2, 2)), load)(1.5, 2) == 2
+    assert group(0.5, 1) == 1, "5/s on one worker is what 10/s is on the two that the grid was made for"
+    assert group(1.5, 1) == 4
 
 
 def test_new_tables_keep_what_the_load_monitor_knows_and_the_kind_of_balancing() -> None:

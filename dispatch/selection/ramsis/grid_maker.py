@@ -152,5 +152,5 @@ class _Maker:
             return None
         try:
             return DecisionTable.from_arrays(arrays)
-        except (ValueError, KeyError):
+        except (ValueError, KeyError, TypeError):
             return None

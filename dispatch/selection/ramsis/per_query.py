@@ -21,10 +21,13 @@ DAMPING = 0.8
 TOLERANCE = 3e-5
 """Largest change of a value relative to the others, in accurate answers, at which they count as settled."""
 
+ROUGH_SWEEPS = 300
 ROUGH_TOLERANCE = 1e-3
 """The same where only the order of gains is asked for."""
 
-MAX_SWEEPS = 4000
+MAX_SWEEPS = 1000
+"""Enough but for loads at the very edge of what can be borne, where a queue hardly forgets."""
+
 MOST_TOGETHER = 64
 
 
@@ -58,7 +61,9 @@ class QueryProcess:
         self.best_rank: Ints | None = None
         self.hold: NDArray[np.bool_] | None = None
 
-    def settle(self, timely: Floats, tolerance: float = TOLERANCE, enough: float = -np.inf) -> float:
+    def settle(
+        self, timely: Floats, tolerance: float = TOLERANCE, enough: float = -np.inf, sweeps: int = MAX_SWEEPS
+    ) -> float:
         """Gain per second of rewards for timely launches, under the best policy or that of `freeze`.
 
         Stops early where the gain is sure to stay below ``enough``: it exceeds the present one by the largest change
@@ -67,7 +72,7 @@ class QueryProcess:
         after = np.zeros((len(self.durations.nodes_s), self.turn.phases))
         quickest_s, slowest_s = self.launches.latency_s.min(), self.launches.latency_s.max() + self.wait_s.max()
         gain = 0.0
-        for _ in range(MAX_SWEEPS):
+        for _ in range(sweeps):
             change = self._sweep(after, gain, timely) - after
             low, high = float(change.min()), float(change.max())
             if gain + max(high, 0.0) / quickest_s < enough:
@@ -142,7 +147,8 @@ def rough_accuracy(problem: WorkerProblem, enough: float) -> float:
     """About what `solve_per_query` expects of the problem's group; anything below ``enough`` where that is certain."""
     process = QueryProcess(problem)
     own_qps = problem.load_qps / problem.workers
-    return process.settle(launch_rewards(process.launches), ROUGH_TOLERANCE, enough * own_qps) / own_qps
+    rewards = launch_rewards(process.launches)
+    return process.settle(rewards, ROUGH_TOLERANCE, enough * own_qps, ROUGH_SWEEPS) / own_qps
 
 
 def solve_per_query(problem: WorkerProblem) -> DecisionTable:

@@ -7,7 +7,10 @@ from typing import ClassVar
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Choice, Hold, QueueView
 from dispatch.selection.ramsis.grid import TableGrid
-from dispatch.selection.ramsis.table import HOLD
+from dispatch.selection.ramsis.table import HOLD, SLACK_TOLERANCE_S
+
+SHORTEST_HOLD_S = 1e-6
+"""Above the resolution of any clock that a host may have."""
 
 _GREEDY = GreedySelection()
 
@@ -17,8 +20,9 @@ class RamsisSelection:
     """Looks the queue's length, slack and phase up in the lowest-load table that meets the load (section 3.2.2).
 
     ``grids`` holds one grid of tables per device type. A grid made for another number of workers is read at the same
-    load per worker. Where a grid's variant is not among the candidates (not loaded, or failing), or there is no
-    grid for the device, the greedy policy decides.
+    load per worker. The greedy policy decides where a grid's variant is not among the candidates (not loaded, or
+    failing), where there is no grid for the device, and where clients allow more time than the objective, of which
+    tables know nothing.
     """
 
     name: ClassVar[str] = "ramsis"
@@ -29,12 +33,13 @@ class RamsisSelection:
         grid = self.grids.get(view.device)
         if grid is None:
             return _GREEDY.choose(view)
-        load_qps = view.load_qps * grid.workers / view.workers
         slack_s = view.earliest_deadline_s - view.now_s
-        table = grid.at(load_qps)
+        table = grid.for_workers(view.workers, view.load_qps)
+        if slack_s > table.slo_s + SLACK_TOLERANCE_S:
+            return _GREEDY.choose(view)
         index, rows = table.lookup(view.rows, slack_s, view.phase)
         if index == HOLD:
-            return Hold(view.now_s + table.hold_s(view.rows, slack_s, view.phase))
+            return Hold(view.now_s + max(table.hold_s(view.rows, slack_s, view.phase), SHORTEST_HOLD_S))
         variant = table.variants[index]
         for candidate in view.candidates:
             if candidate.variant == variant:

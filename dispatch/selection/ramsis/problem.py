@@ -19,6 +19,9 @@ MAX_QUEUE_ROWS = 32
 LONGEST_QUEUE_ROWS = 250
 """Longest queue that any does: rows are kept as bytes."""
 
+MOST_VARIANTS = 250
+"""So are variants."""
+
 
 @dataclass(frozen=True)
 class WorkerProblem:
@@ -66,7 +69,11 @@ class WorkerProblem:
             raise ValueError("no variants; give at least one candidate")
         if workers < 1 or not slo_s > 0.0:
             raise ValueError(f"{workers} workers and an objective of {slo_s} s; both must be positive")
+        if max_queue_rows is not None and not 1 <= max_queue_rows <= LONGEST_QUEUE_ROWS:
+            raise ValueError(f"max_queue_rows {max_queue_rows}; give 1 to {LONGEST_QUEUE_ROWS}")
         front = pareto_front(candidates)
+        if len(front) > MOST_VARIANTS:
+            raise ValueError(f"{len(front)} variants on the Pareto front; tables hold {MOST_VARIANTS}: leave some out")
         kept = [c for c in front if c.latency_s[1] <= slo_s] or front[:1]
         if max_queue_rows is None:
             in_time = sum(latency_s <= slo_s for latency_s in _in_batches(kept[0], LONGEST_QUEUE_ROWS))

@@ -11,7 +11,7 @@ from dispatch.selection.ramsis.problem import WorkerProblem
 from dispatch.selection.ramsis.table import DecisionTable
 from dispatch.selection.ramsis.variable_batching import solve_variable_batching
 
-VERSION = 4
+VERSION = 5
 """Raised whenever answers change, so that tables kept from before are made anew."""
 
 SHORTEST_QUEUE_ROWS = 16
@@ -22,6 +22,10 @@ COARSE_SLACK_STEPS = 16
 """Enough to tell which group is best, beside the latencies; the table itself has the problem's steps."""
 
 MOST_IN_GROUP = 12
+
+FEW_GROUPS = 2
+HOPELESS = 0.01
+"""Where the first few groups have next to no query in time, the rest is not tried."""
 
 NO_WORSE = 1e-4
 """A larger group must give more than this to be preferred."""
@@ -72,7 +76,8 @@ def best_group(problem: WorkerProblem) -> int:
     coarse = replace(problem, slack_steps=steps, latency_s=latency_s)
     best, best_accuracy = 1, -math.inf
     for group in range(1, most + 1):
-        if best_accuracy > max(problem.accuracies) - NO_WORSE:
+        hopeless = group > FEW_GROUPS and best_accuracy < HOPELESS
+        if hopeless or best_accuracy > max(problem.accuracies) - NO_WORSE:
             break
         accuracy = rough_accuracy(coarse.grouped(group), best_accuracy)
         if accuracy > best_accuracy + NO_WORSE:

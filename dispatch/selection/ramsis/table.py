@@ -19,9 +19,8 @@ HOLD = 255
 SLACK_TOLERANCE_S = 1e-9
 """Slack that is short of a step by less than this has reached it."""
 
-
 ROUNDING = 1e-6
-"""What a phase may lose when it is told as a share of the turn."""
+"""The share of a phase that may be lost when phases are told as shares of the turn."""
 
 
 @dataclass(frozen=True, eq=False)

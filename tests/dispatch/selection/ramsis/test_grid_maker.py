@@ -115,11 +115,16 @@ def test_a_second_grid_comes_from_the_store_alone(played: Solver) -> None:
     assert contents(first) == contents(second)
 
 
-def test_a_table_of_another_format_in_the_store_is_made_anew(played: Solver) -> None:
+@pytest.mark.parametrize(
+    "wrong",
+    [{"format": np.array(0)}, {"format": np.array([1, 1])}, {"numbers": np.array(1.0)}],
+    ids=["another format", "no single format", "no figures"],
+)
+def test_a_table_that_the_store_has_otherwise_is_made_anew(played: Solver, wrong: Arrays) -> None:
     store = Memory()
     grid = make_grid(PROBLEM, store=store)
     key = table_key(PROBLEM.at_load(grid.loads_qps[0]))
-    store[key] = dict(store[key]) | {"format": np.array(0)}
+    store[key] = {**store[key], **wrong}
     solved = len(played.loads_qps)
     assert contents(make_grid(PROBLEM, store=store)) == contents(grid)
     assert len(played.loads_qps) == solved + 1

@@ -1,0 +1,70 @@
+"""Selection by tables: where they decide, and where they know nothing."""
+
+import numpy as np
+import pytest
+
+from dispatch.selection.policy import Candidate, Choice, Hold, QueueView
+from dispatch.selection.ramsis.arrivals import Poisson
+from dispatch.selection.ramsis.grid import TableGrid, beyond_table
+from dispatch.selection.ramsis.policy import RamsisSelection
+from dispatch.selection.ramsis.problem import WorkerProblem
+from dispatch.selection.ramsis.table import HOLD, DecisionTable
+
+FAST = Candidate("fast", 0.6, (0.0, 0.01, 0.02, 0.03, 0.04))
+SLOW = Candidate("slow", 0.9, (0.0, 0.05, 0.06, 0.07, 0.08))
+PROBLEM = WorkerProblem.of((FAST, SLOW), 0.1, 2, Poisson(1.0), max_queue_rows=8)
+
+
+def table(load_qps: float, variant: int) -> DecisionTable:
+    """The same decision everywhere, for queues of up to eight rows."""
+    decisions = np.full((8, 2, 1), variant, dtype=np.uint8)
+    decisions[:, 0] = 0
+    return DecisionTable.of(PROBLEM.at_load(load_qps), np.array([0.0, 0.05]), decisions, None, 0.9, 0.0)
+
+
+POLICY = RamsisSelection(
+    {"cpu": TableGrid((table(10.0, HOLD), table(20.0, 1), table(40.0, 0)), beyond_table(PROBLEM, 1))}
+)
+
+
+def view(rows: int = 2, slack_s: float = 0.09, load_qps: float = 15.0, now_s: float = 5.0) -> QueueView:
+    return QueueView(now_s, rows, now_s + slack_s, (SLOW, FAST), load_qps, 2, 0.0, "cpu")
+
+
+def test_the_lowest_load_table_that_meets_the_load_decides() -> None:
+    assert POLICY.choose(view(load_qps=15.0)) == Choice("slow", 2)
+    assert POLICY.choose(view(load_qps=20.0)) == Choice("slow", 2)
+    assert POLICY.choose(view(load_qps=20.1)) == Choice("fast", 2)
+    assert POLICY.choose(view(load_qps=1e9)) == Choice("fast", 2), "beyond the grid the fastest serves"
+
+
+def test_with_fewer_workers_a_table_of_the_same_load_per_worker_decides() -> None:
+    assert POLICY.choose(view(load_qps=15.0)._replace(workers=1)) == Choice("fast", 2)
+
+
+def test_a_batch_is_no_larger_than_the_variant_takes() -> None:
+    assert POLICY.choose(view(rows=7)) == Choice("slow", 4)
+
+
+@pytest.mark.parametrize("now_s", [0.0, 5.0, 1e7, 1e9])
+def test_a_hold_ends_later_than_now_and_before_the_table_would_launch(now_s: float) -> None:
+    held = POLICY.choose(view(load_qps=5.0, now_s=now_s))
+    assert isinstance(held, Hold)
+    assert now_s < held.until_s <= now_s + 0.0401
+
+
+def test_clients_that_allow_more_than_the_objective_are_not_kept_waiting_for_it() -> None:
+    assert POLICY.choose(view(load_qps=5.0, slack_s=60.0)) == Choice("slow", 2)
+
+
+def test_greedy_decides_where_the_table_s_variant_is_not_there_or_there_is_no_table() -> None:
+    assert POLICY.choose(view()._replace(candidates=(FAST,))) == Choice("fast", 2)
+    assert POLICY.choose(view()._replace(device="cuda")) == Choice("slow", 2)
+
+
+def test_more_variants_than_a_byte_can_name_are_refused() -> None:
+    many = tuple(Candidate(f"v{n}", n / 1000, (0.0, 0.01 + n / 1e5)) for n in range(260))
+    with pytest.raises(ValueError, match="260 variants on the Pareto front; tables hold 250"):
+        WorkerProblem.of(many, 0.1, 1, Poisson(1.0))
+    with pytest.raises(ValueError, match="max_queue_rows 300; give 1 to 250"):
+        WorkerProblem.of((FAST,), 0.1, 1, Poisson(1.0), max_queue_rows=300)

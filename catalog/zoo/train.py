@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import onnx
 import onnxruntime
 import torch
 import yaml
@@ -70,6 +71,17 @@ def export(body: nn.Module, path: Path) -> None:
             external_data=False,
             verbose=False,
         )
+    _forget_where_it_was_made(path)
+
+
+def _forget_where_it_was_made(path: Path) -> None:
+    """Take out the exporter's stack traces: they name folders of the machine, and are up to half of a small file."""
+    model = onnx.load(path)
+    graph = model.graph
+    for part in (model, graph, *graph.node, *graph.input, *graph.output, *graph.value_info, *graph.initializer):
+        part.ClearField("metadata_props")
+        part.ClearField("doc_string")
+    onnx.save(model, path)
 
 
 def accuracy(path: Path) -> float:

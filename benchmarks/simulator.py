@@ -32,6 +32,7 @@ from dispatch.selection.ramsis.problem import WorkerProblem
 from dispatch.table_plan import with_tables
 from simulator.host import Host
 from simulator.latency import PlannedLatency
+from simulator.plot import save_plots
 from simulator.record import Record
 from simulator.report import Report
 from workload import renewal
@@ -41,6 +42,7 @@ from workload.trace import read_trace
 ENDPOINT = "image"
 LOADS_QPS = (400.0, 1200.0, 2400.0, 4000.0)
 SECONDS = 50.0
+INTERVAL_S = 10.0
 
 
 def main() -> None:
@@ -59,6 +61,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=60)
     parser.add_argument("--slo-ms", type=float, default=150.0)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--report", type=Path, help="folder for the trace's report: report.json and a picture")
     args = parser.parse_args()
     try:
         candidates = read_candidates(args.profiles)
@@ -73,6 +76,8 @@ def main() -> None:
         by_load.append(_figures(seconds, record) | {"load_qps": load_qps})
         print(f"{load_qps:g} queries/s: {by_load[-1]}", file=sys.stderr, flush=True)
     seconds, record = _play(candidates, grid, args, trace)
+    if args.report is not None:
+        _write(record, args.report)
     whole = _figures(seconds, record)
     figures: dict[str, Any] = {
         "queries_per_s": whole.pop("queries_per_s"),
@@ -120,8 +125,14 @@ def _play(
     return statistics.median(seconds), record
 
 
+def _write(record: Record, folder: Path) -> None:
+    report = Report.of(record, INTERVAL_S)
+    save_plots(report, folder)
+    (folder / "report.json").write_bytes(orjson.dumps(report.as_json(), option=orjson.OPT_INDENT_2))
+
+
 def _figures(seconds: float, record: Record) -> dict[str, Any]:
-    report = Report.of(record, interval_s=10.0).endpoints[ENDPOINT]
+    report = Report.of(record, INTERVAL_S).endpoints[ENDPOINT]
     return {
         "queries_per_s": report.queries / seconds,
         "queries": report.queries,

@@ -1,7 +1,7 @@
 """Small decision problems, and a plain simulation of one worker that shares no code with solvers or simulator."""
 
 import bisect
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,6 +108,8 @@ def observe(table: DecisionTable, solved: WorkerProblem, count: int = 40_000, se
     return Observed(accuracy, late)
 
 
-def in_groups(base: WorkerProblem, group: int) -> WorkerProblem:
-    """The problem with a group."""
-    return replace(base, group=group)
+def assert_bounds_hold_in(seen: Observed, table: DecisionTable, bias: float) -> None:
+    """What a table expects is what was seen, within three standard errors and what its discretisation rounds away."""
+    for expected, values in ((table.expected_accuracy, seen.accuracy), (table.expected_violation_rate, seen.late)):
+        mean, error = seen.mean_and_error(values)
+        assert abs(expected - mean) < 3 * error + bias

@@ -47,6 +47,14 @@ def test_it_needs_no_option_where_its_files_are(run: Callable[..., bytes]) -> No
     assert [at_load["load_qps"] for at_load in figures["by_load"]] == [10.0]
 
 
+def test_the_report_of_the_trace_is_left_as_json_and_picture(run: Callable[..., bytes], tmp_path: Path) -> None:
+    folder = tmp_path / "report"
+    figures = orjson.loads(run("--json", "--workers", "2", "--repeats", "1", "--report", str(folder)))
+    report = orjson.loads((folder / "report.json").read_bytes())
+    assert report["endpoints"]["image"]["queries"] == figures["queries"]
+    assert (folder / "image.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_a_missing_file_is_refused_with_the_option(run: Callable[..., bytes], tmp_path: Path) -> None:
     missing = str(tmp_path / "none.csv")
     for option, what in (("--profiles", "profiles"), ("--trace", "trace")):

@@ -70,8 +70,6 @@ def fluid_capacity_qps(problem: WorkerProblem) -> float:
 def beyond_table(problem: WorkerProblem, group: int) -> DecisionTable:
     """For any load: the whole queue on the variant that is fastest for it. It promises nothing."""
     latency_s = np.array(problem.latency_s)
-    lengths = problem.max_queue_rows
-    variant = np.argmin(latency_s, axis=0).astype(np.uint8).reshape(lengths, 1, 1)
-    rows = np.arange(1, lengths + 1, dtype=np.uint8).reshape(lengths, 1, 1)
+    variant = np.argmin(latency_s, axis=0).astype(np.uint8)[:, None, None]
     endless = problem.at_load(float("inf")).grouped(group)
-    return DecisionTable.of(endless, np.zeros(1), variant, rows, expected_accuracy=0.0, expected_violation_rate=1.0)
+    return DecisionTable.of(endless, np.zeros(1), variant, None, expected_accuracy=0.0, expected_violation_rate=1.0)

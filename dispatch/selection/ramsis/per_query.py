@@ -96,8 +96,8 @@ class QueryProcess:
         if best_rank is None:
             best_rank = _running_argmax(ranked)
         best = np.concatenate([hopeless[None], np.take_along_axis(ranked, best_rank, axis=0)])
-        own = self._with_waiting(best, hopeless, gain)
-        self._last = best_rank, self._holds
+        own, holds = self._with_waiting(best, hopeless, gain)
+        self._last = best_rank, holds
 
         def timely_value(rows: Ints, phase: Ints) -> Floats:
             states = best[self.in_time[:, rows - 1], rows - 1, phase]
@@ -111,8 +111,8 @@ class QueryProcess:
         idle = self.renewals.first_value(timely_value) - gain * self.wait_s
         return self.renewals.expect(timely_value, late_value, idle)
 
-    def _with_waiting(self, best: Floats, hopeless: Floats, gain: float) -> Floats:
-        """Values of states whose next arrival is their own, where waiting for it is possible: [bin, n - 1, phase]."""
+    def _with_waiting(self, best: Floats, hopeless: Floats, gain: float) -> tuple[Floats, NDArray[np.bool_]]:
+        """Values of states whose next arrival is their own, and whether they wait for it: [bin, n - 1, phase]."""
         lengths, group = self.problem.max_queue_rows, self.turn.group
         own = np.stack([best[self.in_time[:, n], n, :group] for n in range(lengths)], axis=1)
         holds = np.zeros(own.shape, dtype=bool)
@@ -128,8 +128,7 @@ class QueryProcess:
                 waiting[self.in_time[:, n] == 0] = -np.inf
                 holds[:, n] = waiting > own[:, n] if self.hold is None else self.hold[:, n]
                 own[:, n] = np.where(holds[:, n], waiting, own[:, n])
-        self._holds = holds
-        return own
+        return own, holds
 
     def variants(self) -> NDArray[np.uint8]:
         """The frozen decisions as a table wants them: [n - 1, slack step, phase]."""

@@ -12,7 +12,7 @@ from dispatch.selection.ramsis.arrivals import NegativeBinomial, Poisson
 from dispatch.selection.ramsis.per_decision import DecisionProcess, solve_per_decision
 from dispatch.selection.ramsis.problem import WorkerProblem
 from dispatch.selection.ramsis.solver import solve
-from ramsis_scene import observe, problem, tiny
+from ramsis_scene import assert_bounds_hold_in, observe, problem, tiny
 
 
 def transition_row(process: DecisionProcess, launch: int, step: int) -> NDArray[np.float64]:
@@ -105,11 +105,7 @@ def test_bounds_agree_with_a_simulation(workers: int, load_qps: float, bursty: b
     # One slack step as fine as the simulation's own: what the grid rounds away would be a bias, not noise.
     solved = problem(workers=workers, formulation="per_decision", slack_steps=400, arrivals=arrivals, lengths=16)
     table = solve(solved)
-    seen = observe(table, solved)
-    accuracy, accuracy_error = seen.mean_and_error(seen.accuracy)
-    late, late_error = seen.mean_and_error(seen.late)
-    assert abs(table.expected_accuracy - accuracy) < 3 * accuracy_error + 0.002
-    assert abs(table.expected_violation_rate - late) < 3 * late_error + 0.002
+    assert_bounds_hold_in(observe(table, solved), table, bias=0.002)
 
 
 def test_tables_of_two_runs_are_bit_identical() -> None:

@@ -10,7 +10,7 @@ from dispatch.selection.ramsis.per_query import solve_per_query
 from dispatch.selection.ramsis.problem import WorkerProblem
 from dispatch.selection.ramsis.solver import best_group, solve
 from dispatch.selection.ramsis.table import HOLD
-from ramsis_scene import observe, problem
+from ramsis_scene import assert_bounds_hold_in, observe, problem
 
 
 @pytest.mark.parametrize(
@@ -29,11 +29,7 @@ def test_bounds_agree_with_a_simulation(workers: int, group: int, load_qps: floa
     arrivals = NegativeBinomial(load_qps, 3.0) if bursty else Poisson(load_qps)
     solved = problem(workers=workers, group=group, arrivals=arrivals, slack_steps=200, lengths=16)
     table = solve_per_query(solved)
-    seen = observe(table, solved)
-    accuracy, accuracy_error = seen.mean_and_error(seen.accuracy)
-    late, late_error = seen.mean_and_error(seen.late)
-    assert abs(table.expected_accuracy - accuracy) < 3 * accuracy_error + 0.003
-    assert abs(table.expected_violation_rate - late) < 3 * late_error + 0.003
+    assert_bounds_hold_in(observe(table, solved), table, bias=0.0003)
 
 
 @pytest.mark.parametrize("load_qps", [100.0, 250.0, 400.0, 480.0])

@@ -9,18 +9,14 @@ from dispatch.selection.ramsis.leftovers import Leftovers
 from dispatch.selection.ramsis.phases import phase_weights
 from dispatch.selection.ramsis.slack import slack_grid
 from dispatch.selection.ramsis.solver import solve
-from ramsis_scene import observe, problem
+from ramsis_scene import assert_bounds_hold_in, observe, problem
 
 
 @pytest.mark.parametrize(("workers", "load_qps"), [(1, 60.0), (3, 240.0)])
 def test_bounds_agree_with_a_simulation(workers: int, load_qps: float) -> None:
     solved = problem(load_qps, workers, "per_decision", "variable", slack_steps=100)
     table = solve(solved)
-    seen = observe(table, solved)
-    accuracy, accuracy_error = seen.mean_and_error(seen.accuracy)
-    late, late_error = seen.mean_and_error(seen.late)
-    assert abs(table.expected_accuracy - accuracy) < 3 * accuracy_error + 0.015
-    assert abs(table.expected_violation_rate - late) < 3 * late_error + 0.015
+    assert_bounds_hold_in(observe(table, solved), table, bias=0.015)
 
 
 def test_it_takes_part_of_the_queue_where_the_rest_can_wait() -> None:

@@ -66,7 +66,7 @@ class NoWorker(AccordError):
 
 
 class DeadlineMissed(AccordError):
-    """The deadline passed in the queue of an endpoint with ``drop_late: true``."""
+    """The deadline passed in the queue of an endpoint with ``drop_late: true``, or its policy gave the query up."""
 
     status = 504
     retryable = True

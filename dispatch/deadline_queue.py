@@ -28,6 +28,13 @@ class DeadlineQueue:
         """Waiting jobs, earliest deadline first."""
         return (job for _, query_id, job in sorted(self._heap, key=lambda e: e[:2]) if query_id not in self._cancelled)
 
+    def deadlines_s(self) -> list[float]:
+        """The deadline of each waiting row, ascending."""
+        self._heap.sort()  # a sorted list is a heap
+        if self.rows == len(self._heap) and not self._cancelled:  # the usual case: one row per job
+            return [entry[0] for entry in self._heap]
+        return [job.query.deadline_s for job in self for _ in range(job.query.rows)]
+
     def push(self, job: Job) -> None:
         """Add a job; its query must not be waiting here already."""
         query = job.query
@@ -85,6 +92,14 @@ class DeadlineQueue:
         self.rows -= rows
         self._any_alone = self._any_alone and bool(heap)
         return tuple(batch)
+
+    def pop_rows(self, rows: int) -> list[Job]:
+        """Take whole jobs, earliest deadline first, until so many rows or all are gone."""
+        left = self.rows - rows
+        jobs = []
+        while self.rows > left and self:
+            jobs.append(self.pop())
+        return jobs
 
     def pop_expired(self, now_s: float) -> list[Job]:
         """Take every job whose deadline has come: no result can be there in time."""

@@ -2,24 +2,22 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import inf
+from types import MappingProxyType
 from typing import Any
 
 from catalog.errors import AccordError
 from dispatch import refusals
+from dispatch.batch_maker import BatchMaker
 from dispatch.commands import Command, Launch, Reject, Served, WakeAt
 from dispatch.endpoint_queues import EndpointQueues
 from dispatch.lane import Lane
 from dispatch.plan import Plan
 from dispatch.query import Batch, Job, Query, quick
-from dispatch.selection.greedy import GreedySelection
-from dispatch.selection.policy import Hold, QueueView
 from dispatch.variant_health import VariantHealth
 from dispatch.worker_state import WorkerState
 
-ALONE = GreedySelection()
-"""For a job that runs alone where the endpoint's policy would wait for company."""
-
 NOTHING: frozenset[Any] = frozenset()
+NOBODY: Mapping[str, Iterable[str]] = MappingProxyType({})
 
 MAX_ATTEMPTS = 3
 """Launches of one job that may come to nothing before its query is refused."""
@@ -39,8 +37,9 @@ class Dispatcher:
         self._endpoints: dict[str, EndpointQueues] = {}
         self._withdrawn: set[int] = set()
         self._health = VariantHealth()
-        self._last_batch_id = 0
+        self._batches = BatchMaker(self._health)
         self._wake_s = inf
+        self._due_s = inf  # nothing that waits leaves at an earlier deadline
         self._refresh()
 
     def queued_rows(self, endpoint: str) -> int:
@@ -75,12 +74,12 @@ class Dispatcher:
         """A WakeAt is due: late queries that are dropped or have no worker are refused, and who held is asked."""
         self._wake_s = inf
         commands: list[Command] = []
-        for endpoint in self._endpoints.values():
-            for lane in endpoint.ways():
+        if self._due_s <= now_s:
+            for lane in self._waiting_for_deadlines():
                 commands += self._refuse_late(lane, now_s)
-        for worker in self._in_order():
-            if worker.hold_s <= now_s:
-                self._launch(worker, now_s, commands)
+        due = [worker for worker in self.workers.values() if worker.hold_s <= now_s]
+        for worker in sorted(due, key=_by_id):
+            self._launch(worker, now_s, commands)
         return commands + self._wake_for_all()
 
     # -- events of workers ------------------------------------------------------------------------------------
@@ -93,6 +92,15 @@ class Dispatcher:
         if state is None:
             state = self.workers[worker] = WorkerState(worker, device, pool)
         state.variants = frozenset(variants)
+        return self._after_change(now_s)
+
+    def reassign(self, held: Mapping[str, Iterable[str]], now_s: float) -> list[Command]:
+        """Workers hold other variants from now on, all at once; unknown workers are ignored.
+
+        What waits for a worker that serves its endpoint no more is placed anew by the balancer; a batch that runs
+        goes on with the variant that it was launched on.
+        """
+        self._hold(held)
         return self._after_change(now_s)
 
     def on_workers_lost(self, workers: Collection[str], now_s: float) -> list[Command]:
@@ -115,6 +123,9 @@ class Dispatcher:
             return []
         state.finish()
         self._health.on_success(worker, batch.variant)
+        lane = state.lanes.get(batch.endpoint)
+        if lane is not None and lane.state is not None:
+            lane.on_done(batch, now_s)
         withdrawn = NOTHING
         if self._withdrawn:
             withdrawn = frozenset(job.query.id for job in batch.jobs) & self._withdrawn
@@ -137,14 +148,17 @@ class Dispatcher:
 
     # -- events of the control path ---------------------------------------------------------------------------
 
-    def apply(self, plan: Plan, now_s: float) -> list[Command]:
+    def apply(self, plan: Plan, now_s: float, held: Mapping[str, Iterable[str]] = NOBODY) -> list[Command]:
         """Switch to a newer plan between two batches; queries of endpoints that it drops are refused.
 
-        Raises ValueError, changing nothing, for a plan that is not newer.
+        With ``held``, workers hold other variants from the same instant on, as in `reassign`: nothing is placed by the
+        new plan where the old one had it, or the other way round. Raises ValueError, changing nothing, for a plan that
+        is not newer.
         """
         if plan.version <= self.plan.version:
             raise ValueError(f"plan version {plan.version} is not newer than {self.plan.version}, which is in force")
         self.plan = plan
+        self._hold(held)
         commands: list[Command] = []
         for name in [name for name in self._endpoints if name not in plan.endpoints]:
             endpoint = self._endpoints.pop(name)
@@ -157,7 +171,17 @@ class Dispatcher:
     # -- inner steps ------------------------------------------------------------------------------------------
 
     def _in_order(self) -> list[WorkerState]:
-        return [self.workers[worker] for worker in sorted(self.workers)]
+        return sorted(self.workers.values(), key=_by_id)
+
+    def _waiting_for_deadlines(self) -> list[Lane]:
+        """Where something waits that leaves at its deadline."""
+        endpoints = [each for each in self._endpoints.values() if each.rows and each.deadlines_matter]
+        return [lane for endpoint in endpoints for lane in endpoint.ways() if lane.queue.rows]
+
+    def _hold(self, held: Mapping[str, Iterable[str]]) -> None:
+        for worker, variants in held.items():
+            if worker in self.workers:
+                self.workers[worker].variants = frozenset(variants)
 
     def _refresh(self) -> None:
         """Derive from the plan and the workers who can serve what."""
@@ -175,6 +199,7 @@ class Dispatcher:
             if endpoint.lanes and endpoint.plan.balancer is not None:
                 for job in endpoint.common.drain():
                     commands += self._enqueue(job, endpoint, now_s)
+        self._due_s = self._first_deadline_s()  # also of endpoints whose deadlines matter from now on
         for worker in self._in_order():
             self._launch(worker, now_s, commands)
         return commands + self._wake_for_all()
@@ -190,7 +215,10 @@ class Dispatcher:
         elif worker.batch is None:
             self._launch(worker, now_s, commands)
         if endpoint.deadlines_matter and job.query.id in endpoint.place:
-            commands += self._wake(job.query.deadline_s)
+            deadline_s = job.query.deadline_s
+            if deadline_s < self._due_s:
+                self._due_s = deadline_s
+            commands += self._wake(deadline_s)
         return commands
 
     def _launch(self, worker: WorkerState, now_s: float, commands: list[Command]) -> None:
@@ -206,45 +234,13 @@ class Dispatcher:
                 commands += self._refuse_late(lane, now_s)
                 if not lane.queue.rows:
                     continue
-            batch = self._next_batch(worker, lane, now_s)
+            batch = self._batches.next(worker, lane, now_s, commands)
             if batch is not None:
                 worker.start(batch)
                 commands.append(quick(Launch, (batch,)))
                 return
         if worker.hold_s < inf:
             commands += self._wake(worker.hold_s)
-
-    def _next_batch(self, worker: WorkerState, lane: Lane, now_s: float) -> Batch | None:
-        """What the endpoint's policy says is next for the lane's queue; None, noting until when, where it holds."""
-        plan = lane.endpoint.plan
-        queue = lane.queue
-        rows = queue.rows
-        first = queue.first()
-        assert first is not None
-        candidates = self._health.usable(worker.id, lane.candidates, now_s)
-        if first.excluded:
-            candidates = tuple(c for c in lane.candidates if c.variant not in first.excluded) or candidates
-            rows = first.query.rows
-        phase = 0 if plan.balancer is None else plan.balancer.phase(lane.index)
-        load_qps = plan.load.load_qps(now_s)
-        deadline_s = first.query.deadline_s
-        workers = len(lane.endpoint.lanes)
-        view = quick(QueueView, (now_s, rows, deadline_s, candidates, load_qps, workers, phase, worker.device))
-        choice = plan.selection.choose(view)
-        if isinstance(choice, Hold) and first.excluded:  # runs alone: there is nothing to wait for
-            choice = ALONE.choose(view)
-        if isinstance(choice, Hold):
-            if choice.until_s <= now_s:
-                raise ValueError(f"policy {plan.selection.name!r} holds until {choice.until_s}; it is {now_s} already")
-            worker.hold_s = min(worker.hold_s, choice.until_s)
-            return None
-        variant = choice.variant
-        accuracy = lane.accuracies[variant]
-        before = queue.rows
-        jobs = lane.take(choice.rows)
-        self._last_batch_id += 1
-        batch_id, batch_rows = self._last_batch_id, before - queue.rows
-        return quick(Batch, (batch_id, worker.id, plan.name, variant, accuracy, jobs, batch_rows, now_s))
 
     def _retry(self, batch: Batch, error: AccordError, now_s: float, *, blame: bool) -> list[Command]:
         """Queue the jobs of a batch that came to nothing again, or refuse those that were tried enough."""
@@ -279,10 +275,14 @@ class Dispatcher:
     def _wake_for_all(self) -> list[Command]:
         """A WakeAt for the first deadline that matters or hold that ends."""
         at_s = min((worker.hold_s for worker in self.workers.values()), default=inf)
-        for endpoint in self._endpoints.values():
-            if endpoint.deadlines_matter:
-                for lane in endpoint.ways():
-                    first = lane.queue.first()
-                    if first is not None:
-                        at_s = min(at_s, first.query.deadline_s)
-        return self._wake(at_s)
+        if self._due_s < at_s:
+            self._due_s = self._first_deadline_s()
+        return self._wake(min(at_s, self._due_s))
+
+    def _first_deadline_s(self) -> float:
+        firsts = [lane.queue.first() for lane in self._waiting_for_deadlines()]
+        return min((first.query.deadline_s for first in firsts if first is not None), default=inf)
+
+
+def _by_id(worker: WorkerState) -> str:
+    return worker.id

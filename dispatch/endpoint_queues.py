@@ -37,6 +37,9 @@ class EndpointQueues(Waiting):
 
     def refresh(self, plan: EndpointPlan, workers: list[WorkerState]) -> None:
         """Derive the lanes anew; what waits in one that is no more goes to the common queue. ``workers`` by id."""
+        if plan.selection.name != self.plan.selection.name:  # a policy does not know another's state
+            for known in self.lanes:
+                known.forget_decisions()
         self.plan = plan
         before = self.lanes
         served = [(worker, lane) for worker in workers if (lane := self._lane(worker)) is not None]
@@ -66,7 +69,6 @@ class EndpointQueues(Waiting):
             own = (DeadlineQueue(), worker.load)
             lane = Lane(self, *((self.common.queue, self.common.load) if central else own))
         held.sort(key=lambda c: (-c.accuracy, c.latency_s[1]))
-        lane.candidates = tuple(held)
-        lane.accuracies = {c.variant: c.accuracy for c in held}
+        lane.offer(tuple(held))
         worker.set_lane(self.plan.name, lane)
         return lane

@@ -1,10 +1,12 @@
 """What waits for an endpoint, and the ways on which it reaches workers."""
 
+from typing import Any
+
 from dispatch.balancing.balancer import WorkerLoad
 from dispatch.deadline_queue import DeadlineQueue
 from dispatch.plan import EndpointPlan
-from dispatch.query import Job, Query
-from dispatch.selection.policy import Candidate
+from dispatch.query import Batch, Job, Query, quick
+from dispatch.selection.policy import Candidate, Outcome
 
 
 class Waiting:
@@ -26,10 +28,11 @@ class Lane:
 
     ``load`` is what the queue's rows count for: the worker's, or nobody's where workers share the queue.
     ``accuracies`` are those of ``candidates``, by variant; ``index`` is the worker's place among all that serve the
-    endpoint.
+    endpoint. ``state`` is what the policy wants to see again with its next decision, ``last`` what became of the batch
+    ``batch_id``, which its last decision launched: see `QueueView`.
     """
 
-    __slots__ = ("accuracies", "candidates", "endpoint", "index", "load", "queue")
+    __slots__ = ("accuracies", "batch_id", "candidates", "endpoint", "index", "last", "load", "queue", "state")
 
     def __init__(self, endpoint: Waiting, queue: DeadlineQueue, load: WorkerLoad) -> None:
         self.endpoint = endpoint
@@ -38,6 +41,26 @@ class Lane:
         self.index = 0
         self.candidates: tuple[Candidate, ...] = ()
         self.accuracies: dict[str, float] = {}
+        self.forget_decisions()
+
+    def offer(self, candidates: tuple[Candidate, ...]) -> None:
+        """The worker holds these from now on, most accurate first; with others than before, decisions begin anew."""
+        if candidates != self.candidates:
+            self.candidates = candidates
+            self.accuracies = {c.variant: c.accuracy for c in candidates}
+            self.forget_decisions()
+
+    def forget_decisions(self) -> None:
+        """The policy sees nothing of its decisions so far."""
+        self.batch_id = 0
+        self.state: Any = None
+        self.last: Outcome | None = None
+
+    def on_done(self, batch: Batch, now_s: float) -> None:
+        """A batch came back from the worker; its jobs are in the order of their deadlines."""
+        if batch.id == self.batch_id:
+            _, _, arrival_s, deadline_s, _, _ = batch.jobs[0].query
+            self.last = quick(Outcome, (now_s > deadline_s, now_s - batch.launched_s > deadline_s - arrival_s))
 
     def push(self, job: Job) -> None:
         """The job waits here from now on."""
@@ -56,8 +79,18 @@ class Lane:
         self._forget(before - queue.rows, jobs)
         return jobs
 
+    def give_up(self, rows: int) -> tuple[Job, ...]:
+        """Take the first jobs, so many rows at least, or all."""
+        before = self.queue.rows
+        jobs = tuple(self.queue.pop_rows(rows))
+        self._forget(before - self.queue.rows, jobs)
+        return jobs
+
     def expired(self, now_s: float) -> tuple[Job, ...]:
         """Take the jobs whose deadline has come."""
+        first = self.queue.first()
+        if first is None or first.query.deadline_s > now_s:
+            return ()
         before = self.queue.rows
         jobs = tuple(self.queue.pop_expired(now_s))
         self._forget(before - self.queue.rows, jobs)

@@ -40,6 +40,14 @@ def variant_failed(batch: Batch, reason: str) -> VariantFailed:
     return VariantFailed(f"variant {batch.variant!r} failed on worker {batch.worker}: {reason}")
 
 
+def deadline_out_of_reach(query: Query, now_s: float) -> DeadlineMissed:
+    """The endpoint's policy gave the query up: it could not be met, or only at the cost of more queries behind it."""
+    return DeadlineMissed(
+        f"the deadline, {(query.deadline_s - now_s) * 1e3:.1f} ms away, could not be met any more after "
+        f"{(now_s - query.arrival_s) * 1e3:.1f} ms in the queue"
+    )
+
+
 def deadline_missed(query: Query, now_s: float) -> DeadlineMissed:
     """The query was due before a worker was free, and its endpoint drops late queries."""
     return DeadlineMissed(f"the deadline passed after {(now_s - query.arrival_s) * 1e3:.1f} ms in the queue")

@@ -56,6 +56,11 @@ class BatchLog:
         if len(self._served) == AT_ONCE:
             self._pack()
 
+    @property
+    def variants(self) -> set[str]:
+        """Names of those that ran so far."""
+        return {*self._variants, *(served.batch.variant for served in self._served)}
+
     def batches(self, variants: Sequence[str], workers: Sequence[str]) -> Batches:
         """All so far; the names must include all that occurred."""
         self._pack()

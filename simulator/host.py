@@ -1,14 +1,15 @@
 """The simulated host of the dispatcher: virtual time instead of a clock, a latency model instead of workers.
 
 Events are in the order of (instant, kind, sequence): at one instant first batches that are done, in the order of
-their launch, then the timer, then queries that arrive, in the order of their ids.
+their launch, then the timer, then the control path (a plan that is due, then a report), then queries that arrive, in
+the order of their ids.
 """
 
 import gc
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from heapq import heappop, heappush
-from itertools import count, repeat
+from itertools import count, islice, repeat
 from math import inf
 
 import numpy as np
@@ -19,6 +20,7 @@ from dispatch.dispatcher import Dispatcher
 from dispatch.plan import Plan
 from dispatch.query import NO_INPUTS, Batch, Query, quick
 from simulator.batch_log import BatchLog
+from simulator.control_path import ControlPath
 from simulator.latency import LatencyModel
 from simulator.record import Record
 
@@ -28,19 +30,26 @@ Floats = NDArray[np.float64]
 class Host:
     """Carries the commands of one dispatcher out, in virtual time that starts at 0.
 
-    ``workers`` maps worker id to device type; every worker holds every variant that the plan has for its device, and
-    is there from the start.
+    ``workers`` maps worker id to device type; every worker is there from the start, and holds every variant that the
+    plan has for its device. With a ``control`` path, whose first plan is to be ``plan``, a worker holds what that says,
+    and plans change while the host runs; every endpoint must be in the first plan.
     """
 
-    def __init__(self, plan: Plan, workers: Mapping[str, str], latency: LatencyModel) -> None:
+    def __init__(
+        self, plan: Plan, workers: Mapping[str, str], latency: LatencyModel, control: ControlPath | None = None
+    ) -> None:
         self._dispatcher = Dispatcher(plan)
+        self._control = control
         self._devices = dict(workers)
         self._latency = latency
         self._running: list[tuple[float, int, Batch]] = []
         self._wake_s = inf
         self._log = BatchLog()
         for worker, device in workers.items():
-            held = {c.variant for endpoint in plan.endpoints.values() for c in endpoint.candidates.get(device, ())}
+            if control is None:
+                held = frozenset(c.variant for e in plan.endpoints.values() for c in e.candidates.get(device, ()))
+            else:
+                held = control.held.get(worker, frozenset())
             self._carry_out(self._dispatcher.on_worker_ready(worker, device, held, 0.0), 0.0)
 
     def run(self, arrivals_s: Mapping[str, Floats]) -> Record:
@@ -50,10 +59,17 @@ class Host:
         fields = zip(count(), name_of, arrival_s.tolist(), deadline_s.tolist(), repeat(1), repeat(NO_INPUTS))
         queries: Iterator[Query] = map(quick, repeat(Query), fields)
         with _without_garbage_collection():
-            self._play(queries)
+            if self._control is None:
+                self._play(queries)
+            else:
+                self._control.start(arrivals_s)
+                self._play_controlled(queries, arrival_s, self._control)
+            while self._next_s() < inf:
+                self._next_event()
         return self._record(names, endpoint, arrival_s, deadline_s)
 
     def _play(self, queries: Iterator[Query]) -> None:
+        """Let the queries arrive, and what is due before each of them happen."""
         running = self._running
         on_arrival = self._dispatcher.on_arrival
         for query in queries:
@@ -63,8 +79,23 @@ class Host:
             commands = on_arrival(query, now_s)
             if commands:
                 self._carry_out(commands, now_s)
-        while running or self._wake_s < inf:
-            self._next_event()
+
+    def _play_controlled(self, queries: Iterator[Query], arrival_s: Floats, control: ControlPath) -> None:
+        """Let the control path act between queries until nothing is left to come, wait or run."""
+        played = 0
+        while played < len(arrival_s) or self._next_s() < inf:
+            act_s = control.next_s
+            due = int(np.searchsorted(arrival_s, act_s))
+            self._play(islice(queries, due - played))
+            played = due
+            while self._next_s() <= act_s:
+                self._next_event()
+            if played < len(arrival_s) or self._next_s() < inf:
+                self._carry_out(control.act(self._dispatcher), act_s)
+
+    def _next_s(self) -> float:
+        """When the next batch is done or the timer is due; infinity where neither is to come."""
+        return min(self._running[0][0], self._wake_s) if self._running else self._wake_s
 
     def _next_event(self) -> None:
         """The first batch that is done, or the timer."""
@@ -85,8 +116,12 @@ class Host:
                 heappush(self._running, (now_s + run_s, batch.id, batch))
             elif isinstance(command, Served):
                 self._log.on_served(command)
+                if self._control is not None:
+                    self._control.traffic.on_served(command)
             elif isinstance(command, WakeAt):
                 self._wake_s = command.at_s
+            elif self._control is not None:
+                self._control.traffic.on_reject(command)
 
     def _merge(self, arrivals_s: Mapping[str, Floats]) -> tuple[list[str], NDArray[np.intp], Floats, Floats]:
         """All queries in the order of their arrival: endpoint names, index of each query's, arrivals, deadlines."""
@@ -104,14 +139,8 @@ class Host:
         return names, endpoint, arrival_s, arrival_s + np.array([endpoints[name].slo_s for name in names])[endpoint]
 
     def _record(self, names: list[str], endpoint: NDArray[np.intp], arrival_s: Floats, deadline_s: Floats) -> Record:
-        variants = sorted(
-            {
-                c.variant
-                for e in self._dispatcher.plan.endpoints.values()
-                for held in e.candidates.values()
-                for c in held
-            }
-        )
+        held = (c for e in self._dispatcher.plan.endpoints.values() for held in e.candidates.values() for c in held)
+        variants = sorted({c.variant for c in held} | self._log.variants)
         batches = self._log.batches(variants, sorted(self._devices))
         return Record(names, arrival_s, deadline_s, endpoint, batches.of_queries(len(arrival_s)), batches)
 

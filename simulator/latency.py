@@ -6,6 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
+from autoscaler.cluster import Endpoint
 from catalog.profile import LatencyProfile
 from dispatch.plan import EndpointPlan
 
@@ -21,13 +22,17 @@ class LatencyModel(Protocol):
 
 
 class PlannedLatency:
-    """Exactly what selection plans with: p95 and transport, which never falls with the batch (RAMSIS, section 7)."""
+    """Exactly what the candidates say, so that no batch takes other than planned (RAMSIS, section 7).
 
-    def __init__(self, *plans: EndpointPlan) -> None:
+    Plans may change while a simulation runs, and offer smaller batches of a candidate: give the cluster's endpoints,
+    which have all of every candidate, where they do.
+    """
+
+    def __init__(self, *endpoints: EndpointPlan | Endpoint) -> None:
         self._latency_s = {
             (device, candidate.variant): candidate.latency_s
-            for plan in plans
-            for device, candidates in plan.candidates.items()
+            for endpoint in endpoints
+            for device, candidates in endpoint.candidates.items()
             for candidate in candidates
         }
 

@@ -1,8 +1,5 @@
 """Arrivals from a recorded trace, in either of the two formats in which traces are published."""
 
-import csv
-import gzip
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +10,7 @@ from numpy.typing import NDArray
 from catalog.errors import ConfigError
 from workload.rate import RateSchedule, RateStep
 from workload.renewal import Poisson
+from workload.trace_file import TraceFile
 
 FORMATS = "arrival_ms or arrival_s (one line per query), or time_s and load_qps (one line per interval)"
 
@@ -47,46 +45,16 @@ def read_trace(path: Path, seed: int, mean_rate_qps: float | None = None) -> Rec
     """
     if mean_rate_qps is not None and not 0 < mean_rate_qps < np.inf:
         raise ConfigError(f"mean rate {mean_rate_qps:g} for trace {path}; give a finite rate above 0")
-    header, *rows = _lines(path)
-    for name, per_second in (("arrival_ms", 1e3), ("arrival_s", 1.0)):
-        if name in header:
-            return _arrivals(path, name, _column(path, header, rows, name) / per_second, mean_rate_qps)
-    if {"time_s", "load_qps"} <= set(header):
-        times_s, loads_qps = (_column(path, header, rows, name) for name in ("time_s", "load_qps"))
-        return _load(path, times_s, loads_qps, seed, mean_rate_qps)
-    raise ConfigError(f"trace {path} has columns {', '.join(header)}; give a CSV file with {FORMATS}")
+    file = TraceFile.read(path, FORMATS)
+    arrivals_s = file.arrivals_s()
+    if arrivals_s is not None:
+        return _arrivals(path, arrivals_s, mean_rate_qps)
+    if {"time_s", "load_qps"} <= set(file.header):
+        return _load(path, file.numbers("time_s"), file.numbers("load_qps"), seed, mean_rate_qps)
+    raise ConfigError(f"trace {path} has columns {', '.join(file.header)}; give a CSV file with {FORMATS}")
 
 
-def _lines(path: Path) -> Iterator[list[str]]:
-    opened = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opened(path, "rt", encoding="utf-8", newline="") as file:
-            lines = list(csv.reader(file))
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
-        raise ConfigError(f"cannot read trace {path}: {error}; give a CSV file, gzipped if it ends in .gz") from error
-    if len(lines) < 2:
-        raise ConfigError(f"trace {path} holds no data; give a header line with {FORMATS}, and lines below it")
-    return iter(lines)
-
-
-def _column(path: Path, header: list[str], rows: list[list[str]], name: str) -> NDArray[np.float64]:
-    position = header.index(name)
-    values = np.empty(len(rows))
-    for index, row in enumerate(rows):
-        try:
-            values[index] = float(row[position])
-        except (ValueError, IndexError) as error:
-            raise ConfigError(f"trace {path}, line {index + 2}: {','.join(row)!r} has no number in {name}") from error
-        if not 0 <= values[index] < np.inf:
-            raise ConfigError(
-                f"trace {path}, line {index + 2}: {name} is {row[position]}; it must be finite and at least 0"
-            )
-    return values
-
-
-def _arrivals(path: Path, name: str, arrivals_s: NDArray[np.float64], mean_rate_qps: float | None) -> RecordedArrivals:
-    if (backwards := np.flatnonzero(np.diff(arrivals_s) < 0)).size:
-        raise ConfigError(f"trace {path}, line {backwards[0] + 3}: {name} goes back in time; sort the trace by it")
+def _arrivals(path: Path, arrivals_s: NDArray[np.float64], mean_rate_qps: float | None) -> RecordedArrivals:
     if mean_rate_qps is None:
         return RecordedArrivals(arrivals_s)
     if arrivals_s[-1] == 0:

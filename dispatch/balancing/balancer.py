@@ -15,10 +15,13 @@ class WorkerLoad:
 
 
 class LoadBalancer(Protocol):
-    """Picks a worker for each job of one endpoint. May keep state (a turn), never a reference to a load."""
+    """Picks a worker for each job of one endpoint. May keep state (a turn), but nothing of what the loads said."""
 
     def pick(self, loads: Sequence[WorkerLoad], now_s: float) -> int:
-        """Index into ``loads``, which is never empty and ordered by worker id."""
+        """Index into ``loads``, which is never empty and ordered by worker id.
+
+        As long as it is the same object, the workers are the same.
+        """
         ...
 
     def phase(self, index: int) -> float:

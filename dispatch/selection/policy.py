@@ -1,7 +1,9 @@
 """The seam of selection policies, and what a policy sees."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from math import inf
+from typing import Any, NamedTuple, Protocol
 
 from catalog.profile import LatencyProfile
 from catalog.variant import Variant
@@ -35,13 +37,36 @@ class Candidate:
         return min(rows, self.max_batch)
 
 
+class WaitingRows(Protocol):
+    """What a policy may ask of the queue itself."""
+
+    def deadlines_s(self) -> Sequence[float]:
+        """The deadline of each waiting row, ascending. Costs a sort: ask only where a decision depends on it."""
+        ...
+
+
+class Outcome(NamedTuple):
+    """What became of a batch for its most urgent query.
+
+    ``late``: it was answered after its deadline. ``overran``: the batch alone took longer than from the query's arrival
+    to its deadline.
+    """
+
+    late: bool
+    overran: bool
+
+
 class QueueView(NamedTuple):
     """One worker's queue for one endpoint when a decision is due; ``rows`` is at least 1.
 
     ``candidates`` are the variants that the worker holds, most accurate first (of equals, the faster);
     there is at least one. ``load_qps`` is the anticipated load of the endpoint, on all its ``workers`` together;
     ``phase`` is how much of the balancer's turn has passed, seen from this worker (see `LoadBalancer.phase`);
-    ``device`` is the worker's device type.
+    ``device`` is the worker's device type. ``first_arrival_s`` is when the query with the earliest deadline
+    arrived, infinite where that is unknown; ``waiting`` is the queue, where the host lets it be seen. ``state`` is what
+    the policy gave with its last choice for this worker and endpoint, None at first and where the worker's variants or
+    the policy are others since; ``last`` is what became of the batch of that choice, None where it did not come back or
+    the choice had no state.
     """
 
     now_s: float
@@ -52,6 +77,16 @@ class QueueView(NamedTuple):
     workers: int = 1
     phase: float = 0.0
     device: str = ""
+    first_arrival_s: float = inf
+    waiting: WaitingRows | None = None
+    state: Any = None
+    last: Outcome | None = None
+
+    def deadlines_s(self) -> Sequence[float]:
+        """The deadlines of the ``rows`` rows, ascending; all the earliest where the queue cannot be seen."""
+        if self.waiting is None:
+            return [self.earliest_deadline_s] * self.rows
+        return self.waiting.deadlines_s()[: self.rows]
 
     @property
     def slack_s(self) -> float:
@@ -60,16 +95,26 @@ class QueueView(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Run up to ``rows`` rows, earliest deadline first, on ``variant``."""
+    """Run up to ``rows`` rows, earliest deadline first, on ``variant``; ``state`` is for the policy's next decision."""
 
     variant: str
     rows: int
+    state: Any = None
 
 
 class Hold(NamedTuple):
     """Run nothing yet: ask again when the next job joins this queue, or at ``until_s`` (after now) if none does."""
 
     until_s: float
+
+
+class Drop(NamedTuple):
+    """Give up the first ``rows`` rows, at least 1, earliest deadline first: refuse their queries and ask again at once.
+
+    For queries that cannot be met any more, or at the price of too many behind them. Queries are refused whole.
+    """
+
+    rows: int
 
 
 class SelectionPolicy(Protocol):
@@ -84,6 +129,6 @@ class SelectionPolicy(Protocol):
         """The policy's name in a config."""
         ...
 
-    def choose(self, view: QueueView) -> Choice | Hold:
-        """The next batch of this queue, or that it is worth waiting for more."""
+    def choose(self, view: QueueView) -> Choice | Hold | Drop:
+        """The next batch of this queue, that it is worth waiting for more, or who is to be given up."""
         ...

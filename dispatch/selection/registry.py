@@ -1,15 +1,27 @@
 """Selection policies by the name that a config gives."""
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from catalog.errors import ConfigError
+from dispatch.batching.aimd import AdditiveIncrease
+from dispatch.batching.nexus import EarlyDrop
+from dispatch.batching.proteus import AdaptiveBatching
 from dispatch.selection.fixed import FixedSelection
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import SelectionPolicy
 from dispatch.selection.ramsis.grid import TableGrid
 from dispatch.selection.ramsis.policy import RamsisSelection
 
-POLICIES = (RamsisSelection.name, GreedySelection.name, FixedSelection.name)
+TIMER_MARGIN_S = 0.002
+"""How late the timer of a live host may come."""
+
+BATCHING: Mapping[str, SelectionPolicy] = MappingProxyType(
+    {policy.name: policy for policy in (AdaptiveBatching(TIMER_MARGIN_S), EarlyDrop(), AdditiveIncrease())}
+)
+"""Policies that leave the variant to whoever loaded the worker."""
+
+POLICIES = (RamsisSelection.name, GreedySelection.name, FixedSelection.name, *BATCHING)
 
 
 def create_selection(
@@ -36,6 +48,8 @@ def create_selection(
         )
     if policy == GreedySelection.name:
         return GreedySelection()
+    if policy in BATCHING:
+        return BATCHING[policy]
     if policy == RamsisSelection.name:
         if not grids:
             raise ConfigError("selection policy 'ramsis' without decision tables; make them for the endpoint's workers")

@@ -71,3 +71,26 @@ def test_whatever_is_cancelled_neither_counts_nor_comes_out(entries: list[tuple[
     assert [queue.pop() for _ in expected] == expected
     assert not queue
     assert queue.rows == 0
+
+
+@given(st.lists(st.tuples(st.floats(0, 9), st.integers(1, 3), st.booleans()), max_size=20), st.integers(1, 30))
+def test_rows_in_the_order_of_their_deadlines_as_a_sorted_list_has_them(
+    entries: list[tuple[float, int, bool]], rows: int
+) -> None:
+    queue = DeadlineQueue()
+    kept = []
+    for number, (deadline_s, size, is_cancelled) in enumerate(entries):
+        asked = Query(number, "digits", 0.0, deadline_s, size)
+        queue.push(Job(asked))
+        if is_cancelled:
+            queue.cancel(asked)
+        else:
+            kept.append(asked)
+    kept.sort(key=lambda each: (each.deadline_s, each.id))
+    assert queue.deadlines_s() == [each.deadline_s for each in kept for _ in range(each.rows)]
+    popped = [job.query for job in queue.pop_rows(rows)]
+    assert popped == kept[: len(popped)]
+    assert queue.rows == sum(each.rows for each in kept[len(popped) :])
+    if len(popped) < len(kept):
+        assert sum(each.rows for each in popped) >= rows
+    assert sum(each.rows for each in popped[:-1]) < rows

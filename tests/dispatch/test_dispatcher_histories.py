@@ -1,11 +1,16 @@
 """The dispatcher under random histories: every query gets exactly one answer, whatever happens."""
 
+from dataclasses import replace
 from math import inf
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dispatch.balancing.registry import BALANCERS
+from dispatch.balancing.registry import BALANCERS, create_balancer
+from dispatch.balancing.weighted_shares import WeightedShares
+from dispatch.batching.aimd import AdditiveIncrease
+from dispatch.batching.nexus import EarlyDrop
+from dispatch.batching.proteus import AdaptiveBatching
 from dispatch.commands import Command, Launch, Served, WakeAt
 from dispatch.dispatcher import Dispatcher
 from dispatch.plan import Plan
@@ -17,7 +22,7 @@ from dispatch_scene import Patient, endpoint, finish, query
 EVENTS = st.lists(
     st.tuples(
         st.sampled_from(
-            ["arrive", "arrive", "arrive", "done", "done", "fail", "lose", "join", "timer", "cancel", "plan"]
+            ["arrive"] * 4 + ["done"] * 3 + ["fail", "lose", "join", "reassign", "timer", "cancel", "plan"]
         ),
         st.integers(0, 7),
         st.floats(0.0, 0.05),
@@ -26,14 +31,19 @@ EVENTS = st.lists(
 )
 
 
-@settings(max_examples=300)
-@given(EVENTS, st.booleans(), st.sampled_from(BALANCERS), st.sampled_from([GreedySelection(), Patient(rows=3)]))
+POLICIES = (GreedySelection(), Patient(rows=3), AdaptiveBatching(), EarlyDrop(), AdditiveIncrease())
+BALANCINGS = (*BALANCERS, "weighted")
+
+
+@settings(max_examples=400)
+@given(EVENTS, st.booleans(), st.sampled_from(BALANCINGS), st.sampled_from(POLICIES))
 def test_every_query_gets_exactly_one_answer_whatever_happens(
     events: list[tuple[str, int, float]], drop_late: bool, balancing: str, selection: SelectionPolicy
 ) -> None:
     def plan(version: int, how: str) -> Plan:
-        made = endpoint(drop_late=drop_late, max_queued_rows=12, balancing=how, selection=selection)
-        return Plan(version, {"digits": made})
+        made = endpoint(drop_late=drop_late, max_queued_rows=12, selection=selection)
+        balancer = WeightedShares({"w0": 0.7, "w1": 0.2}) if how == "weighted" else create_balancer(how)
+        return Plan(version, {"digits": replace(made, balancer=balancer)})
 
     d = Dispatcher(plan(1, balancing))
     for worker in ("w0", "w1"):
@@ -84,7 +94,10 @@ def test_every_query_gets_exactly_one_answer_whatever_happens(
         elif kind == "timer":
             ring(now_s)
         elif kind == "plan":
-            note(d.apply(plan(d.plan.version + 1, BALANCERS[which % 3]), now_s))
+            held = {worker: ["slow"]} if which > 4 else {}
+            note(d.apply(plan(d.plan.version + 1, BALANCINGS[which % 4]), now_s, held))
+        elif kind == "reassign":
+            note(d.reassign({"w0": ["fast", "slow"][which % 3 :], "w1": ["slow"]}, now_s))
         elif kind == "cancel" and queries:
             victim = queries[which % len(queries)]
             if victim.id not in outcomes:

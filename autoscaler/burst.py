@@ -1,0 +1,42 @@
+"""When a plan is asked for before its interval is over."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from autoscaler.cluster_plan import ClusterPlan
+from autoscaler.observation import Statistics
+
+
+@dataclass(frozen=True)
+class BurstTrigger:
+    """Fires when more comes than the plan has room for, much less than it was made for, or when violations rise.
+
+    Proteus, section 4: load balancers call for a new plan when the demand changes rapidly. Where a plan has no room to
+    speak of, ``tolerance`` is how far an endpoint's load may exceed what it was made for. ``lull`` is how far all
+    load may fall below that, and ``violation_ratio`` how much of an endpoint's queries may be in violation
+    before a plan that has less room than it could is asked for again. Fewer than ``least_queries`` in a report say
+    nothing.
+    """
+
+    tolerance: float = 0.05
+    lull: float = 0.2
+    violation_ratio: float = 0.05
+    least_queries: int = 5
+
+    def reason(self, statistics: Statistics, plan: ClusterPlan, demand_qps: Mapping[str, float]) -> str | None:
+        """Why to plan now, None where there is no reason to. ``demand_qps`` is the present estimate."""
+        for name, estimate_qps in demand_qps.items():
+            arrived = statistics.arrived.get(name, 0)
+            if arrived < self.least_queries:
+                continue
+            planned_qps = plan.demand_qps.get(name, 0.0)
+            room_qps = max(plan.room_qps.get(name, 0.0), planned_qps * (1 + self.tolerance))
+            if estimate_qps > room_qps:
+                return f"{name} has {estimate_qps:.0f} queries/s, the plan has room for {room_qps:.0f}"
+            ratio = statistics.violated.get(name, 0) / arrived
+            if ratio > self.violation_ratio and estimate_qps > planned_qps:
+                return f"{ratio:.0%} of the queries of {name} are in violation"
+        all_qps, all_planned_qps = sum(demand_qps.values()), sum(plan.demand_qps.values())
+        if all_qps < all_planned_qps * (1 - self.lull):
+            return f"{all_qps:.0f} queries/s come, the plan is for {all_planned_qps:.0f}"
+        return None

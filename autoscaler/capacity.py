@@ -1,0 +1,34 @@
+"""How many queries a second one worker can serve with a variant, without missing the objective."""
+
+from dataclasses import dataclass
+
+from dispatch.selection.policy import Candidate
+
+WAITS = 2
+"""A query that just missed a batch waits for that one and then takes its own (Proteus, section 4, after Nexus)."""
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """P of Proteus, section 4: ``qps`` queries per second in batches of ``batch_rows``."""
+
+    batch_rows: int
+    qps: float
+
+
+def capacity_of(candidate: Candidate, slo_s: float, *, waits: int = WAITS) -> Capacity | None:
+    """The largest batch that takes ``slo_s / waits`` at most, over its time; None where one row takes longer already.
+
+    ``waits`` is how many batches in a row the objective must have room for: 2 on a worker that runs one variant.
+    """
+    limit_s = slo_s / waits * (1 + 1e-9)
+    rows = sum(latency_s <= limit_s for latency_s in candidate.latency_s[1:])  # latencies never fall with the rows
+    return Capacity(rows, rows / candidate.latency_s[rows]) if rows else None
+
+
+def limited(candidate: Candidate, slo_s: float, *, waits: int = WAITS) -> Candidate | None:
+    """The candidate with no larger batch than its capacity reckons with, for the policy that batches for it."""
+    capacity = capacity_of(candidate, slo_s, waits=waits)
+    if capacity is None:
+        return None
+    return Candidate(candidate.variant, candidate.accuracy, candidate.latency_s[: capacity.batch_rows + 1])

@@ -1,0 +1,75 @@
+"""What the planner decides."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Status(Enum):
+    """How a solve ended."""
+
+    OPTIMAL = "optimal"
+    """Within the gap that was asked for."""
+    FEASIBLE = "feasible at limit"
+    """The time was up; the plan is valid, and its gap says how far from the best it can be."""
+    NO_ANSWER = "no answer"
+    """The time was up with nothing in hand: the plan before stays in force."""
+    HEURISTIC = "heuristic"
+    """Made by a rule that proves nothing."""
+
+
+@dataclass(frozen=True)
+class SolveReport:
+    """How a plan came about.
+
+    ``gap`` is the proven relative distance of the objective from its bound, None where nothing is proven;
+    ``explanation`` says in sentences what limits the plan.
+    """
+
+    status: Status
+    gap: float | None
+    solve_s: float
+    explanation: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class NoPlan:
+    """Nothing was found in time: the plan before stays in force."""
+
+    report: SolveReport
+
+
+@dataclass(frozen=True)
+class ClusterPlan:
+    """Who holds what, and who gets which share.
+
+    ``held`` has the variants of each worker that holds any. ``shares[endpoint][worker]`` is y of Proteus, section 4:
+    the part of all the endpoint's queries that go to the worker, in sum at most 1; what is missing to 1 is shed.
+    ``demand_qps`` is what the plan was made for, ``served_qps`` what of it the plan can serve, and ``room_qps`` how
+    much it was made to bear without shedding more; ``accuracy`` is the mean over the queries served (0 to 1; absent
+    where nothing is). ``pool_sizes`` is the number of workers by device
+    type; where it exceeds the workers that are there, ``held`` and ``shares`` name the ones to come ``device+1``...
+    """
+
+    held: Mapping[str, frozenset[str]]
+    shares: Mapping[str, Mapping[str, float]]
+    demand_qps: Mapping[str, float]
+    served_qps: Mapping[str, float]
+    room_qps: Mapping[str, float]
+    accuracy: Mapping[str, float]
+    pool_sizes: Mapping[str, int]
+    report: SolveReport
+
+    @property
+    def shed(self) -> float:
+        """The part of the demand that the plan cannot serve, 0 to 1."""
+        demand_qps = sum(self.demand_qps.values())
+        return 1.0 - sum(self.served_qps.values()) / demand_qps if demand_qps else 0.0
+
+    @property
+    def effective_accuracy(self) -> float | None:
+        """Mean accuracy over all queries served, 0 to 1 (section 4); None where none is."""
+        served_qps = sum(self.served_qps.values())
+        if not served_qps:
+            return None
+        return sum(self.accuracy[name] * qps for name, qps in self.served_qps.items() if qps) / served_qps

@@ -1,0 +1,1 @@
+"""Planners that solve for the plan."""

@@ -1,0 +1,1 @@
+"""Systems that share a fixed, heterogeneous cluster between endpoints, compared on one trace."""

@@ -1,0 +1,72 @@
+"""A trace through a system in the simulator."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoscaler.control_loop import ControlLoop
+from autoscaler.demand import MovingMaximum
+from autoscaler.serving import serving_plan
+from benchmarks.accuracy_study.systems import Loads, System
+from benchmarks.accuracy_study.testbed import Testbed
+from simulator.control_path import ControlPath, ControlTimes, PlanChange
+from simulator.host import Host
+from simulator.latency import PlannedLatency
+from simulator.metrics import WINDOW_S
+from simulator.record import Record
+
+Floats = NDArray[np.float64]
+
+REPORT_S = 0.5
+"""How often the data path reports to the control path."""
+
+MAX_QUEUED_ROWS = 10**6
+"""More than a trace has at once: queries leave by their deadlines."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """What came out, and which plans were in force when."""
+
+    record: Record
+    changes: Sequence[PlanChange]
+
+
+def play(system: System, testbed: Testbed, arrivals_s: Mapping[str, Floats], load_s: float) -> Played:
+    """Serve the arrivals; workers need ``load_s`` for a variant that they do not hold."""
+    loop = ControlLoop(system.interval_s, MovingMaximum(), system.trigger, system.initial)
+    control = ControlPath(
+        loop,
+        system.planner,
+        lambda plan, version: serving_plan(
+            system.cluster,
+            plan,
+            testbed.workers,
+            version,
+            system.batching,
+            drop_late=system.drop_late,
+            max_queued_rows=MAX_QUEUED_ROWS,
+        ),
+        testbed.workers,
+        ControlTimes(report_s=REPORT_S, solve_s=system.solve_s, load_s=load_s),
+    )
+    host = Host(control.plan, testbed.workers, PlannedLatency(*testbed.cluster.endpoints), control)
+    return Played(host.run(arrivals_s), control.changes)
+
+
+def loads_of(arrivals_s: Mapping[str, Floats]) -> Loads:
+    """Rates at the beginning, over all, and in the busiest window."""
+    everything = np.concatenate(list(arrivals_s.values()))
+    duration_s = max(float(everything.max()), WINDOW_S)
+    busiest = int(np.bincount((everything // WINDOW_S).astype(np.intp)).argmax())
+
+    def rate(of: Floats, start_s: float, length_s: float) -> float:
+        return float(np.count_nonzero((of >= start_s) & (of < start_s + length_s))) / length_s
+
+    return Loads(
+        {name: rate(of, 0.0, WINDOW_S) for name, of in arrivals_s.items()},
+        {name: len(of) / duration_s for name, of in arrivals_s.items()},
+        {name: rate(of, busiest * WINDOW_S, WINDOW_S) for name, of in arrivals_s.items()},
+    )

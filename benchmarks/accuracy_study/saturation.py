@@ -1,0 +1,15 @@
+"""How much a cluster can serve at most."""
+
+from collections.abc import Mapping
+
+from autoscaler.solvers.proteus import ProteusPlanner
+from autoscaler.solvers.search import Problem
+from autoscaler.solvers.stages import largest_room
+from benchmarks.accuracy_study.testbed import Testbed
+
+
+def saturation_qps(testbed: Testbed, mix: Mapping[str, float]) -> float:
+    """The largest load in these parts (in sum 1) that can be served whole, in queries per second within 0.1%."""
+    there = list(testbed.workers.values())
+    workers = {pool.device: there.count(pool.device) for pool in testbed.cluster.pools}
+    return largest_room(Problem(ProteusPlanner(testbed.cluster).columns, workers, mix))

@@ -1,0 +1,46 @@
+"""What the data path reports to the control path, in a simulation."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoscaler.observation import Statistics
+from dispatch.commands import Reject, Served
+
+
+class Traffic:
+    """Counts arrivals and violations between reports.
+
+    Arrivals are counted from the arrays that the run plays, ascending, and cost nothing per query; violations as they
+    become known.
+    """
+
+    def __init__(self, arrivals_s: Mapping[str, NDArray[np.float64]]) -> None:
+        self._arrivals_s = arrivals_s
+        self._start_s = 0.0
+        self._arrived = dict.fromkeys(arrivals_s, 0)
+        self._violated: Counter[str] = Counter()
+
+    def on_served(self, served: Served) -> None:
+        """A batch is done."""
+        done_s = served.done_s
+        if late := sum([job.query.deadline_s < done_s for job in served.batch.jobs]):
+            self._violated[served.batch.endpoint] += late
+
+    def on_reject(self, reject: Reject) -> None:
+        """A query is refused."""
+        self._violated[reject.query.endpoint] += 1
+
+    def report(self, now_s: float) -> Statistics:
+        """What happened from the report before, or from 0, up to but not at ``now_s``."""
+        before, self._arrived = (
+            self._arrived,
+            {name: int(np.searchsorted(arrivals_s, now_s)) for name, arrivals_s in self._arrivals_s.items()},
+        )
+        arrived = {name: count - before[name] for name, count in self._arrived.items()}
+        statistics = Statistics(self._start_s, now_s, arrived, dict(self._violated))
+        self._start_s = now_s
+        self._violated.clear()
+        return statistics

@@ -9,13 +9,12 @@ from autoscaler.observation import Statistics
 
 @dataclass(frozen=True)
 class BurstTrigger:
-    """Fires when more comes than the plan has room for, much less than it was made for, or when violations rise.
+    """Says when more comes than the plan has room for, much less than it was made for, and who violates too much.
 
     Proteus, section 4: load balancers call for a new plan when the demand changes rapidly. Where a plan has no room to
-    speak of, ``tolerance`` is how far an endpoint's load may exceed what it was made for. ``lull`` is how far all
-    load may fall below that, and ``violation_ratio`` how much of an endpoint's queries may be in violation
-    before a plan that has less room than it could is asked for again. Fewer than ``least_queries`` in a report say
-    nothing.
+    speak of, ``tolerance`` is how far an endpoint's load may exceed what it was made for. ``lull`` is how far all load
+    may fall below that, and ``violation_ratio`` how much of an endpoint's queries may be in violation. Fewer than
+    ``least_queries`` in a report say nothing.
     """
 
     tolerance: float = 0.05
@@ -33,10 +32,16 @@ class BurstTrigger:
             room_qps = max(plan.room_qps.get(name, 0.0), planned_qps * (1 + self.tolerance))
             if estimate_qps > room_qps:
                 return f"{name} has {estimate_qps:.0f} queries/s, the plan has room for {room_qps:.0f}"
-            ratio = statistics.violated.get(name, 0) / arrived
-            if ratio > self.violation_ratio and estimate_qps > planned_qps:
-                return f"{ratio:.0%} of the queries of {name} are in violation"
         all_qps, all_planned_qps = sum(demand_qps.values()), sum(plan.demand_qps.values())
         if all_qps < all_planned_qps * (1 - self.lull):
             return f"{all_qps:.0f} queries/s come, the plan is for {all_planned_qps:.0f}"
         return None
+
+    def strained(self, statistics: Statistics) -> dict[str, float]:
+        """The endpoints that violate too much, with the part of their queries that does."""
+        ratios = {
+            name: statistics.violated.get(name, 0) / n
+            for name, n in statistics.arrived.items()
+            if n >= self.least_queries
+        }
+        return {name: ratio for name, ratio in ratios.items() if ratio > self.violation_ratio}

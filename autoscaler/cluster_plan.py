@@ -22,7 +22,8 @@ class Status(Enum):
 class SolveReport:
     """How a plan came about.
 
-    ``gap`` is the proven relative distance of the objective from its bound, None where nothing is proven;
+    ``gap`` is the proven relative distance of the program's objectives from their bounds, None where nothing is proven;
+    what a planner gives up for room on purpose is beyond it.
     ``explanation`` says in sentences what limits the plan.
     """
 
@@ -44,7 +45,7 @@ class ClusterPlan:
     """Who holds what, and who gets which share.
 
     ``held`` has the variants of each worker that holds any. ``shares[endpoint][worker]`` is y of Proteus, section 4:
-    the part of all the endpoint's queries that go to the worker, in sum at most 1; what is missing to 1 is shed.
+    the part of all the endpoint's queries that go to the worker, in sum at most 1; what is missing to 1 cannot be met.
     ``demand_qps`` is what the plan was made for, ``served_qps`` what of it the plan can serve, and ``room_qps`` how
     much it was made to bear without shedding more; ``accuracy`` is the mean over the queries served (0 to 1; absent
     where nothing is). ``pool_sizes`` is the number of workers by device

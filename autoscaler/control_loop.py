@@ -8,6 +8,12 @@ from autoscaler.cluster_plan import ClusterPlan, NoPlan
 from autoscaler.demand import DemandEstimate
 from autoscaler.observation import Observation, Statistics
 
+CAUTION, MOST_CAUTION = 1.25, 2.0
+"""How many times its load an endpoint in violation is planned for."""
+
+SETTLED = 4
+"""So many reports after a plan, violations are the plan's and not what was left of the one before."""
+
 
 class ControlLoop:
     """Collects statistics, says when a plan is due and what it is to be made from.
@@ -16,6 +22,10 @@ class ControlLoop:
     `observation`, has a planner solve it wherever that is done, and calls `on_plan` with what came. No second plan is
     asked for while one is under way. Intervals go by whatever else is planned in between; ``interval_s`` infinity has
     none, and ``trigger`` None plans at intervals alone.
+
+    Where an endpoint violates its objective although the plan has room for its load, the same question would have the
+    same answer: its demand is then reckoned `CAUTION` times as high, once per plan, up to `MOST_CAUTION`, and less
+    again from interval to interval.
     """
 
     def __init__(
@@ -26,6 +36,8 @@ class ControlLoop:
         self._trigger = trigger
         self._due_s = interval_s
         self._under_way = False
+        self._reports = SETTLED
+        self._caution: dict[str, float] = {}
         self.plan = initial
 
     def on_statistics(self, statistics: Statistics) -> str | None:
@@ -33,21 +45,32 @@ class ControlLoop:
         self._demand.on_statistics(statistics)
         if self._under_way:
             return None
+        self._reports += 1
         reason = None
         if statistics.end_s >= self._due_s - 1e-9:
             reason = "the interval is over"
+            self._caution = {name: more / CAUTION for name, more in self._caution.items() if more > CAUTION}
             self._due_s += self._interval_s * ceil((statistics.end_s - self._due_s + 1e-6) / self._interval_s)
         elif self._trigger is not None:
-            reason = self._trigger.reason(statistics, self.plan, self._demand.demand_qps())
+            reason = self._trigger.reason(statistics, self.plan, self._demanded_qps())
+            strained = self._trigger.strained(statistics) if self._reports > SETTLED else {}
+            if reason is None and strained:
+                reason = ", ".join(f"{ratio:.0%} of {name}" for name, ratio in strained.items()) + " in violation"
+                for name in strained:
+                    self._caution[name] = min(self._caution.get(name, 1.0) * CAUTION, MOST_CAUTION)
         self._under_way = reason is not None
         return reason
 
     def observation(self, now_s: float, workers: Mapping[str, str], held: Mapping[str, frozenset[str]]) -> Observation:
         """What the planner is to see."""
-        return Observation(now_s, self._demand.demand_qps(), workers, held)
+        return Observation(now_s, self._demanded_qps(), workers, held)
 
     def on_plan(self, plan: ClusterPlan | NoPlan) -> None:
         """The planner is done; without an answer the plan in force stays."""
         self._under_way = False
+        self._reports = 0
         if isinstance(plan, ClusterPlan):
             self.plan = plan
+
+    def _demanded_qps(self) -> dict[str, float]:
+        return {name: qps * self._caution.get(name, 1.0) for name, qps in self._demand.demand_qps().items()}

@@ -20,9 +20,14 @@ class DemandEstimate(Protocol):
 
 
 class MovingMaximum:
-    """The highest load of any ``mean_s`` within the last ``window_s``: quick to rise, slow to fall."""
+    """The highest load of any ``mean_s`` within the last ``window_s``: quick to rise, slow to fall.
 
-    def __init__(self, window_s: float = 4.0, mean_s: float = 1.0) -> None:
+    An endpoint that was ever reported has ``least_qps``: who asks once a minute wants an answer too, and has a worker.
+    """
+
+    def __init__(self, window_s: float = 4.0, mean_s: float = 1.0, least_qps: float = 0.1) -> None:
+        self._least_qps = least_qps
+        self._known: dict[str, float] = {}
         self._window_s = window_s
         self._mean_s = mean_s
         self._recent: deque[Statistics] = deque()
@@ -35,6 +40,7 @@ class MovingMaximum:
             self._recent.popleft()
         length_s = statistics.end_s - self._recent[0].start_s
         names = dict.fromkeys(name for each in self._recent for name in each.arrived)
+        self._known |= dict.fromkeys(names, self._least_qps)
         mean = {name: sum(each.arrived.get(name, 0) for each in self._recent) / length_s for name in names}
         self._means.append((statistics.end_s, mean))
         while self._means[0][0] <= statistics.end_s - self._window_s + 1e-9:
@@ -42,7 +48,7 @@ class MovingMaximum:
 
     def demand_qps(self) -> dict[str, float]:
         """The maximum of each endpoint."""
-        highest: dict[str, float] = {}
+        highest = dict(self._known)
         for _, mean in self._means:
             for name, qps in mean.items():
                 highest[name] = max(qps, highest.get(name, 0.0))

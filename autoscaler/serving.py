@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from autoscaler.capacity import limited
+from autoscaler.capacity import WAITS, limited
 from autoscaler.cluster import Cluster
 from autoscaler.cluster_plan import ClusterPlan
 from dispatch.balancing.weighted_shares import WeightedShares
@@ -23,8 +23,10 @@ def serving_plan(
     """Every endpoint with the batches that its objective allows, and its shares of the workers.
 
     ``workers`` maps worker id to device type. Workers of one type that hold the same are alike to a query: its share
-    says which kind it goes to, and of those it goes to the one with the least to do.
+    says which kind it goes to, and of those it goes to the one with the least to do. On a device type where endpoints
+    share workers, their batches leave room for each other's.
     """
+    shared = _shared(cluster, plan, workers)
     kinds = {
         worker: f"{workers.get(worker, worker.rpartition('+')[0])}:{','.join(sorted(held))}"
         for worker, held in plan.held.items()
@@ -37,7 +39,10 @@ def serving_plan(
                 endpoint.slo_s,
                 drop_late,
                 max_queued_rows,
-                {device: _in_time(candidates, endpoint.slo_s) for device, candidates in endpoint.candidates.items()},
+                {
+                    device: _in_time(candidates, *shared.get((device, endpoint.name), (endpoint.slo_s, WAITS)))
+                    for device, candidates in endpoint.candidates.items()
+                },
                 batching,
                 WeightedShares(plan.shares.get(endpoint.name, {}), kinds),
             )
@@ -46,5 +51,21 @@ def serving_plan(
     )
 
 
-def _in_time(candidates: tuple[Candidate, ...], slo_s: float) -> tuple[Candidate, ...]:
-    return tuple(cut for candidate in candidates if (cut := limited(candidate, slo_s)) is not None)
+def _shared(
+    cluster: Cluster, plan: ClusterPlan, workers: Mapping[str, str]
+) -> dict[tuple[str, str], tuple[float, int]]:
+    """By device type and endpoint that share workers: their shortest objective, and how many batches it is for."""
+    slo_s = {endpoint.name: endpoint.slo_s for endpoint in cluster.endpoints}
+    found: dict[tuple[str, str], tuple[float, int]] = {}
+    for worker, held in plan.held.items():
+        users = [name for name, shares in plan.shares.items() if worker in shares]
+        if len(held) > 1:
+            for name in users:
+                key = (workers.get(worker, ""), name)
+                shortest_s, waits = found.get(key, (slo_s[name], WAITS))
+                found[key] = (min(shortest_s, *(slo_s[user] for user in users)), max(waits, WAITS + len(held) - 1))
+    return found
+
+
+def _in_time(candidates: tuple[Candidate, ...], slo_s: float, waits: int) -> tuple[Candidate, ...]:
+    return tuple(cut for candidate in candidates if (cut := limited(candidate, slo_s, waits=waits)) is not None)

@@ -36,6 +36,9 @@ from workload.typed_trace import read_typed_trace
 OVERLOAD = 0.5
 """Without a speed-up given, the busiest 10 s take this part of what the least accurate variants could serve."""
 
+SHORTEST_S = 60.0
+"""What is left of a trace that is sped up without being told how much: enough for some plans."""
+
 PLOT_WINDOW_S = 2.0
 
 HEADINGS = ("system", "answers\nper s", "at\npeak", "accuracy\n%", "largest\ndrop %", "violated\n%", "plans")
@@ -67,7 +70,9 @@ def main() -> None:
     seconds: dict[str, float] = {}
     for group, name in track(todo, "playing", console=console, disable=not console.is_terminal):
         started_s = time.perf_counter()
-        played[group][name] = play(made[group][name](), testbed, arrivals_s, args.load_s)
+        played[group][name] = play(
+            made[group][name](), testbed, arrivals_s, args.load_s, make_before_break=not args.break_before_make
+        )
         seconds[name] = time.perf_counter() - started_s
     figures = {group: {n: _figures(p) for n, p in of.items()} for group, of in played.items()}
     body = {
@@ -108,6 +113,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--interval-s", type=_positive, default=30.0, help="between plans (default %(default)s)")
     parser.add_argument("--solve-s", type=_positive, default=0.25, help="charged per plan (default %(default)s)")
     parser.add_argument("--load-s", type=_positive, default=1.0, help="to load a variant (default %(default)s)")
+    parser.add_argument(
+        "--break-before-make", action="store_true", help="workers that load a variant hold nothing meanwhile"
+    )
     parser.add_argument("--report", type=Path, help="folder for plots and the JSON")
     return parser.parse_args()
 
@@ -115,7 +123,8 @@ def _arguments() -> argparse.Namespace:
 def _speedup(testbed: Testbed, arrivals_s: Mapping[str, NDArray[np.float64]]) -> float:
     """The factor at which the busiest 10 s of the trace as it is would need `OVERLOAD` of what can be served.
 
-    Raises `ConfigError` where not all query types can be served at once.
+    It leaves `SHORTEST_S` of the trace, or does not speed it up. Raises `ConfigError` where not all query types can be
+    served at once.
     """
     peak_qps = loads_of(arrivals_s).peak_qps
     total_qps = sum(peak_qps.values())
@@ -125,7 +134,8 @@ def _speedup(testbed: Testbed, arrivals_s: Mapping[str, NDArray[np.float64]]) ->
             f"no placement on {len(testbed.workers)} workers serves all of {', '.join(peak_qps)} within their "
             "objectives, so that no speed of the trace is right; give more workers, longer objectives or --speedup"
         )
-    return OVERLOAD * most_qps / total_qps
+    longest_s = max(float(of[-1]) for of in arrivals_s.values() if len(of))
+    return min(OVERLOAD * most_qps / total_qps, max(longest_s / SHORTEST_S, 1.0))
 
 
 def _figures(played: Played) -> dict[str, Any]:
@@ -133,6 +143,7 @@ def _figures(played: Played) -> dict[str, Any]:
     return {
         **Metrics.of(played.record).as_json(),
         "plans": len(played.changes) - 1,
+        "variants_loaded": sum(len(change.loading) for change in played.changes),
         "median_solve_s": statistics.median(solved),
         "max_solve_s": max(solved),
     }

@@ -35,11 +35,11 @@ class BatchMaker:
                 rows = first.query.rows
             phase = 0 if plan.balancer is None else plan.balancer.phase(lane.index)
             load_qps = plan.load.load_qps(now_s)
-            _, _, arrival_s, deadline_s, _, _ = first.query
+            _, _, arrival_s, deadline_s, first_rows, _ = first.query
             workers = len(lane.endpoint.lanes)
             device, state, last = worker.device, lane.state, lane.last
-            seen = (now_s, rows, deadline_s, held, load_qps, workers, phase, device, arrival_s, queue, state, last)
-            view = quick(QueueView, seen)
+            seen = (now_s, rows, deadline_s, held, load_qps, workers, phase, device)
+            view = quick(QueueView, (*seen, arrival_s, queue, state, last, first_rows))
             choice = plan.selection.choose(view)
             if isinstance(choice, Hold) and first.excluded:  # runs alone: there is nothing to wait for
                 choice = ALONE.choose(view)

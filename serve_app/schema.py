@@ -5,6 +5,8 @@ from typing import Annotated, get_args
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from dispatch.balancing.registry import BALANCERS
+from dispatch.batching.nexus import EarlyDrop
+from dispatch.batching.proteus import AdaptiveBatching
 from dispatch.selection.ramsis.problem import Balancing
 from dispatch.selection.registry import POLICIES
 
@@ -12,6 +14,9 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 
 TABLE_BALANCERS: tuple[str, ...] = get_args(Balancing)
 """What tables can be made for."""
+
+GIVING_UP = (AdaptiveBatching.name, EarlyDrop.name)
+"""Policies that refuse what the worker at hand cannot meet."""
 
 
 class _Strict(BaseModel):
@@ -69,6 +74,11 @@ class EndpointConfig(_Strict):
             raise ValueError(
                 f"balancing is {self.balancing!r}, and policy 'ramsis' plans for a queue per worker; use one of "
                 f"{', '.join(TABLE_BALANCERS)}, or another policy"
+            )
+        if self.selection.policy in GIVING_UP and self.balancing == "central":
+            raise ValueError(
+                f"balancing is 'central', and policy {self.selection.policy!r} gives up what one worker cannot meet, "
+                "out of a queue that all share; use round_robin or shortest_queue, or another policy"
             )
         return self
 

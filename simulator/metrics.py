@@ -80,10 +80,11 @@ class Metrics:
         windows = Windows.of(record, WINDOW_S)
         duration_s = float(record.arrival_s.max(initial=0.0))
         arrived, answered = len(record.arrival_s), float(windows.answered.sum())
+        window_s = min(WINDOW_S, duration_s)
         busiest = int(windows.arrived.argmax()) if arrived else 0
         return cls(
             answered / duration_s if duration_s else 0.0,
-            float(windows.answered[busiest]) / WINDOW_S if arrived else 0.0,
+            float(windows.answered[busiest]) / window_s if window_s else 0.0,
             100.0 * float(windows.accuracy_sum.sum()) / answered if answered else None,
             100.0 - float(np.nanmin(windows.effective_accuracy_pct)) if answered else None,
             float(windows.violated.sum()) / arrived if arrived else 0.0,

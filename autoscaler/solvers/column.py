@@ -121,14 +121,14 @@ def _undominated(columns: Iterable[Column]) -> list[Column]:
 
 
 def _pairs(cluster: Cluster, pool: Pool, interference: Interference) -> Iterator[Column]:
-    """Two variants that share a worker's memory and time.
+    """Two variants, of two endpoints, that share a worker's memory and time.
 
     A query may wait for a batch of its own variant that it just missed and for one of the other: the shorter of the
     two objectives must have room for those and its own.
     """
     for (one, first), (other, second) in combinations(_fitting(cluster, pool), 2):
         needed_bytes = sum(cluster.memory_bytes.get(c.variant, 0) for c in (first, second))
-        if first.variant == second.variant or needed_bytes > pool.memory_bytes:
+        if one is other or first.variant == second.variant or needed_bytes > pool.memory_bytes:
             continue
         slo_s = min(one.slo_s, other.slo_s)
         uses = []

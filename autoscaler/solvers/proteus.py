@@ -103,7 +103,7 @@ class ProteusPlanner:
         roomy = replace(problem, demand_qps=ample.planned_qps)
         counts = with_spares(roomy, ample.solution, fixed if options.spares else ())
         loads = evenly(roomy, counts, ample.solution)
-        gap = staged.solution.gap
+        gap = staged.gap
         report = SolveReport(
             Status.OPTIMAL if gap <= options.gap + SLACK else Status.FEASIBLE,
             gap if isfinite(gap) else None,

@@ -34,7 +34,7 @@ class Objectives:
 class Staged:
     """The last stage's solution for the demand and ``room`` (0 to 1) of the margins, which is ``planned_qps``.
 
-    No plan can serve more than ``most_qps`` of that.
+    No plan can serve more than ``most_qps`` of that. ``gap`` is the larger of those of what is served and of accuracy.
     """
 
     solution: Solution
@@ -42,6 +42,7 @@ class Staged:
     room: float
     serves_all: bool
     most_qps: float
+    gap: float
 
 
 def solve(problem: Problem, objectives: Objectives, search: Search) -> Staged | None:
@@ -68,7 +69,10 @@ def solve(problem: Problem, objectives: Objectives, search: Search) -> Staged | 
     planned = _with(problem, margin_qps, room)
     most_qps = _total(planned) if serves_all else min(served.bound, _total(planned))
     best = _best(search, planned, served, objectives, serves_all=serves_all)
-    return None if best is None else Staged(best, planned.demand_qps, room, serves_all, most_qps)
+    if best is None:
+        return None
+    gap = best.gap if serves_all else max(best.gap, served.gap)
+    return Staged(best, planned.demand_qps, room, serves_all, most_qps, gap)
 
 
 def _with(problem: Problem, margin_qps: Mapping[str, float], room: float) -> Problem:

@@ -34,8 +34,19 @@ class Played:
     changes: Sequence[PlanChange]
 
 
-def play(system: System, testbed: Testbed, arrivals_s: Mapping[str, Floats], load_s: float) -> Played:
-    """Serve the arrivals; workers need ``load_s`` for a variant that they do not hold."""
+def play(
+    system: System,
+    testbed: Testbed,
+    arrivals_s: Mapping[str, Floats],
+    load_s: float,
+    *,
+    make_before_break: bool = True,
+) -> Played:
+    """Serve the arrivals; workers need ``load_s`` for a variant that they do not hold.
+
+    With ``make_before_break`` they go on with the old one meanwhile.
+    """
+    times = ControlTimes(REPORT_S, system.solve_s, load_s, make_before_break)
     loop = ControlLoop(system.interval_s, MovingMaximum(), system.trigger, system.initial)
     control = ControlPath(
         loop,
@@ -50,23 +61,24 @@ def play(system: System, testbed: Testbed, arrivals_s: Mapping[str, Floats], loa
             max_queued_rows=MAX_QUEUED_ROWS,
         ),
         testbed.workers,
-        ControlTimes(report_s=REPORT_S, solve_s=system.solve_s, load_s=load_s),
+        times,
     )
     host = Host(control.plan, testbed.workers, PlannedLatency(*testbed.cluster.endpoints), control)
     return Played(host.run(arrivals_s), control.changes)
 
 
 def loads_of(arrivals_s: Mapping[str, Floats]) -> Loads:
-    """Rates at the beginning, over all, and in the busiest window."""
+    """Rates at the beginning, over all, and in the busiest window; a shorter trace is one window."""
     everything = np.concatenate(list(arrivals_s.values()))
-    duration_s = max(float(everything.max()), WINDOW_S)
-    busiest = int(np.bincount((everything // WINDOW_S).astype(np.intp)).argmax())
+    duration_s = max(float(everything.max()), 1e-3)
+    window_s = min(WINDOW_S, duration_s * (1 + 1e-9))
+    busiest = int(np.bincount((everything // window_s).astype(np.intp)).argmax())
 
     def rate(of: Floats, start_s: float, length_s: float) -> float:
         return float(np.count_nonzero((of >= start_s) & (of < start_s + length_s))) / length_s
 
     return Loads(
-        {name: rate(of, 0.0, WINDOW_S) for name, of in arrivals_s.items()},
+        {name: rate(of, 0.0, window_s) for name, of in arrivals_s.items()},
         {name: len(of) / duration_s for name, of in arrivals_s.items()},
-        {name: rate(of, busiest * WINDOW_S, WINDOW_S) for name, of in arrivals_s.items()},
+        {name: rate(of, busiest * window_s, window_s) for name, of in arrivals_s.items()},
     )

@@ -53,7 +53,7 @@ class Testbed:
             if query_type in given_ms:
                 slo_s = given_ms[query_type] / 1e3
             else:
-                slo_s = slo_multiple * _base_s(query_type, variants, sorted(named), slo_rule)
+                slo_s = slo_multiple * _base_s(query_type, variants, sorted(known), sorted(named), slo_rule)
             candidates = {
                 short: tuple(
                     Candidate(name, variant.normalised_accuracy_pct / 100, variant.latency_s[device])
@@ -79,23 +79,29 @@ def zipf(types: Sequence[str], alpha: float = 1.001) -> dict[str, float]:
     return {name: weight / sum(weights) for name, weight in zip(types, weights, strict=True)}
 
 
-def _base_s(query_type: str, variants: Mapping[str, TabledVariant], devices: Sequence[str], rule: str) -> float:
-    """The time that the objective is a multiple of.
+def _base_s(
+    query_type: str, variants: Mapping[str, TabledVariant], known: Sequence[str], devices: Sequence[str], rule: str
+) -> float:
+    """The time that the objective is a multiple of; ``devices`` of all that are ``known`` are in the cluster.
 
     ``cpu``: one row on the fastest variant on the CPU, which is Proteus, section 6.1.2, to the letter. Where that is
     short, the most accurate variant never fits half of twice as much on any device, although it is in use throughout
     the paper. ``most_accurate``: the same, and no less than one row on the most accurate variant, on the device where
     it is fastest.
     """
-    cpus = [device for device in devices if "cpu" in device.lower()]
+    cpus = [device for device in known if "cpu" in device.lower()]
     on_cpu = [v.latency_s[device][1] for device in cpus for v in variants.values() if device in v.latency_s]
     if not on_cpu:
         raise ConfigError(
-            f"no variant of {query_type!r} runs on a CPU of the cluster, which objectives are made from; "
-            "add workers of a device type with cpu in its name"
+            f"no variant of {query_type!r} has a profile on a CPU, which objectives are made from; "
+            "add one on a device type with cpu in its name, or give its objective with --slo-ms"
         )
     if rule == "cpu":
         return min(on_cpu)
     runnable = [v for v in variants.values() if any(device in v.latency_s for device in devices)]
+    if not runnable:
+        raise ConfigError(
+            f"no variant of {query_type!r} runs on {', '.join(devices)}; add workers of another device type"
+        )
     best = max(runnable, key=lambda v: v.normalised_accuracy_pct)
     return max(min(on_cpu), min(best.latency_s[device][1] for device in devices if device in best.latency_s))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from dispatch.batching.window import settled
 from dispatch.selection.policy import Choice, QueueView
 
 INCREASE_ROWS = 1.0
@@ -26,7 +27,7 @@ class AdditiveIncrease:
 
     def choose(self, view: QueueView) -> Choice:
         """As much as the limit allows; the limit is the choice's state."""
-        candidate, last = view.candidates[0], view.last
+        candidate, last = settled(view), view.last
         limit_rows = 1.0 if view.state is None else view.state
         if last is not None and (last.late if self.on_timeouts else last.overran):
             limit_rows = max(limit_rows * DECREASE, 1.0)

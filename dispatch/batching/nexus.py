@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dispatch.batching.window import ROUNDING_S
+from dispatch.batching.window import ROUNDING_S, settled
 from dispatch.selection.policy import Choice, Drop, QueueView
 
 
@@ -19,7 +19,7 @@ class EarlyDrop:
 
     def choose(self, view: QueueView) -> Choice | Drop:
         """A full window at once, or who keeps it from being in time."""
-        candidate = view.candidates[0]
+        candidate = settled(view)
         latency_s, rows = candidate.latency_s, view.rows
         window = candidate.batch_rows(rows)
         if latency_s[window] <= view.slack_s - ROUNDING_S:

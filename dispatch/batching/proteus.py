@@ -4,7 +4,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dispatch.batching.window import ROUNDING_S
+from dispatch.batching.window import ROUNDING_S, settled
 from dispatch.selection.policy import Candidate, Choice, Drop, Hold, QueueView
 
 SHORTEST_HOLD_S = 1e-6
@@ -32,7 +32,7 @@ class AdaptiveBatching:
 
     def choose(self, view: QueueView) -> Choice | Hold | Drop:
         """A batch, or the instant until which to wait for more, or who is given up."""
-        candidate = view.candidates[0]
+        candidate = settled(view)
         latency_s, rows = candidate.latency_s, view.rows
         most = candidate.max_batch
         if rows < most:
@@ -58,4 +58,6 @@ def _best_window(view: QueueView, candidate: Candidate) -> Choice | Drop:
             best_qps, first, batch = rows / latency_s[rows], number, rows
         if rows == window:  # no window further on holds more
             break
-    return Drop(first) if first else Choice(candidate.variant, batch)
+    if first or batch < view.first_rows:  # a query is not cut in two
+        return Drop(max(first, 1))
+    return Choice(candidate.variant, batch)

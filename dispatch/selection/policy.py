@@ -62,11 +62,11 @@ class QueueView(NamedTuple):
     ``candidates`` are the variants that the worker holds, most accurate first (of equals, the faster);
     there is at least one. ``load_qps`` is the anticipated load of the endpoint, on all its ``workers`` together;
     ``phase`` is how much of the balancer's turn has passed, seen from this worker (see `LoadBalancer.phase`);
-    ``device`` is the worker's device type. ``first_arrival_s`` is when the query with the earliest deadline
-    arrived, infinite where that is unknown; ``waiting`` is the queue, where the host lets it be seen. ``state`` is what
-    the policy gave with its last choice for this worker and endpoint, None at first and where the worker's variants or
-    the policy are others since; ``last`` is what became of the batch of that choice, None where it did not come back or
-    the choice had no state.
+    ``device`` is the worker's device type. ``first_arrival_s`` is when the query with the earliest deadline arrived,
+    infinite where that is unknown, and ``first_rows`` how many rows it has; ``waiting`` is the queue, where the host
+    lets it be seen. ``state`` is what the policy gave with its last choice for this worker and endpoint, None at first
+    and where the worker's variants or the policy are others since; ``last`` is what became of the batch of that
+    choice, None where it did not come back or the choice had no state.
     """
 
     now_s: float
@@ -81,6 +81,7 @@ class QueueView(NamedTuple):
     waiting: WaitingRows | None = None
     state: Any = None
     last: Outcome | None = None
+    first_rows: int = 1
 
     def deadlines_s(self) -> Sequence[float]:
         """The deadlines of the ``rows`` rows, ascending; all the earliest where the queue cannot be seen."""

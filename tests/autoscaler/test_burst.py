@@ -42,11 +42,13 @@ def test_a_handful_of_queries_says_nothing() -> None:
     assert reason({"a": 110.0, "b": 50.0}, {"a": 9}, {"a": 9}) is None
 
 
-def test_violations_are_a_reason_where_more_comes_than_the_plan_was_made_for() -> None:
-    words = "6% of the queries of a are in violation"
-    assert reason({"a": 101.0, "b": 50.0}, {"a": 100}, {"a": 6}) == words
-    assert reason({"a": 100.0, "b": 50.0}, {"a": 100}, {"a": 6}) is None  # the same question has the same answer
-    assert reason({"a": 101.0, "b": 50.0}, {"a": 100}, {"a": 5}) is None
+def test_who_violates_too_much_is_strained() -> None:
+    def strained(arrived: dict[str, int], violated: dict[str, int]) -> dict[str, float]:
+        return TRIGGER.strained(Statistics(0.0, 1.0, arrived, violated))
+
+    assert strained({"a": 100, "b": 50}, {"a": 6}) == {"a": 0.06}
+    assert strained({"a": 100, "b": 50}, {"a": 5}) == {}
+    assert strained({"a": 9, "b": 10}, {"a": 9, "b": 1}) == {"b": 0.1}  # a handful says nothing
 
 
 def test_much_less_in_all_is_a_reason() -> None:

@@ -99,3 +99,30 @@ def test_an_observation_has_the_estimate_and_what_the_host_says_of_its_workers()
     seen = loop.observation(3.25, workers(cpu=1), held(cpu_0="v"))
     assert (seen.now_s, seen.demand_qps, seen.workers) == (3.25, {"a": 7.5}, {"cpu-0": "cpu"})
     assert seen.held == {"cpu-0": {"v"}}
+
+
+def strained(end_s: float) -> Statistics:
+    return Statistics(end_s - 1.0, end_s, {"a": 100, "b": 100}, {"a": 50})
+
+
+def test_violations_within_what_the_plan_has_room_for_make_the_next_plan_reckon_with_more() -> None:
+    loop = ControlLoop(30.0, Told({"a": 80.0, "b": 0.0}), BurstTrigger(lull=0.9), plan(100.0))
+    asked = [loop.on_statistics(strained(float(second))) for second in range(1, 3)]
+    assert asked == ["50% of a in violation", None]
+    assert loop.observation(2.0, {}, {}).demand_qps == {"a": 100.0, "b": 0.0}
+    loop.on_plan(plan(120.0))
+    asked = [loop.on_statistics(strained(float(second))) for second in range(3, 8)]
+    assert asked == [None, None, None, None, "50% of a in violation"]  # what was left of the plan before does not count
+    for _ in range(10):
+        loop.on_plan(plan(200.0))
+        for _ in range(5):
+            loop.on_statistics(strained(8.0))
+    assert loop.observation(8.0, {}, {}).demand_qps == {"a": 160.0, "b": 0.0}  # twice the load at most
+
+
+def test_caution_wears_off_from_interval_to_interval() -> None:
+    loop = ControlLoop(10.0, Told({"a": 80.0}), BurstTrigger(lull=0.9), plan(100.0))
+    loop.on_statistics(strained(1.0))
+    loop.on_plan(plan(100.0))
+    assert loop.on_statistics(report(10.0, 80)) == "the interval is over"
+    assert loop.observation(10.0, {}, {}).demand_qps == {"a": 80.0}

@@ -43,9 +43,9 @@ def test_endpoints_have_their_own_maxima() -> None:
     assert last == pytest.approx({"a": 10, "b": 4})
 
 
-def test_an_endpoint_that_nobody_asks_for_any_more_falls_to_nothing() -> None:
+def test_an_endpoint_that_nobody_asks_for_any_more_falls_to_what_keeps_it_a_worker() -> None:
     counts = [{"a": 10, "b": 5}] + [{"b": 5}] * 9
-    assert after(counts)[-1].get("a", 0.0) == 0.0
+    assert after(counts)[-1]["a"] == 0.1
     assert after(counts)[-1]["b"] == pytest.approx(5)
 
 

@@ -60,3 +60,11 @@ def test_kinds_of_workers_get_the_sum_of_their_shares() -> None:
     given = picks(plans["a"], ["cpu-0", "g+u-0", "g+u+1"], 40)
     assert given["cpu-0"] == pytest.approx(10, abs=1)
     assert given["g+u-0"] == pytest.approx(given["g+u+1"], abs=1)  # one kind: the worker to come counts as its device
+
+
+def test_endpoints_that_share_a_worker_leave_room_for_each_other() -> None:
+    shares = {"a": {"cpu-0": 1.0}, "b": {"cpu-0": 1.0}}
+    plans = served(plan_of(shares, {"cpu-0": frozenset({"a1", "b1"})}))
+    # A third of the shorter objective, 33 ms: 10 + 10 n for a, 10 n for b.
+    assert [(c.variant, c.max_batch) for c in plans["a"].candidates["cpu"]] == [("a1", 2)]
+    assert [(c.variant, c.max_batch) for c in plans["b"].candidates["cpu"]] == [("b1", 3)]

@@ -154,7 +154,7 @@ def one(tmp_path: Path) -> Path:
 def test_unless_told_otherwise_the_busiest_ten_seconds_are_at_half_of_what_can_be_served(
     run: Run, one: Path, tmp_path: Path
 ) -> None:
-    steady = write_trace(tmp_path / "steady.csv", {"bert": evenly(25.0, 0.0, 40.0)})
+    steady = write_trace(tmp_path / "steady.csv", {"bert": evenly(25.0, 0.0, 260.0)})
     body = orjson.loads(run(steady, one, "--json", cluster="cpu=2"))
     assert body["speedup"] == pytest.approx(0.5 * 2 * 100.0 / 25.0, rel=2e-3)
     assert body["peak_qps"] == pytest.approx(0.5 * 2 * 100.0, rel=5e-3)
@@ -212,8 +212,6 @@ def test_files_and_names_that_cannot_be_used_are_refused_in_words(
         run(trace, profiles, cluster="cpu=3,tpu=1")
     with pytest.raises(SystemExit, match="objectives for t5; query types are bert, resnest"):
         run(trace, profiles, "--slo-ms", "t5=600,bert=100")
-    with pytest.raises(SystemExit, match=r"runs on a CPU of the cluster.* add workers of a device type with cpu in"):
-        run(trace, profiles, cluster="gpu=2")
     types = write_trace(tmp_path / "types.csv", {"bert": [1.0], "gpt2": [2.0], "dense": [3.0]})
     with pytest.raises(SystemExit, match="no variant for query types dense, gpt2; add variants"):
         run(types, profiles)

@@ -51,6 +51,7 @@ def client(ray_cluster: None, free_port: int, tmp_path_factory: pytest.TempPathF
             "profiles": {"cpu": str(folder / "profiles.csv")},
             "endpoints": {
                 "toy": {"task": "toy", "slo_ms": 1000, **GREEDY},
+                "patient": {"task": "toy", "slo_ms": 1000, "selection": {"policy": "proteus"}},
                 "impatient": {"task": "toy", "slo_ms": 1000, "drop_late": True, "max_queued_rows": 8, **GREEDY},
             },
             "pools": {"toy": {"workers": 1, "num_cpus": 0.1}},
@@ -240,6 +241,20 @@ def test_under_load_greedy_batches_and_no_query_is_lost(client: httpx2.Client) -
     after = client.get("/accord/status").json()["endpoints"]["digits"]
     assert after["arrived"] - before["arrived"] == 160
     assert after["answered"] - before["answered"] == 160
+
+
+def test_adaptive_batching_answers_what_can_be_met_and_refuses_what_cannot(client: httpx2.Client) -> None:
+    path = "/toy/v2/models/patient/infer"
+    before = client.get("/toy/accord/status").json()["endpoints"]["patient"]
+    urgent = toy(1.0) | {"parameters": {"timeout": 1}}
+    responses = _hammer(client, path, [toy(1.0), toy(1.0, 2.0), toy(3.0), urgent], threads=8, each=12)
+    assert {r.status_code for r in responses} == {200, 504}
+    assert sum(r.status_code == 504 for r in responses) == 24
+    refused = next(r for r in responses if r.status_code == 504)
+    assert "could not be met any more" in refused.json()["error"]
+    after = client.get("/toy/accord/status").json()["endpoints"]["patient"]
+    assert after["arrived"] - before["arrived"] == 96
+    assert after["answered"] - before["answered"] == 72
 
 
 def test_a_killed_worker_costs_no_query_and_is_replaced(client: httpx2.Client) -> None:

@@ -52,6 +52,14 @@ def test_the_shortest_config_has_sensible_defaults() -> None:
             "selection.variant is 'x', but policy 'greedy' chooses for itself",
         ),
         (
+            {
+                "endpoints": {
+                    "d": {"task": "t", "slo_ms": 9, "balancing": "central", "selection": {"policy": "proteus"}}
+                }
+            },
+            "balancing is 'central', and policy 'proteus' gives up what one worker cannot meet",
+        ),
+        (
             {"endpoints": {"d": {"task": "t", "slo_ms": 99, "balancing": "central"}}},
             "balancing is 'central', and policy 'ramsis' plans for a queue per worker; use one of round_robin, short",
         ),

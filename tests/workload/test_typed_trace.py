@@ -3,7 +3,6 @@
 import gzip
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from catalog.errors import ConfigError
@@ -15,8 +14,8 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def as_lists(path: Path, speedup: float = 1.0) -> dict[str, list[float]]:
-    return {name: arrivals_s.tolist() for name, arrivals_s in read_typed_trace(path, speedup).items()}
+def as_lists(path: Path) -> dict[str, list[float]]:
+    return {name: arrivals_s.tolist() for name, arrivals_s in read_typed_trace(path).items()}
 
 
 def test_each_type_has_its_own_arrivals_in_seconds(tmp_path: Path) -> None:
@@ -30,20 +29,9 @@ def test_seconds_gzip_and_other_columns_are_read_as_well(tmp_path: Path) -> None
     assert as_lists(path) == {"a": [0.0], "b": [0.25]}
 
 
-def test_a_speed_up_divides_every_instant(tmp_path: Path) -> None:
-    path = write(tmp_path / "t.csv", "arrival_s,query_type\n0,a\n1,b\n4,a\n")
-    assert as_lists(path, 4.0) == {"a": [0.0, 1.0], "b": [0.25]}
-
-
 def test_instants_count_from_the_first_also_where_they_are_of_a_clock(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", "arrival_s,query_type\n1795000000.5,b\n1795000001,a\n")
     assert as_lists(path) == {"a": [0.5], "b": [0.0]}
-
-
-@pytest.mark.parametrize("speedup", [0.0, -1.0, np.inf, np.nan])
-def test_a_speed_up_must_be_a_factor(tmp_path: Path, speedup: float) -> None:
-    with pytest.raises(ConfigError, match="give a finite factor above 0"):
-        read_typed_trace(tmp_path / "t.csv", speedup)
 
 
 @pytest.mark.parametrize("header", ["arrival_ms,kind", "time_s,query_type", "time_s,load_qps"])

@@ -152,7 +152,7 @@ def test_planners_with_a_program_are_charged_for_it_and_rules_are_not(
     assert systems["infaas_accuracy"].interval_s == INFAAS_INTERVAL_S
 
 
-def test_batching_is_each_paper_s_own(systems: Mapping[str, System]) -> None:
+def test_each_system_batches_as_the_study_says(systems: Mapping[str, System]) -> None:
     policies = {name: type(system.batching) for name, system in systems.items()}
     assert {name for name, policy in policies.items() if policy is AdditiveIncrease} == {*STATIC, "infaas_accuracy"}
     assert {name for name, policy in policies.items() if policy is EarlyDrop} == {"infaas_early_drop"}

@@ -82,9 +82,17 @@ def test_what_the_profile_file_does_not_know_is_refused_in_words(profiles: Path)
 
 
 @pytest.mark.parametrize("rule", testbed.SLO_RULES)
-def test_objectives_need_a_cpu_to_be_made_from(profiles: Path, rule: str) -> None:
-    with pytest.raises(ConfigError, match=r"no variant of 'bert' runs on a CPU of the cluster.* add workers"):
-        testbed.Testbed.of(profiles, {"gpu": 1}, ("bert",), 2.0, rule)
+def test_objectives_come_from_the_cpu_also_where_the_cluster_has_none(profiles: Path, rule: str) -> None:
+    alone = testbed.Testbed.of(profiles, {"gpu": 1}, ("bert",), 2.0, rule)
+    both = testbed.Testbed.of(profiles, {"gpu": 1, "cpu": 1}, ("bert",), 2.0, rule)
+    assert alone.cluster.endpoints[0].slo_s == both.cluster.endpoints[0].slo_s
+
+
+@pytest.mark.parametrize("rule", testbed.SLO_RULES)
+def test_objectives_need_a_profile_on_a_cpu(tmp_path: Path, rule: str) -> None:
+    table = write_profiles(tmp_path / "gpus.csv", {"bert-base": (100.0, {GPU: (5.0, 1.0)})})
+    with pytest.raises(ConfigError, match=r"no variant of 'bert' has a profile on a CPU.* --slo-ms"):
+        testbed.Testbed.of(table, {"gpu": 1}, ("bert",), 2.0, rule)
 
 
 def test_one_device_by_two_names_is_refused(profiles: Path) -> None:

@@ -91,7 +91,7 @@ def main() -> None:
     if args.report is not None:
         for group, of in played.items():
             title = f"{args.trace.name}, {speedup:.2f} times as fast: {group.replace('_', ' ')}"
-            runs = {n: (p.record, p.changes) for n, p in of.items()}
+            runs = {n: (p.record, p.changes) for n, p in ({"proteus": played["systems"]["proteus"]} | of).items()}
             save_comparison(args.report / f"{group}.png", title, runs, PLOT_WINDOW_S)
         (args.report / "report.json").write_bytes(orjson.dumps(body, option=orjson.OPT_INDENT_2))
     if args.json:

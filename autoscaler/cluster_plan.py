@@ -23,8 +23,7 @@ class SolveReport:
     """How a plan came about.
 
     ``gap`` is the proven relative distance of the program's objectives from their bounds, None where nothing is proven;
-    what a planner gives up for room on purpose is beyond it.
-    ``explanation`` says in sentences what limits the plan.
+    what a planner gives up for room on purpose is beyond it. ``explanation`` says in sentences what limits the plan.
     """
 
     status: Status
@@ -48,8 +47,8 @@ class ClusterPlan:
     the part of all the endpoint's queries that go to the worker, in sum at most 1; what is missing to 1 cannot be met.
     ``demand_qps`` is what the plan was made for, ``served_qps`` what of it the plan can serve, and ``room_qps`` how
     much it was made to bear without shedding more; ``accuracy`` is the mean over the queries served (0 to 1; absent
-    where nothing is). ``pool_sizes`` is the number of workers by device
-    type; where it exceeds the workers that are there, ``held`` and ``shares`` name the ones to come ``device+1``...
+    where nothing is). ``pool_sizes`` is the number of workers by device type; where it exceeds the workers that are
+    there, ``held`` and ``shares`` name the ones to come ``device+1``...
     """
 
     held: Mapping[str, frozenset[str]]

@@ -15,17 +15,21 @@ SETTLED = 4
 """So many reports after a plan, violations are the plan's and not what was left of the one before."""
 
 
+SHED = 0.001
+"""The part of an endpoint's demand from which on it counts as shed."""
+
+
 class ControlLoop:
     """Collects statistics, says when a plan is due and what it is to be made from.
 
-    Without I/O: its host reports statistics about once a second, and where `on_statistics` gives a reason makes the
+    Without I/O: its host reports statistics once or twice a second, and where `on_statistics` gives a reason makes the
     `observation`, has a planner solve it wherever that is done, and calls `on_plan` with what came. No second plan is
     asked for while one is under way. Intervals go by whatever else is planned in between; ``interval_s`` infinity has
     none, and ``trigger`` None plans at intervals alone.
 
-    Where an endpoint violates its objective although the plan has room for its load, the same question would have the
-    same answer: its demand is then reckoned `CAUTION` times as high, once per plan, up to `MOST_CAUTION`, and less
-    again from interval to interval.
+    Where an endpoint violates its objective although the plan serves all of it and has room for its load, the same
+    question would have the same answer: its demand is then reckoned `CAUTION` times as high, once per plan, up to
+    `MOST_CAUTION`, and less again from interval to interval. Who is shed anyway is not helped by a larger demand.
     """
 
     def __init__(
@@ -53,11 +57,8 @@ class ControlLoop:
             self._due_s += self._interval_s * ceil((statistics.end_s - self._due_s + 1e-6) / self._interval_s)
         elif self._trigger is not None:
             reason = self._trigger.reason(statistics, self.plan, self._demanded_qps())
-            strained = self._trigger.strained(statistics) if self._reports > SETTLED else {}
-            if reason is None and strained:
-                reason = ", ".join(f"{ratio:.0%} of {name}" for name, ratio in strained.items()) + " in violation"
-                for name in strained:
-                    self._caution[name] = min(self._caution.get(name, 1.0) * CAUTION, MOST_CAUTION)
+            if reason is None and self._reports > SETTLED:
+                reason = self._grow_cautious(self._trigger.strained(statistics))
         self._under_way = reason is not None
         return reason
 
@@ -71,6 +72,15 @@ class ControlLoop:
         self._reports = 0
         if isinstance(plan, ClusterPlan):
             self.plan = plan
+
+    def _grow_cautious(self, strained: Mapping[str, float]) -> str | None:
+        """Reckon with more of endpoints that should not be in violation; None where there are none."""
+        served_qps, demand_qps = self.plan.served_qps, self.plan.demand_qps
+        unforeseen = [name for name in strained if served_qps.get(name, 0.0) >= (1 - SHED) * demand_qps.get(name, 0.0)]
+        for name in unforeseen:
+            self._caution[name] = min(self._caution.get(name, 1.0) * CAUTION, MOST_CAUTION)
+        words = ", ".join(f"{strained[name]:.0%} of {name}" for name in unforeseen)
+        return f"{words} in violation" if words else None
 
     def _demanded_qps(self) -> dict[str, float]:
         return {name: qps * self._caution.get(name, 1.0) for name, qps in self._demand.demand_qps().items()}

@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from autoscaler.cluster_plan import ClusterPlan
 from autoscaler.solvers.proteus import LEAST_QPS
 from benchmarks.accuracy_study.play import Played, loads_of, play
 from benchmarks.accuracy_study.saturation import saturation_qps
@@ -143,6 +144,7 @@ def _figures(played: Played) -> dict[str, Any]:
     return {
         **Metrics.of(played.record).as_json(),
         "plans": len(played.changes) - 1,
+        "largest_shed": max(c.plan.shed for c in played.changes if isinstance(c.plan, ClusterPlan)),
         "variants_loaded": sum(len(change.loading) for change in played.changes),
         "median_solve_s": statistics.median(solved),
         "max_solve_s": max(solved),

@@ -31,10 +31,9 @@ class ProteusOptions:
     cluster cannot, it has as much room as it can. It has more where that costs at most ``tolerance`` of effective
     accuracy, unless it is ``fair`` or sizes a pool. ``spares`` gives workers that are not needed to the busiest.
 
-    ``gap`` and ``limit_s`` (of solver time) end a solve. ``solver`` is highs or
-    scip. ``fair`` puts the endpoint first that is worst off (section 7); ``price_per_point`` is the price per hour
-    that one point (0.01) of effective accuracy is worth, for pools whose size is free; ``per_worker`` 2 lets two
-    variants share a worker.
+    ``gap`` and ``limit_s`` (of solver time) end a solve. ``solver`` is scip or highs. ``fair`` puts the endpoint first
+    that is worst off (section 7); ``price_per_point`` is the price per hour that one point (0.01) of effective accuracy
+    is worth, for pools whose size is free; ``per_worker`` 2 lets two variants share a worker.
     """
 
     headroom: float = 1.0

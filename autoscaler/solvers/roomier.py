@@ -52,7 +52,7 @@ def roomier(problem: Problem, staged: Staged, tolerance: float, search: Search) 
         if factor < LEAST:
             break
         ample, accuracy = accurate_at(factor)
-        solution = search.any(ample, accuracy)
+        solution = search.first(ample, accuracy)
         if solution is not None:
             return replace(staged, solution=solution, planned_qps=ample.demand_qps)
     return staged

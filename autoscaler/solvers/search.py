@@ -106,7 +106,7 @@ class Search:
         """Whether the relaxation of the stage has a solution; where it has none, there is none."""
         return self._relaxation(problem.pruned(), stage) is not None
 
-    def any(self, problem: Problem, stage: Stage) -> Solution | None:
+    def first(self, problem: Problem, stage: Stage) -> Solution | None:
         """The first solution that comes up, with the columns that the relaxation recommends; None where none does."""
         problem = problem.pruned()
         relaxed = self._relaxation(problem, stage)

@@ -18,10 +18,10 @@ class Objectives:
     """What a plan is for.
 
     ``margin_qps`` is by endpoint what the plan should have room for beyond the demand, as far as that goes without
-    shedding; where not all of it fits, every endpoint gets the same part.
-    ``fair`` puts the endpoint that is worst off first (Proteus, section 7). ``prices`` is by device type per worker,
-    in accuracy times queries per second: what a worker must bring to be worth its price. ``hire`` is by device type
-    what a worker costs in the end, where several choices are equally accurate and accuracy has no price.
+    shedding; where not all of it fits, every endpoint gets the same part. ``fair`` puts the endpoint that is worst off
+    first (Proteus, section 7). ``prices`` is by device type per worker, in accuracy times queries per second: what a
+    worker must bring to be worth its price. ``hire`` is by device type what a worker costs in the end, where several
+    choices are equally accurate and accuracy has no price.
     """
 
     margin_qps: Mapping[str, float] = field(default_factory=dict)
@@ -32,14 +32,13 @@ class Objectives:
 
 @dataclass(frozen=True)
 class Staged:
-    """The last stage's solution for the demand and ``room`` (0 to 1) of the margins, which is ``planned_qps``.
+    """The last stage's solution, for the demand and what there is room for of the margins, which is ``planned_qps``.
 
     No plan can serve more than ``most_qps`` of that. ``gap`` is the larger of those of what is served and of accuracy.
     """
 
     solution: Solution
     planned_qps: Mapping[str, float]
-    room: float
     serves_all: bool
     most_qps: float
     gap: float
@@ -72,7 +71,7 @@ def solve(problem: Problem, objectives: Objectives, search: Search) -> Staged | 
     if best is None:
         return None
     gap = best.gap if serves_all else max(best.gap, served.gap)
-    return Staged(best, planned.demand_qps, room, serves_all, most_qps, gap)
+    return Staged(best, planned.demand_qps, serves_all, most_qps, gap)
 
 
 def _with(problem: Problem, margin_qps: Mapping[str, float], room: float) -> Problem:

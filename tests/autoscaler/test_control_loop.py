@@ -1,7 +1,7 @@
 """When a plan is due: histories of reports, by hand."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
 from autoscaler.burst import BurstTrigger
@@ -126,3 +126,10 @@ def test_caution_wears_off_from_interval_to_interval() -> None:
     loop.on_plan(plan(100.0))
     assert loop.on_statistics(report(10.0, 80)) == "the interval is over"
     assert loop.observation(10.0, {}, {}).demand_qps == {"a": 80.0}
+
+
+def test_who_is_shed_anyway_is_not_planned_for_with_more() -> None:
+    short = replace(plan(100.0), served_qps={"a": 70.0})
+    loop = ControlLoop(30.0, Told({"a": 80.0}), BurstTrigger(lull=0.9), short)
+    assert loop.on_statistics(strained(1.0)) is None
+    assert loop.observation(1.0, {}, {}).demand_qps == {"a": 80.0}

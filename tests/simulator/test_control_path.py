@@ -1,118 +1,23 @@
 """Plans that change in virtual time, by hand: reports at 1, 2, ... s, instants that floats hold exactly."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from autoscaler.burst import BurstTrigger
 from autoscaler.cluster import Endpoint
-from autoscaler.cluster_plan import ClusterPlan, NoPlan, SolveReport, Status
+from autoscaler.cluster_plan import NoPlan
 from autoscaler.control_loop import ControlLoop
 from autoscaler.demand import MovingMaximum
-from autoscaler.observation import Observation, Statistics
+from autoscaler.observation import Statistics
 from catalog.errors import ConfigError
-from dispatch.balancing.shortest_queue import ShortestQueue
-from dispatch.plan import EndpointPlan, Plan
-from dispatch.selection.greedy import GreedySelection
+from control_scene import NO_ANSWER, TIMES, Scene, Scripted, cluster_plan, ran, to_good
 from dispatch.selection.policy import Candidate
 from simulator.control_path import ControlPath, ControlTimes
 from simulator.host import Host
 from simulator.latency import PlannedLatency
-from simulator.record import Record
-from workload.rate import RateSchedule
-from workload.renewal import Poisson
-
-FAST = Candidate("fast", 0.5, (0.0, 0.125))
-GOOD = Candidate("good", 1.0, (0.0, 0.25))
-TIMES = ControlTimes(report_s=1.0, solve_s=0.5, load_s=1.0)
-
-
-def cluster_plan(**held: str) -> ClusterPlan:
-    """Workers that hold one variant each."""
-    report = SolveReport(Status.HEURISTIC, None, 0.0)
-    return ClusterPlan({w: frozenset([v]) for w, v in held.items()}, {}, {}, {}, {}, {}, {}, report)
-
-
-NO_ANSWER = NoPlan(SolveReport(Status.NO_ANSWER, None, 1.0))
-
-
-@dataclass
-class Scripted:
-    """Plans in the order in which they are to be given; the last one for ever."""
-
-    plans: list[ClusterPlan | NoPlan]
-    name: str = "scripted"
-    seen: list[Observation] = field(default_factory=list)
-
-    def plan(self, observation: Observation) -> ClusterPlan | NoPlan:
-        self.seen.append(observation)
-        return self.plans.pop(0) if len(self.plans) > 1 else self.plans[0]
-
-
-@dataclass
-class Recorded:
-    """A demand estimate that keeps what it is told."""
-
-    reports: list[Statistics] = field(default_factory=list)
-
-    def on_statistics(self, statistics: Statistics) -> None:
-        self.reports.append(statistics)
-
-    def demand_qps(self) -> Mapping[str, float]:
-        return {}
-
-
-@dataclass
-class Scene:
-    """Endpoints on workers of one device type, planned for by script at intervals."""
-
-    planner: Scripted
-    initial: ClusterPlan
-    interval_s: float = 2.0
-    times: ControlTimes = TIMES
-    slo_s: float = 10.0
-    drop_late: bool = False
-    max_queued_rows: int = 100
-    endpoints: tuple[str, ...] = ("e",)
-    demand: Recorded = field(default_factory=Recorded)
-
-    def serving(self, plan: ClusterPlan, version: int) -> Plan:
-        endpoints = [
-            EndpointPlan(
-                name,
-                self.slo_s,
-                self.drop_late,
-                self.max_queued_rows,
-                {"cpu": (FAST, GOOD)},
-                GreedySelection(),
-                ShortestQueue(),
-            )
-            for name in self.endpoints
-        ]
-        return Plan(version, {endpoint.name: endpoint for endpoint in endpoints})
-
-    def play(self, workers: int = 1, **arrivals_s: list[float] | NDArray[np.float64]) -> tuple[Record, ControlPath]:
-        names = {f"w{number}": "cpu" for number in range(workers)}
-        loop = ControlLoop(self.interval_s, self.demand, None, self.initial)
-        control = ControlPath(loop, self.planner, self.serving, names, self.times)
-        host = Host(control.plan, names, PlannedLatency(*control.plan.endpoints.values()), control)
-        return host.run({name: np.asarray(each, dtype=np.float64) for name, each in arrivals_s.items()}), control
-
-
-def ran(record: Record) -> list[tuple[float, str]]:
-    """Instant of launch and variant of every batch, in the order in which they were done."""
-    batches = record.batches
-    return [(at_s, batches.variants[v]) for at_s, v in zip(batches.launched_s, batches.variant, strict=True)]
-
-
-def to_good(**changes: Any) -> Scene:
-    return replace(Scene(Scripted([cluster_plan(w0="good")]), cluster_plan(w0="fast")), **changes)
-
 
 # -- when a plan is in force ----------------------------------------------------------------------------------
 
@@ -241,81 +146,6 @@ def test_a_burst_brings_a_plan_before_the_interval_is_over() -> None:
     record = host.run({"e": np.arange(1.0, 6.0, 0.0625)})
     assert (control.changes[1].asked_s, control.changes[1].in_force_s) == (2.0, 3.5)
     assert {variant for at_s, variant in ran(record) if at_s > 3.5} == {"good"}
-
-
-# -- over random histories ------------------------------------------------------------------------------------
-
-
-def busy_scene(times: ControlTimes) -> Scene:
-    plans = [
-        cluster_plan(w0="good", w1="fast", w2="good"),
-        cluster_plan(w1="good"),
-        NO_ANSWER,
-        cluster_plan(w0="fast", w1="fast", w2="fast"),
-        cluster_plan(),
-        cluster_plan(w0="good", w2="fast"),
-    ]
-    return Scene(
-        Scripted([*plans, *plans, *plans]),
-        cluster_plan(w0="fast", w1="fast"),
-        interval_s=1.0,
-        times=times,
-        slo_s=0.5,
-        drop_late=True,
-        max_queued_rows=12,
-        endpoints=("e", "f"),
-    )
-
-
-def busy_arrivals() -> dict[str, NDArray[np.float64]]:
-    return {name: Poisson(RateSchedule.constant(9.0), seed).times_s(40.0) for seed, name in enumerate("ef")}
-
-
-@pytest.mark.parametrize("make_before_break", [True, False])
-def test_every_query_is_answered_once_or_refused_and_every_violation_reported(make_before_break: bool) -> None:
-    scene = busy_scene(ControlTimes(0.75, 0.3, 0.6, make_before_break))
-    record, control = scene.play(3, **busy_arrivals())
-    answered = np.flatnonzero(record.batch >= 0)
-    assert sorted(record.batches.query_ids.tolist()) == answered.tolist()
-    assert 0 < len(answered) < len(record.batch)
-    assert sum(isinstance(change.plan, ClusterPlan) for change in control.changes) > 10
-    reports = [*scene.demand.reports, control.traffic.report(inf)]
-    violated = int((record.done_s > record.deadline_s).sum())
-    assert sum(sum(report.violated.values()) for report in reports) == violated
-    assert sum(sum(report.arrived.values()) for report in reports) == len(record.batch)
-
-
-@pytest.mark.parametrize("make_before_break", [True, False])
-def test_every_batch_runs_on_a_variant_that_its_worker_held(make_before_break: bool) -> None:
-    record, control = busy_scene(ControlTimes(0.75, 0.3, 0.6, make_before_break)).play(3, **busy_arrivals())
-    batches = record.batches
-    in_force = [change for change in control.changes if isinstance(change.plan, ClusterPlan)]
-    for launched_s, worker, variant in zip(batches.launched_s, batches.worker, batches.variant, strict=True):
-        # what is done at the very instant of a change still runs by the plan before
-        before = [c for c in in_force if c.in_force_s is not None and c.in_force_s < launched_s]
-        now = [c for c in in_force if c.in_force_s == launched_s]
-        plans = [change.plan for change in (*(before or in_force[:1])[-1:], *now)]
-        name = batches.workers[worker]
-        assert any(plan and batches.variants[variant] in plan.held.get(name, ()) for plan in plans)
-
-
-def test_two_runs_are_the_same_bit_for_bit() -> None:
-    def run() -> Record:
-        return busy_scene(ControlTimes(0.75, 0.3, 0.6)).play(3, **busy_arrivals())[0]
-
-    first, second = run(), run()
-    assert first.batch.tobytes() == second.batch.tobytes()
-    assert first.done_s.tobytes() == second.done_s.tobytes()
-    assert first.batches.worker.tobytes() == second.batches.worker.tobytes()
-
-
-def test_a_control_path_that_never_plans_changes_nothing() -> None:
-    scene = Scene(Scripted([None]), cluster_plan(w0="fast", w1="fast"), interval_s=inf, slo_s=0.5)
-    arrivals_s = Poisson(RateSchedule.constant(14.0), 3).times_s(50.0)
-    controlled, _ = scene.play(2, e=arrivals_s)
-    plan = EndpointPlan("e", 0.5, False, 100, {"cpu": (FAST,)}, GreedySelection(), ShortestQueue())
-    plain = Host(Plan(1, {"e": plan}), {"w0": "cpu", "w1": "cpu"}, PlannedLatency(plan)).run({"e": arrivals_s})
-    assert controlled.done_s.tobytes() == plain.done_s.tobytes()
 
 
 # -- what is refused ------------------------------------------------------------------------------------------

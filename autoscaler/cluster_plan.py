@@ -47,8 +47,9 @@ class ClusterPlan:
     the part of all the endpoint's queries that go to the worker, in sum at most 1; what is missing to 1 cannot be met.
     ``demand_qps`` is what the plan was made for, ``served_qps`` what of it the plan can serve, and ``room_qps`` how
     much it was made to bear without shedding more; ``accuracy`` is the mean over the queries served (0 to 1; absent
-    where nothing is). ``pool_sizes`` is the number of workers by device type; where it exceeds the workers that are
-    there, ``held`` and ``shares`` name the ones to come ``device+1``...
+    where nothing is, or where the plan leaves it open who serves what). ``pool_sizes`` is the number of workers by
+    device type; where it exceeds the workers that are there, ``held`` and ``shares`` name the ones to come
+    ``device+1``...
     """
 
     held: Mapping[str, frozenset[str]]
@@ -68,8 +69,8 @@ class ClusterPlan:
 
     @property
     def effective_accuracy(self) -> float | None:
-        """Mean accuracy over all queries served, 0 to 1 (section 4); None where none is."""
-        served_qps = sum(self.served_qps.values())
-        if not served_qps:
+        """Mean accuracy over all queries served, 0 to 1 (section 4); None where none is, or where it is not known."""
+        served_qps = {name: qps for name, qps in self.served_qps.items() if qps}
+        if not served_qps or served_qps.keys() - self.accuracy.keys():
             return None
-        return sum(self.accuracy[name] * qps for name, qps in self.served_qps.items() if qps) / served_qps
+        return sum(self.accuracy[name] * qps for name, qps in served_qps.items()) / sum(served_qps.values())

@@ -25,7 +25,8 @@ class ControlLoop:
     Without I/O: its host reports statistics once or twice a second, and where `on_statistics` gives a reason makes the
     `observation`, has a planner solve it wherever that is done, and calls `on_plan` with what came. No second plan is
     asked for while one is under way. Intervals go by whatever else is planned in between; ``interval_s`` infinity has
-    none, and ``trigger`` None plans at intervals alone.
+    none, and ``trigger`` None plans at intervals alone. What else calls for a plan, a worker that came or went, is said
+    with `ask`.
 
     Where an endpoint violates its objective although the plan serves all of it and has room for its load, the same
     question would have the same answer: its demand is then reckoned `CAUTION` times as high, once per plan, up to
@@ -42,6 +43,7 @@ class ControlLoop:
         self._under_way = False
         self._reports = SETTLED
         self._caution: dict[str, float] = {}
+        self._asked: dict[str, None] = {}
         self.plan = initial
 
     def on_statistics(self, statistics: Statistics) -> str | None:
@@ -50,17 +52,25 @@ class ControlLoop:
         if self._under_way:
             return None
         self._reports += 1
-        reason = None
         if statistics.end_s >= self._due_s - 1e-9:
-            reason = "the interval is over"
+            self._asked["the interval is over"] = None
             self._caution = {name: more / CAUTION for name, more in self._caution.items() if more > CAUTION}
             self._due_s += self._interval_s * ceil((statistics.end_s - self._due_s + 1e-6) / self._interval_s)
-        elif self._trigger is not None:
+        elif not self._asked and self._trigger is not None:
             reason = self._trigger.reason(statistics, self.plan, self._demanded_qps())
             if reason is None and self._reports > SETTLED:
                 reason = self._grow_cautious(self._trigger.strained(statistics))
-        self._under_way = reason is not None
-        return reason
+            if reason is not None:
+                self._asked[reason] = None
+        return self._begin()
+
+    def ask(self, reason: str) -> str | None:
+        """Something other than the load calls for a plan: why one is due now, which the caller must then ask for.
+
+        None while one is under way: the first report after that has the reason, and all others that were given.
+        """
+        self._asked[reason] = None
+        return None if self._under_way else self._begin()
 
     def observation(self, now_s: float, workers: Mapping[str, str], held: Mapping[str, frozenset[str]]) -> Observation:
         """What the planner is to see."""
@@ -72,6 +82,13 @@ class ControlLoop:
         self._reports = 0
         if isinstance(plan, ClusterPlan):
             self.plan = plan
+
+    def _begin(self) -> str | None:
+        """From here on the plan that was asked for is under way; None where none was."""
+        reason = "; ".join(self._asked) or None
+        self._asked.clear()
+        self._under_way = reason is not None
+        return reason
 
     def _grow_cautious(self, strained: Mapping[str, float]) -> str | None:
         """Reckon with more of endpoints that should not be in violation; None where there are none."""

@@ -1,7 +1,7 @@
 """The load that a plan is made for."""
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from autoscaler.observation import Statistics
@@ -23,11 +23,14 @@ class MovingMaximum:
     """The highest load of any ``mean_s`` within the last ``window_s``: quick to rise, slow to fall.
 
     An endpoint that was ever reported has ``least_qps``: who asks once a minute wants an answer too, and has a worker.
+    ``endpoints`` have it from the start.
     """
 
-    def __init__(self, window_s: float = 4.0, mean_s: float = 1.0, least_qps: float = 0.1) -> None:
+    def __init__(
+        self, window_s: float = 4.0, mean_s: float = 1.0, least_qps: float = 0.1, endpoints: Iterable[str] = ()
+    ) -> None:
         self._least_qps = least_qps
-        self._known: dict[str, float] = {}
+        self._known = dict.fromkeys(endpoints, least_qps)
         self._window_s = window_s
         self._mean_s = mean_s
         self._recent: deque[Statistics] = deque()

@@ -1,6 +1,7 @@
 """From the planner's plan to what the dispatcher serves."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from autoscaler.capacity import WAITS, limited
 from autoscaler.cluster import Cluster
@@ -8,6 +9,43 @@ from autoscaler.cluster_plan import ClusterPlan
 from dispatch.balancing.weighted_shares import WeightedShares
 from dispatch.plan import EndpointPlan, Plan
 from dispatch.selection.policy import Candidate, SelectionPolicy
+
+
+@dataclass(frozen=True)
+class Service:
+    """How one endpoint is served under a plan: ``candidates`` by device type, with no larger batches than are in time.
+
+    ``shares`` are by worker; workers of one of ``kinds`` hold the same and are alike to a query.
+    """
+
+    candidates: Mapping[str, tuple[Candidate, ...]]
+    shares: Mapping[str, float]
+    kinds: Mapping[str, str]
+
+
+def services(cluster: Cluster, plan: ClusterPlan, workers: Mapping[str, str]) -> dict[str, Service]:
+    """Every endpoint with the batches that its objective allows, and its shares of the workers.
+
+    ``workers`` maps worker id to device type. Workers of one type that hold the same are alike to a query: its share
+    says which kind it goes to, and of those it goes to the one with the least to do. On a device type where endpoints
+    share workers, their batches leave room for each other's.
+    """
+    shared = _shared(cluster, plan, workers)
+    kinds = {
+        worker: f"{workers.get(worker, worker.rpartition('+')[0])}:{','.join(sorted(held))}"
+        for worker, held in plan.held.items()
+    }
+    return {
+        endpoint.name: Service(
+            {
+                device: _in_time(candidates, *shared.get((device, endpoint.name), (endpoint.slo_s, WAITS)))
+                for device, candidates in endpoint.candidates.items()
+            },
+            plan.shares.get(endpoint.name, {}),
+            kinds,
+        )
+        for endpoint in cluster.endpoints
+    }
 
 
 def serving_plan(
@@ -20,33 +58,21 @@ def serving_plan(
     drop_late: bool,
     max_queued_rows: int,
 ) -> Plan:
-    """Every endpoint with the batches that its objective allows, and its shares of the workers.
-
-    ``workers`` maps worker id to device type. Workers of one type that hold the same are alike to a query: its share
-    says which kind it goes to, and of those it goes to the one with the least to do. On a device type where endpoints
-    share workers, their batches leave room for each other's.
-    """
-    shared = _shared(cluster, plan, workers)
-    kinds = {
-        worker: f"{workers.get(worker, worker.rpartition('+')[0])}:{','.join(sorted(held))}"
-        for worker, held in plan.held.items()
-    }
+    """What one dispatcher of all workers serves under a plan: see `services`."""
+    objectives_s = {endpoint.name: endpoint.slo_s for endpoint in cluster.endpoints}
     return Plan(
         version,
         {
-            endpoint.name: EndpointPlan(
-                endpoint.name,
-                endpoint.slo_s,
+            name: EndpointPlan(
+                name,
+                objectives_s[name],
                 drop_late,
                 max_queued_rows,
-                {
-                    device: _in_time(candidates, *shared.get((device, endpoint.name), (endpoint.slo_s, WAITS)))
-                    for device, candidates in endpoint.candidates.items()
-                },
+                service.candidates,
                 batching,
-                WeightedShares(plan.shares.get(endpoint.name, {}), kinds),
+                WeightedShares(service.shares, service.kinds),
             )
-            for endpoint in cluster.endpoints
+            for name, service in services(cluster, plan, workers).items()
         },
     )
 

@@ -65,6 +65,20 @@ class NoWorker(AccordError):
     retryable = True
 
 
+class NoController(AccordError):
+    """The controller gave no answer: it is starting, starting anew, or what it was asked went wrong there."""
+
+    status = 503
+    retryable = True
+
+
+class PlannerFailed(AccordError):
+    """The planner's process died over a plan, again and again; the plan before stays in force."""
+
+    status = 503
+    retryable = True
+
+
 class DeadlineMissed(AccordError):
     """The deadline passed in the queue of an endpoint with ``drop_late: true``, or its policy gave the query up."""
 

@@ -19,7 +19,7 @@ _STABLE_FRAC = 0.05
 
 
 def profile_variant(
-    run: Callable[[int], None],
+    run: Callable[[int], float | None],
     device: str,
     budget_s: float,
     batch_sizes: Sequence[int] = BATCH_SIZES,
@@ -30,7 +30,8 @@ def profile_variant(
 
     Each batch size ends when its 95th percentile changed by less than 5 % while the samples doubled, or when its
     share of ``budget_s`` (equal parts of what is left) is spent; it has at least one sample in any case. ``clock``
-    gives seconds. ``on_progress`` hears of every finished batch size. Errors of ``run`` pass through.
+    gives seconds. A ``run`` that had to wait for its turn returns the seconds that count, without the wait.
+    ``on_progress`` hears of every finished batch size. Errors of ``run`` pass through.
     """
     if not batch_sizes:
         raise ConfigError("no batch sizes to profile; give at least one")
@@ -46,7 +47,7 @@ def profile_variant(
 
 
 def _measure(
-    run: Callable[[int], None], batch_size: int, ends_at_s: float, clock: Callable[[], float]
+    run: Callable[[int], float | None], batch_size: int, ends_at_s: float, clock: Callable[[], float]
 ) -> NDArray[np.float64]:
     """Durations in seconds of runs after warm-up."""
     for _ in range(_WARMUP_RUNS):
@@ -57,9 +58,9 @@ def _measure(
     check_at, last_p95_s = _MIN_SAMPLES, np.inf
     while True:
         started_s = clock()
-        run(batch_size)
+        counted_s = run(batch_size)
         finished_s = clock()
-        samples_s.append(finished_s - started_s)
+        samples_s.append(finished_s - started_s if counted_s is None else counted_s)
         if len(samples_s) == check_at:
             p95_s = float(np.percentile(samples_s, 95))
             if abs(p95_s - last_p95_s) <= _STABLE_FRAC * last_p95_s < np.inf:

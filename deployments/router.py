@@ -1,22 +1,23 @@
 """The router: the live host of the dispatcher. It turns events into its calls, and its commands into I/O."""
 
 import asyncio
-import functools
 import itertools
 import logging
 import math
 import time
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
 from catalog.tensor import Arrays
-from deployments import membership
+from deployments.control_messages import Directive, RouterStanding
+from deployments.crew import Crew
+from deployments.live_plan import live_plan
+from deployments.peers import Peers
+from deployments.router_meter import RouterMeter
 from deployments.router_stats import EndpointStats
+from deployments.router_status import router_status, together
+from deployments.stacking import stack, unstack
 from deployments.worker_client import WorkerClient, WorkerGone
-from deployments.worker_messages import WorkerReport
 from dispatch.commands import Answer, Command, Launch, Reject, Served, WakeAt
 from dispatch.dispatcher import Dispatcher
 from dispatch.guarantee import GuaranteeMonitor
@@ -30,7 +31,6 @@ logger = logging.getLogger("ray.serve")
 BATCH_TIMEOUT_S = 60.0
 """A worker that has not answered for so long counts as lost."""
 
-DESCRIBE_RETRY_S = 0.5
 LONGEST_TIMER_S = 3600.0
 ROUNDING_S = 1e-6
 
@@ -38,57 +38,103 @@ ROUNDING_S = 1e-6
 class Router:
     """Answers queries through one `Dispatcher`; lives on one event loop and is not thread-safe.
 
-    ``clients`` are the pools; a worker of theirs joins when Serve reports it and it has described itself, and
-    leaves when Serve reports its loss or a call to it fails, whichever is first.
+    ``clients`` are the pools. Workers are the `Crew`'s: those that a `Directive` gives to the router ``name``, and no
+    others. ``peers`` answer for endpoints that none of its workers serves.
     """
 
-    def __init__(self, plan: Plan, clients: Mapping[str, WorkerClient], clock: Callable[[], float] = time.monotonic):
+    def __init__(
+        self,
+        name: str,
+        plan: Plan,
+        clients: Mapping[str, WorkerClient],
+        peers: Peers | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        self.name = name
         self._dispatcher = Dispatcher(plan)
-        self._clients = clients
         self._clock = clock
+        self._peers = peers
         self._ids = itertools.count(1)
         self._open: dict[int, asyncio.Future[Answer]] = {}
-        self._pool_of: dict[str, str] = {}
-        self._reports: dict[str, WorkerReport] = {}
-        self._calls: dict[str, asyncio.Task[None]] = {}
+        self._forwarded: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
-        self.stats = {name: EndpointStats() for name in plan.endpoints}
-        self.guarantees = {name: GuaranteeMonitor(name, clock()) for name in plan.endpoints}
+        self.crew = Crew(name, self._dispatcher, clients, clock, self._carry_out, self._spawn)
+        self.crew.on_change = self._on_crew
+        self.on_change: Callable[[], None] = lambda: None
+        """Called when workers come or go."""
+        self.meter = RouterMeter()
+        self.directive: Directive | None = None
+        self.stats = {endpoint: EndpointStats() for endpoint in plan.endpoints}
+        self.guarantees = {endpoint: GuaranteeMonitor(endpoint, clock()) for endpoint in plan.endpoints}
 
     async def start(self) -> None:
         """Begin to follow the workers of every pool; returns at once, workers join as they come."""
-        loop = asyncio.get_running_loop()
-        for pool, client in self._clients.items():
-            # Serve may report from a thread of its own; the router lives on this loop.
-            report = functools.partial(self._on_members, pool)
-            membership.listen(pool, functools.partial(_hop, loop, report))
-            self._spawn(self._reach(client))
+        await self.crew.start()
+        if self._peers is not None:
+            self._peers.follow()
 
     # -- queries ----------------------------------------------------------------------------------------------
 
-    async def infer(self, endpoint: str, inputs: Arrays, rows: int, slo_s: float | None) -> Answer:
+    async def infer(
+        self, endpoint: str, inputs: Arrays, rows: int, slo_s: float | None, *, forwarded: bool = False
+    ) -> Answer:
         """Answer a query, or raise the `AccordError` that says why there is no answer.
 
         ``inputs`` maps tensor name to an array of ``rows`` items, already validated. ``slo_s`` of None takes the
-        endpoint's objective. Cancelling the call withdraws the query.
+        endpoint's objective. Cancelling the call withdraws the query. A query that a peer has ``forwarded`` stays here.
         """
         plan = self._dispatcher.plan.endpoints.get(endpoint)
         if plan is None:
             raise unknown_endpoint(endpoint, self._dispatcher.plan.endpoints)
         now_s = self._clock()
         deadline_s = now_s + (plan.slo_s if slo_s is None else slo_s)
+        if not forwarded and not self._dispatcher.serves(endpoint) and (peer := self._peer(endpoint)) is not None:
+            return await self._ask(peer, endpoint, inputs, rows, deadline_s)
         query = Query(next(self._ids), endpoint, now_s, deadline_s, rows, inputs)
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._open[query.id] = future
+        if forwarded:
+            self._forwarded.add(query.id)
         self.stats[endpoint].arrived += 1
+        self.meter.on_arrival(endpoint)
         self._carry_out(self._dispatcher.on_arrival(query, now_s))
         try:
             return await future
+        except _Elsewhere as elsewhere:
+            return await self._ask(elsewhere.peer, endpoint, inputs, rows, deadline_s)
         except asyncio.CancelledError:
             if self._open.pop(query.id, None) is not None:
                 self._dispatcher.on_cancel(query)
             raise
+        finally:
+            self._forwarded.discard(query.id)
+
+    def _peer(self, endpoint: str) -> str | None:
+        return None if self._peers is None else self._peers.for_endpoint(self.plan.endpoints[endpoint], self.directive)
+
+    async def _ask(self, peer: str, endpoint: str, inputs: Arrays, rows: int, deadline_s: float) -> Answer:
+        assert self._peers is not None
+        return await self._peers.infer(peer, endpoint, inputs, rows, max(deadline_s - self._clock(), 0.0))
+
+    def _send_on(self) -> None:
+        """What waits here for a worker that others have goes there; it may not be forwarded a second time."""
+        for endpoint in self._dispatcher.plan.endpoints:
+            for query in self._dispatcher.unserved(endpoint):
+                future = self._open.get(query.id)
+                if query.id in self._forwarded or future is None or (peer := self._peer(endpoint)) is None:
+                    continue
+                self._dispatcher.on_cancel(query)
+                del self._open[query.id]
+                self.stats[endpoint].arrived -= 1  # it is the peer's now
+                self.meter.on_sent_on(endpoint)
+                if not future.done():
+                    future.set_exception(_Elsewhere(peer))
+
+    async def infer_for_peer(self, endpoint: str, inputs: Arrays, rows: int, slo_s: float) -> Answer:
+        """Answer a query that another router has no worker for; the answer travels without the query's inputs."""
+        answer = await self.infer(endpoint, inputs, rows, slo_s, forwarded=True)
+        return answer._replace(query=answer.query._replace(inputs={}))
 
     # -- commands ---------------------------------------------------------------------------------------------
 
@@ -100,6 +146,8 @@ class Router:
                 ended = late = 0
                 for answer in command.answers():
                     stats.on_answer(answer)
+                    if not answer.deadline_met:
+                        self.meter.on_violation(command.batch.endpoint)
                     ended += 1
                     late += answer.latency_s > max(promised_s, answer.query.allowed_s)
                     future = self._open.pop(answer.query.id, None)
@@ -107,11 +155,13 @@ class Router:
                         future.set_result(answer)
                 guarantee = self.guarantees[command.batch.endpoint]
                 guarantee.on_served(ended - late, late, command.batch.accuracy)
+                self.meter.on_served(command)
             elif isinstance(command, Launch):
                 self._note_promise(command.batch)
-                self._calls[command.batch.worker] = self._spawn(self._run(command.batch))
+                self.crew.calls[command.batch.worker] = self._spawn(self._run(command.batch))
             elif isinstance(command, Reject):
                 self.stats[command.query.endpoint].on_reject(command)
+                self.meter.on_violation(command.query.endpoint)
                 if command.query.allowed_s >= self._objective_s(command.query.endpoint) - ROUNDING_S:
                     self.guarantees[command.query.endpoint].on_refused()
                 future = self._open.pop(command.query.id, None)
@@ -145,75 +195,53 @@ class Router:
 
     async def _run(self, batch: Batch) -> None:
         try:
-            pool = self._pool_of.get(batch.worker)
-            if pool is None:
-                raise WorkerGone("Serve reported its loss")
-            call = self._clients[pool].run(batch.worker, batch.variant, _stack(batch))
+            call = self.crew.client(batch.worker).run(batch.worker, batch.variant, stack(batch))
             result = await asyncio.wait_for(call, BATCH_TIMEOUT_S)
             now_s = self._clock()
             if result.error is None:
-                outputs = _unstack(batch, result.outputs)
+                outputs = unstack(batch, result.outputs)
                 commands = self._dispatcher.on_done(batch.worker, batch.id, outputs, result.run_s, now_s)
             else:
                 commands = self._dispatcher.on_failed(batch.worker, batch.id, result.error, now_s)
         except (WorkerGone, TimeoutError) as error:
             logger.warning("Worker %s did not answer a batch: %s", batch.worker, error)
-            self._lose([batch.worker])
-            self._spawn(self._join(batch.worker, DESCRIBE_RETRY_S))
+            self.crew.lose([batch.worker])
             return
         except Exception as error:  # a fault of ours, such as inputs that do not stack: nobody may wait for ever
             logger.exception("A batch could not be run.")
             commands = self._dispatcher.on_failed(batch.worker, batch.id, str(error), self._clock())
         self._carry_out(commands)
+        self.crew.ended(batch)
 
-    # -- workers ----------------------------------------------------------------------------------------------
+    # -- plans and workers ------------------------------------------------------------------------------------
 
-    async def _reach(self, client: WorkerClient) -> None:
-        """Make Serve report the pool's replicas: it begins with the first call."""
-        while True:
-            try:
-                await client.reach_any()
-                return
-            except WorkerGone:
-                await asyncio.sleep(DESCRIBE_RETRY_S)
+    def follow(self, directive: Directive) -> None:
+        """Put the controller's newest word in force, between two batches; an older one than that in force is ignored.
 
-    def _on_members(self, pool: str, live: frozenset[str]) -> None:
-        gone = [worker for worker, of in self._pool_of.items() if of == pool and worker not in live]
-        for worker in gone:
-            del self._pool_of[worker]
-            self._clients[pool].forget(worker)
-        self._lose(gone)
-        for worker in sorted(live - self._pool_of.keys()):
-            self._pool_of[worker] = pool
-            self._spawn(self._join(worker))
-
-    async def _join(self, worker: str, after_s: float = 0.0) -> None:
-        """Let a worker in once it has said what it holds; keep asking while Serve calls it alive."""
-        await asyncio.sleep(after_s)
-        while (pool := self._pool_of.get(worker)) is not None:
-            try:
-                report = await asyncio.wait_for(self._clients[pool].describe(worker), BATCH_TIMEOUT_S)
-            except (WorkerGone, TimeoutError):
-                await asyncio.sleep(DESCRIBE_RETRY_S)
-                continue
-            if worker not in self._pool_of or worker in self._dispatcher.workers:
-                return
-            self._reports[worker] = report
-            for variant, reason in report.failed.items():
-                logger.error("Worker %s cannot load variant %s: %s", worker, variant, reason)
-            now_s = self._clock()
-            ready = self._dispatcher.on_worker_ready(worker, report.device, report.loaded, now_s, report.pool)
-            self._carry_out(ready)
+        Plan and what workers serve change at one instant; workers that come or go do so as soon as they can.
+        """
+        if directive.version <= self.following:
             return
+        plan = live_plan(self._dispatcher.plan, directive, self.directive)
+        self.directive = directive
+        self.meter.follow(directive)
+        serves = self.crew.take_terms(directive.workers)
+        self._carry_out(self._dispatcher.apply(plan, self._clock(), serves))
+        self.crew.settle()
+        self._send_on()
 
-    def _lose(self, workers: Collection[str]) -> None:
-        """Take workers out, and give up on the calls that they may never answer."""
-        for worker in workers:
-            self._reports.pop(worker, None)
-            call = self._calls.pop(worker, None)
-            if call is not None and call is not asyncio.current_task():
-                call.cancel()
-        self._carry_out(self._dispatcher.on_workers_lost(workers, self._clock()))
+    def _on_crew(self) -> None:
+        self._send_on()
+        self.on_change()
+
+    @property
+    def following(self) -> int:
+        """Version of the directive in force, 0 before the first."""
+        return 0 if self.directive is None else self.directive.version
+
+    def standing(self) -> RouterStanding:
+        """What the controller has to know."""
+        return RouterStanding(self.name, self.following, self.crew.using)
 
     # -- state ------------------------------------------------------------------------------------------------
 
@@ -235,40 +263,19 @@ class Router:
         return self.plan.endpoints[endpoint].load.load_qps(self._clock())
 
     def ready(self, endpoint: str) -> bool:
-        """Whether some live worker holds a variant for the endpoint."""
-        return self.workers_of(endpoint) > 0
+        """Whether some live worker holds a variant for the endpoint, here or at a peer."""
+        if self.workers_of(endpoint) > 0:
+            return True
+        return self._peers is not None and bool(self._peers.able(self.plan.endpoints[endpoint], self.directive))
 
     def status(self) -> dict[str, Any]:
         """Endpoints and workers as they are now, for ``GET /accord/status``."""
-        now_s = self._clock()
-        endpoints = {}
-        for name, endpoint in self._dispatcher.plan.endpoints.items():
-            accuracies = {c.variant: c.accuracy for offered in endpoint.candidates.values() for c in offered}
-            snapshot = self.stats[name].snapshot(now_s)
-            for variant, entry in snapshot["variants"].items():
-                entry["expected_accuracy"] = accuracies.get(variant)
-            endpoints[name] = {
-                "slo_ms": endpoint.slo_s * 1e3,
-                "selection": endpoint.selection.name,
-                "ready": self.ready(name),
-                "anticipated_qps": self.anticipated_qps(name),
-                "guarantee": asdict(self.guarantees[name].guarantee()),
-                "queued": self._dispatcher.queued_rows(name),
-                **snapshot,
-            }
-        workers = {}
-        for worker, state in self._dispatcher.workers.items():
-            report = self._reports[worker]
-            workers[worker] = {
-                "pool": report.pool,
-                "device": report.device,
-                "state": "busy" if state.batch else "idle",
-                "queued": state.load.queued_rows,
-                "loaded": list(report.loaded),
-                "failed": report.failed,
-                "memory_bytes": report.memory_bytes,
-            }
-        return {"plan_version": self._dispatcher.plan.version, "endpoints": endpoints, "workers": workers}
+        return router_status(self, self._dispatcher, self._clock())
+
+    async def status_of_all(self) -> dict[str, Any]:
+        """The same of all routers together, as far as they answer."""
+        others = [] if self._peers is None else await self._peers.statuses(self.directive)
+        return together([self.status(), *others]) if others else self.status()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
@@ -277,24 +284,9 @@ class Router:
         return task
 
 
-def _hop(loop: asyncio.AbstractEventLoop, report: membership.Listener, live: frozenset[str]) -> None:
-    loop.call_soon_threadsafe(report, live)
+class _Elsewhere(Exception):
+    """The query is to be answered by a peer."""
 
-
-def _stack(batch: Batch) -> Arrays:
-    """The inputs of all jobs in one array per tensor."""
-    first, *others = (job.query.inputs for job in batch.jobs)
-    if not others:
-        return dict(first)
-    return {name: np.concatenate([values, *(other[name] for other in others)]) for name, values in first.items()}
-
-
-def _unstack(batch: Batch, outputs: Arrays) -> list[Arrays]:
-    """Each job's own rows of what came back for the batch."""
-    own = []
-    row = 0
-    for job in batch.jobs:
-        end = row + job.query.rows
-        own.append({name: values[row:end] for name, values in outputs.items()})
-        row = end
-    return own
+    def __init__(self, peer: str) -> None:
+        super().__init__(peer)
+        self.peer = peer

@@ -34,7 +34,8 @@ MOST_OVERLOAD = 1.25
 class TableKeeper:
     """Makes tables in the background while the router serves with those it has, and gives them to it as a new plan.
 
-    ``problems`` are what the plan's tables were made for. `run` goes on until it is cancelled.
+    ``problems`` are what the plan's tables were made for. New ones are made where the number of workers, the load, or
+    what the controller says of objective and variants is not what they were made for. `run` goes on until cancelled.
     """
 
     def __init__(self, router: Router, problems: Problems, clock: Callable[[], float]) -> None:
@@ -64,10 +65,39 @@ class TableKeeper:
 
     async def _keep(self, name: str, grids: Mapping[str, TableGrid]) -> None:
         workers = self._settled_workers(name, next(iter(grids.values())).workers)
-        if workers is not None:
-            await self._remake(name, workers)
+        terms = self._new_terms(name)
+        if terms is not None:
+            logger.info("Endpoint %s has another objective or other variants: making decision tables for them.", name)
+            await self._remake(name, terms)
+        elif workers is not None:
+            logger.info("Endpoint %s is served by %d workers now: making decision tables for them.", name, workers)
+            problems = {device: replace(problem, workers=workers) for device, problem in self._problems[name].items()}
+            await self._remake(name, problems)
         else:
             await self._extend(name, grids)
+
+    def _new_terms(self, name: str) -> dict[str, WorkerProblem] | None:
+        """What tables are to be made for by the newest directive; None where they were made for that."""
+        directive = self._router.directive
+        terms = None if directive is None else directive.endpoints.get(name)
+        if terms is None:
+            return None
+        wanted = {
+            device: WorkerProblem.of(
+                offered,
+                terms.slo_s,
+                problem.workers,
+                problem.arrivals,
+                problem.formulation,
+                problem.batching,
+                problem.balancing,
+                problem.slack_steps,
+            )
+            for device, problem in self._problems[name].items()
+            if (offered := terms.candidates.get(device))
+        }
+        same = all(self._problems[name][device] == problem for device, problem in wanted.items())
+        return None if same else {**self._problems[name], **wanted}
 
     def _settled_workers(self, name: str, planned: int) -> int | None:
         """How many workers to plan for; None while they are as planned, none at all, or changing."""
@@ -81,9 +111,7 @@ class TableKeeper:
             return None
         return workers if self._clock() - since_s >= SETTLED_S else None
 
-    async def _remake(self, name: str, workers: int) -> None:
-        logger.info("Endpoint %s is served by %d workers now: making decision tables for them.", name, workers)
-        problems = {device: replace(problem, workers=workers) for device, problem in self._problems[name].items()}
+    async def _remake(self, name: str, problems: Mapping[str, WorkerProblem]) -> None:
         grids = await asyncio.to_thread(_make, name, problems)
         self._problems = {**self._problems, name: problems}
         self._differing.pop(name, None)
@@ -110,8 +138,21 @@ class TableKeeper:
         endpoint: EndpointPlan | None = plan.endpoints.get(name)
         if endpoint is None:
             return
-        self._router.apply(Plan(plan.version + 1, {**plan.endpoints, name: with_tables(endpoint, grids)}))
+        served = with_tables(self._on_terms(endpoint, grids), grids)
+        self._router.apply(Plan(plan.version + 1, {**plan.endpoints, name: served}))
         logger.info("Endpoint %s: plan version %d with new decision tables is in force.", name, plan.version + 1)
+
+    def _on_terms(self, endpoint: EndpointPlan, grids: Mapping[str, TableGrid]) -> EndpointPlan:
+        """The endpoint with the objective of its tables, and with those of its variants that they choose."""
+        directive = self._router.directive
+        terms = None if directive is None else directive.endpoints.get(endpoint.name)
+        if terms is None:
+            return endpoint
+        offered = {**endpoint.candidates, **{device: terms.candidates.get(device, ()) for device in grids}}
+        kept = {
+            device: tuple(c for c in offered[device] if c.variant in grid.variants) for device, grid in grids.items()
+        }
+        return replace(endpoint, slo_s=terms.slo_s, candidates={**offered, **kept})
 
 
 def _make(name: str, problems: Mapping[str, WorkerProblem]) -> Mapping[str, TableGrid]:

@@ -20,13 +20,18 @@ class WorkerSpec:
 
 @dataclass(frozen=True)
 class WorkerReport:
-    """What a worker says of itself. ``failed`` maps the variants that it could not load to the reason."""
+    """What a worker says of itself.
+
+    ``failed`` maps the variants that it could not load to the reason. ``router`` is the one whose batches it runs,
+    None where it was told to run nobody's, or never told, and then it runs anyone's.
+    """
 
     pool: str
     device: str
     loaded: tuple[str, ...]
     failed: dict[str, str] = field(default_factory=dict)
     memory_bytes: int = 0
+    router: str | None = None
 
 
 @dataclass(frozen=True)

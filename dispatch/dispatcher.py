@@ -47,6 +47,16 @@ class Dispatcher:
         queues = self._endpoints.get(endpoint)
         return 0 if queues is None else queues.rows
 
+    def serves(self, endpoint: str) -> bool:
+        """Whether some worker serves the endpoint."""
+        queues = self._endpoints.get(endpoint)
+        return queues is not None and bool(queues.lanes)
+
+    def unserved(self, endpoint: str) -> list[Query]:
+        """The queries that wait for an endpoint that no worker serves."""
+        queues = self._endpoints.get(endpoint)
+        return [] if queues is None or queues.lanes else [job.query for job in queues.common.queue]
+
     # -- events of queries ------------------------------------------------------------------------------------
 
     def on_arrival(self, query: Query, now_s: float) -> list[Command]:

@@ -57,8 +57,7 @@ class EndpointQueues(Waiting):
 
     def _lane(self, worker: WorkerState) -> Lane | None:
         """The worker's lane, with the candidates that it holds now; None where it holds none."""
-        pools = self.plan.pools
-        offered = self.plan.candidates.get(worker.device, ()) if pools is None or worker.pool in pools else ()
+        offered = self.plan.offered(worker.pool, worker.device)
         held = [c for c in offered if c.variant in worker.variants]
         lane = worker.lanes.get(self.plan.name)
         if not held:

@@ -13,10 +13,11 @@ from dispatch.selection.policy import Candidate, SelectionPolicy
 class EndpointPlan:
     """How one endpoint is served.
 
-    ``candidates`` maps device type to the variants that may answer there. ``max_queued_rows`` bounds what may
-    wait for the endpoint on all workers together; more is refused. A ``balancer`` of None keeps what waits in one
-    central queue that idle workers take from. ``load`` learns of every query that arrives, and policies see what it
-    anticipates; like the balancer it has state, and belongs to one endpoint of one dispatcher. ``pools`` names the
+    ``candidates`` maps device type, or the pool where one is to differ from its device type, to the variants that may
+    answer there. ``max_queued_rows`` bounds what may wait for the endpoint on all workers together; more is refused. A
+    ``balancer`` of None keeps what waits in one central queue that idle workers take from. ``load`` learns of every
+    query that arrives, and policies see what it anticipates; like the balancer it has state, and belongs to one
+    endpoint of one dispatcher. ``pools`` names the
     pools whose workers serve the endpoint, None for all (RAMSIS, appendix G: workers of its own for each objective).
     """
 
@@ -29,6 +30,13 @@ class EndpointPlan:
     balancer: LoadBalancer | None
     load: LoadMonitor = field(default_factory=MovingAverage)
     pools: frozenset[str] | None = None
+
+    def offered(self, pool: str, device: str) -> tuple[Candidate, ...]:
+        """The variants that may answer on a worker of this pool and device type."""
+        if self.pools is not None and pool not in self.pools:
+            return ()
+        own = self.candidates.get(pool)
+        return self.candidates.get(device, ()) if own is None else own
 
 
 @dataclass(frozen=True)

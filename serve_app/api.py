@@ -9,10 +9,12 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from catalog.errors import AccordError, NoWorker
+from deployments.controller_client import ControllerClient
 from deployments.router import Router
 from dispatch.refusals import unknown_endpoint
 from serve_app.edge import error_body
 from serve_app.endpoint_info import EndpointInfo
+from serve_app.plan_api import add_plan_routes
 from serve_app.version import VERSION
 
 
@@ -58,7 +60,7 @@ class Error(BaseModel):
     retryable: bool
 
 
-def build_api(router: Router, endpoints: dict[str, EndpointInfo]) -> FastAPI:
+def build_api(router: Router, endpoints: dict[str, EndpointInfo], controller: ControllerClient) -> FastAPI:
     """The FastAPI application around a router."""
     api = FastAPIOffline(  # the OpenAPI page works without the internet
         title="Accord",
@@ -107,7 +109,9 @@ def build_api(router: Router, endpoints: dict[str, EndpointInfo]) -> FastAPI:
     @api.get("/v2/models/{endpoint}/versions/1", include_in_schema=False)
     async def metadata(endpoint: str) -> dict[str, Any]:
         """Tensors, objective and variants of an endpoint."""
-        return known(endpoint).metadata()
+        info, plan = known(endpoint), router.plan.endpoints[endpoint]
+        offered = dict.fromkeys(c.variant for candidates in plan.candidates.values() for c in candidates)
+        return info.metadata(plan.slo_s, tuple(offered))
 
     @api.get("/v2/models/{endpoint}/ready", tags=["health"])
     @api.get("/v2/models/{endpoint}/versions/1/ready", include_in_schema=False)
@@ -123,7 +127,8 @@ def build_api(router: Router, endpoints: dict[str, EndpointInfo]) -> FastAPI:
 
     @api.get("/accord/status", tags=["operation"])
     async def status() -> dict[str, Any]:
-        """Counts, latencies and share per variant of every endpoint, and what every worker holds."""
-        return {"version": VERSION, **router.status()}
+        """Counts, latencies and share per variant of every endpoint, and what every worker holds, over all routers."""
+        return {"version": VERSION, **await router.status_of_all()}
 
+    add_plan_routes(api, controller)
     return api

@@ -19,7 +19,7 @@ from dispatch.selection.policy import Candidate
 from dispatch.selection.registry import create_selection
 from dispatch.table_plan import with_tables
 from serve_app.endpoint_info import EndpointInfo
-from serve_app.schema import AppConfig, EndpointConfig
+from serve_app.schema import EVERYWHERE, AppConfig, EndpointConfig
 
 logger = logging.getLogger(__name__)
 
@@ -86,12 +86,10 @@ def assemble(config: AppConfig, catalogue: Catalogue, profiles: Profiles, grids:
         infos[name] = EndpointInfo(
             name,
             endpoint.task,
-            endpoint.slo_ms / 1e3,
             variants[0].inputs,
             variants[0].outputs,
             variants[0].labels,
             min(endpoint.max_queued_rows, *(variant.max_batch for variant in variants)),
-            tuple(v.name for v in variants if any(v.name == c.variant for of in candidates.values() for c in of)),
         )
     workers = {}
     for pool, spec in config.pools.items():
@@ -101,7 +99,8 @@ def assemble(config: AppConfig, catalogue: Catalogue, profiles: Profiles, grids:
             if pool in config.pools_of(name)
             for candidate in plan.candidates[spec.device]
         }
-        loaded = tuple(variant for variant in catalogue.variants if variant.name in used)
+        planned = config.controller.planner != EVERYWHERE  # then the controller says who loads what
+        loaded = () if planned else tuple(variant for variant in catalogue.variants if variant.name in used)
         workers[pool] = WorkerSpec(pool, spec.device, spec.threads, loaded, catalogue.root, str(cache_dir()))
     return Assembly(Plan(1, plans), infos, workers)
 

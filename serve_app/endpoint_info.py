@@ -9,16 +9,14 @@ from catalog.tensor import TensorSpec
 
 @dataclass(frozen=True)
 class EndpointInfo:
-    """Tensors and objective of one endpoint; ``max_rows`` is the largest number of items in one request."""
+    """Tensors of one endpoint; ``max_rows`` is the largest number of items in one request."""
 
     name: str
     task: str
-    slo_s: float
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     labels: tuple[str, ...]
     max_rows: int
-    variants: tuple[str, ...]
 
     @cached_property
     def input_by_name(self) -> dict[str, TensorSpec]:
@@ -30,20 +28,20 @@ class EndpointInfo:
         """Output specifications by tensor name."""
         return {spec.name: spec for spec in self.outputs}
 
-    def metadata(self) -> dict[str, Any]:
-        """The answer of ``GET /v2/models/{endpoint}``."""
+    def metadata(self, slo_s: float, variants: tuple[str, ...]) -> dict[str, Any]:
+        """The answer of ``GET /v2/models/{endpoint}``, with the objective and the variants in force."""
         return {
             "name": self.name,
             "versions": ["1"],
             "platform": "accord",
             "inputs": [spec.oip() for spec in self.inputs],
             "outputs": [spec.oip() for spec in self.outputs],
-            "properties": {"task": self.task, "slo_ms": f"{self.slo_s * 1e3:g}", "variants": ", ".join(self.variants)},
+            "properties": {"task": self.task, "slo_ms": f"{slo_s * 1e3:g}", "variants": ", ".join(variants)},
             "parameters": {
                 "task": self.task,
-                "slo_ms": self.slo_s * 1e3,
+                "slo_ms": slo_s * 1e3,
                 "max_rows": self.max_rows,
                 "labels": list(self.labels),
-                "variants": list(self.variants),
+                "variants": list(variants),
             },
         }

@@ -7,17 +7,24 @@ from typing import Any
 from ray import serve
 from ray.serve.handle import DeploymentHandle
 
+from catalog.tensor import Arrays
+from deployments.control_link import ControlLink
+from deployments.controller_client import ControllerClient
 from deployments.guarantee_metrics import GuaranteeMetrics
 from deployments.guarantee_watch import GuaranteeWatch
+from deployments.peers import Peers
 from deployments.router import Router
 from deployments.table_keeper import TableKeeper
 from deployments.table_making import Problems
 from deployments.worker_client import WorkerClient
+from dispatch.commands import Answer
 from dispatch.plan import Plan
 from serve_app import fast_path
 from serve_app.api import build_api
 from serve_app.edge import Edge
 from serve_app.endpoint_info import EndpointInfo
+
+ROUTER = "Router"
 
 
 class Ingress:
@@ -30,25 +37,47 @@ class Ingress:
         problems: Problems,
         max_body_bytes: int,
         pools: dict[str, DeploymentHandle],
+        controller: DeploymentHandle,
     ) -> None:
+        context = serve.get_replica_context()
+        self._name = str(context.replica_id.unique_id)
         self._endpoints = endpoints
         self._max_body_bytes = max_body_bytes
-        self._router = Router(plan, {pool: WorkerClient(pool, handle) for pool, handle in pools.items()})
+        peers = Peers(self._name, serve.get_deployment_handle(ROUTER, context.app_name))
+        clients = {pool: WorkerClient(pool, handle, self._name) for pool, handle in pools.items()}
+        self._router = Router(self._name, plan, clients, peers)
         self._problems = problems
+        self._controller = ControllerClient(controller)
         self._beside: list[asyncio.Task[None]] = []
 
     async def __serve_build_asgi_app__(self) -> Any:
         """Called by Serve on the replica's event loop, before the replica counts as ready."""
+        await self._address(self._name)
         await self._router.start()
         keeper = TableKeeper(self._router, self._problems, time.monotonic)
         watch = GuaranteeWatch(self._router, GuaranteeMetrics(), time.monotonic)
-        self._beside = [asyncio.create_task(work) for work in (keeper.run(), watch.run())]
-        name = serve.get_replica_context().replica_id.unique_id
-        other = build_api(self._router, self._endpoints)
-        edge = Edge(name, self._router, self._endpoints, self._max_body_bytes, other)
+        link = ControlLink(self._router, self._controller, time.time)
+        self._beside = [asyncio.create_task(work) for work in (keeper.run(), watch.run(), link.run())]
+        other = build_api(self._router, self._endpoints, self._controller)
+        edge = Edge(self._name, self._router, self._endpoints, self._max_body_bytes, other)
         fast_path.install(edge)
         return edge
 
+    @serve.multiplexed(max_num_models_per_replica=1)
+    async def _address(self, name: str) -> str:
+        """Makes Serve send calls with this model id here: how `Peers` addresses one router."""
+        return name
 
-RouterDeployment = serve.deployment(name="Router", max_ongoing_requests=10_000)(serve.ingress()(Ingress))
+    async def status(self) -> dict[str, Any]:
+        """See `Router.status`."""
+        return self._router.status()
+
+    async def infer_for_peer(self, endpoint: str, inputs: Arrays, rows: int, slo_s: float) -> Answer:
+        """See `Router.infer_for_peer`."""
+        return await self._router.infer_for_peer(endpoint, inputs, rows, slo_s)
+
+
+RouterDeployment = serve.deployment(
+    name=ROUTER, max_ongoing_requests=10_000, health_check_period_s=2, health_check_timeout_s=10
+)(serve.ingress()(Ingress))
 """The ingress as a Serve deployment; how much may wait is the dispatcher's to decide, not Serve's."""

@@ -5,24 +5,33 @@ import time
 from pathlib import Path
 
 from ray import serve
-from ray.serve.config import RequestRouterConfig
+from ray.serve.config import AutoscalingConfig, AutoscalingPolicy, RequestRouterConfig
 
 from catalog.catalogue import load_catalogue
+from deployments.scaling_policy import PlannedSize
 from deployments.table_making import OnProgress
 from deployments.worker import WorkerDeployment
+from deployments.worker_messages import WorkerSpec
 from serve_app.assemble import assemble, resolve_paths
+from serve_app.control import control_settings
+from serve_app.control_app import ControllerDeployment
 from serve_app.ingress import RouterDeployment
 from serve_app.profiles import profiles_for
-from serve_app.schema import AppConfig
+from serve_app.schema import AppConfig, PoolConfig
 from serve_app.tables import grids_for, problems_for
 
 logger = logging.getLogger("ray.serve")
 
 LOG_EVERY_S = 5.0
 
+MOST_WORKERS = 10_000
+"""Serve's own limit of a pool; the config's is the controller's to keep, and may change while it runs."""
+
+BY_ADDRESS = RequestRouterConfig(request_router_class="deployments.worker_address:WorkerAddressRouter")
+
 
 def build(args: AppConfig) -> serve.Application:
-    """The Serve application of a config: one router, and one deployment of workers per pool.
+    """The Serve application of a config: routers, a controller, and one deployment of workers per pool.
 
     Raises `ConfigError` naming the field that is wrong. Measures, once, the variants of devices for which the
     config names no profile, and makes the tables of arrival-aware endpoints.
@@ -37,20 +46,35 @@ def build(args: AppConfig) -> serve.Application:
             logger.info("Endpoint %s on %s: %d decision tables, for %.3g to %.4g queries/s.", name, device, *loads)
     assembly = assemble(config, catalogue, profiles, grids)
     problems = problems_for(config, catalogue, profiles)
-    pools = {}
-    for name, pool in config.pools.items():
-        deployment = WorkerDeployment.options(
-            name=name,
-            num_replicas=pool.workers,
-            max_ongoing_requests=16,
-            ray_actor_options={"num_cpus": pool.num_cpus, "num_gpus": pool.num_gpus},
-            request_router_config=RequestRouterConfig(
-                request_router_class="deployments.worker_address:WorkerAddressRouter"
-            ),
-        )
-        pools[name] = deployment.bind(assembly.workers[name])
-    router = RouterDeployment.options(ray_actor_options={"num_cpus": config.router_num_cpus})
-    return router.bind(assembly.plan, assembly.endpoints, problems, config.max_body_bytes, pools)
+    settings = control_settings(config, catalogue, profiles)
+    pools = {name: _pool(name, pool, assembly.workers[name]) for name, pool in config.pools.items()}
+    controller = ControllerDeployment.options(ray_actor_options={"num_cpus": config.controller.num_cpus})
+    router = RouterDeployment.options(
+        num_replicas=config.routers,
+        ray_actor_options={"num_cpus": config.router_num_cpus},
+    )
+    bound = controller.bind(settings, pools)
+    return router.bind(assembly.plan, assembly.endpoints, problems, config.max_body_bytes, pools, bound)
+
+
+def _pool(name: str, pool: PoolConfig, spec: WorkerSpec) -> serve.Application:
+    """The deployment of a pool: as large as the controller says, within what the config allows at any time."""
+    selector = {"label_selector": pool.label_selector} if pool.label_selector else {}
+    return WorkerDeployment.options(
+        name=name,
+        max_ongoing_requests=16,
+        ray_actor_options={"num_cpus": pool.num_cpus, "num_gpus": pool.num_gpus, **selector},
+        request_router_config=BY_ADDRESS,
+        graceful_shutdown_wait_loop_s=0.5,
+        autoscaling_config=AutoscalingConfig(
+            min_replicas=0,
+            initial_replicas=pool.workers,
+            max_replicas=MOST_WORKERS,
+            upscale_delay_s=0,
+            downscale_delay_s=0,
+            policy=AutoscalingPolicy(policy_function=PlannedSize),
+        ),
+    ).bind(spec)
 
 
 def _log_progress() -> OnProgress:

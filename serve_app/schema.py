@@ -1,9 +1,12 @@
 """The config that ``serve run`` takes under ``args``. Unknown keys are refused."""
 
-from typing import Annotated, get_args
+from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from autoscaler.baselines.everywhere import Everywhere
+from autoscaler.sizing import Bounds
+from autoscaler.solvers.proteus import ProteusPlanner
 from dispatch.balancing.registry import BALANCERS
 from dispatch.batching.nexus import EarlyDrop
 from dispatch.batching.proteus import AdaptiveBatching
@@ -14,6 +17,12 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 
 TABLE_BALANCERS: tuple[str, ...] = get_args(Balancing)
 """What tables can be made for."""
+
+EVERYWHERE = Everywhere.name
+PLANNERS = (EVERYWHERE, ProteusPlanner.name)
+
+CHOOSING = ("ramsis", "fixed")
+"""Policies that are about a certain set of variants, which a planner would take from them."""
 
 GIVING_UP = (AdaptiveBatching.name, EarlyDrop.name)
 """Policies that refuse what the worker at hand cannot meet."""
@@ -86,14 +95,38 @@ class EndpointConfig(_Strict):
 class PoolConfig(_Strict):
     """Identical workers. ``device`` is ``cpu`` or ``cuda``; the resources are those that Ray reserves for each.
 
-    ``threads`` is the number of threads that one model run may use.
+    ``threads`` is the number of threads that one model run may use. A pool has ``workers``; with ``min_workers`` or
+    ``max_workers`` the planner chooses how many, and begins with ``workers``. ``price_per_h`` is of one worker, in any
+    currency, ``memory_bytes`` what the variants of one may take together. ``label_selector`` says on which nodes its
+    workers run, by Ray's labels (``ray.io/accelerator-type``, ``ray.io/market-type`` and so on).
     """
 
-    workers: int = Field(default=1, ge=1)
+    workers: int = Field(default=1, ge=0)
+    min_workers: int | None = Field(default=None, ge=0)
+    max_workers: int | None = Field(default=None, ge=1)
+    price_per_h: float = Field(default=0.0, ge=0)
+    memory_bytes: float | None = Field(default=None, gt=0)
+    label_selector: dict[str, str] = Field(default_factory=dict)
     device: str = Field(default="cpu", pattern="^(cpu|cuda)$")
     threads: int = Field(default=1, ge=1)
     num_cpus: float = Field(default=1.0, ge=0)
     num_gpus: float = Field(default=0.0, ge=0)
+
+    @property
+    def bounds(self) -> Bounds:
+        """How many workers there may be; all the same where the config names one number."""
+        least = self.workers if self.min_workers is None else self.min_workers
+        return Bounds(min(least, self.workers), max(self.workers, self.max_workers or 0))
+
+    @model_validator(mode="after")
+    def _workers_within_bounds(self) -> "PoolConfig":
+        if self.min_workers is not None and self.workers < self.min_workers:
+            raise ValueError(f"workers is {self.workers}, fewer than min_workers ({self.min_workers}); raise workers")
+        if self.max_workers is not None and self.workers > self.max_workers:
+            raise ValueError(f"workers is {self.workers}, more than max_workers ({self.max_workers}); lower workers")
+        if self.bounds.most == 0:
+            raise ValueError("workers is 0 and there is no max_workers, so that the pool never has any; raise one")
+        return self
 
     @model_validator(mode="after")
     def _gpu_for_cuda(self) -> "PoolConfig":
@@ -108,12 +141,60 @@ class PoolConfig(_Strict):
         return self
 
 
+class ControllerConfig(_Strict):
+    """Who decides which worker holds what. ``everywhere``: every worker all variants of its endpoints, which choose
+    among them batch by batch. ``proteus``: the planner, for all endpoints and workers at once, every ``interval_s`` and
+    whenever load or workers change.
+
+    ``state`` is where its decisions, the load and what it learned are kept: a path (SQLite), or the URL of a folder
+    that fsspec knows. ``num_cpus`` is what Ray reserves for it.
+    """
+
+    planner: str = EVERYWHERE
+    interval_s: float = Field(default=10.0, gt=0)
+    state: str | None = None
+    num_cpus: float = Field(default=0.1, ge=0)
+
+    @field_validator("planner")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        return _one_of("controller.planner", value, PLANNERS)
+
+
+class EndpointChange(_Strict):
+    """What of an endpoint may change while it is served."""
+
+    slo_ms: float | None = Field(default=None, gt=0)
+    drop_late: bool | None = None
+    max_queued_rows: int | None = Field(default=None, ge=1)
+
+
+class PoolChange(_Strict):
+    """What of a pool may change while it runs; with ``workers`` alone it has so many."""
+
+    workers: int | None = Field(default=None, ge=0)
+    min_workers: int | None = Field(default=None, ge=0)
+    max_workers: int | None = Field(default=None, ge=1)
+
+
+class LiveChanges(_Strict):
+    """The ``user_config`` of the deployment ``Controller``: what differs from ``args`` without a restart of anything.
+
+    ``variants`` are registered as ``accord register`` does.
+    """
+
+    endpoints: dict[Name, EndpointChange] = Field(default_factory=dict)
+    pools: dict[Name, PoolChange] = Field(default_factory=dict)
+    variants: tuple[dict[str, Any], ...] = ()
+
+
 class AppConfig(_Strict):
     """One Accord application.
 
     ``catalogue`` is a YAML file or ``builtin``. ``profiles`` maps a device to a CSV of measured latencies; a
     device without one is measured on this machine, once, and kept. ``transport_ms`` is the time that a batch
-    needs to its worker and back beside its run, which selection adds to the profile.
+    needs to its worker and back beside its run, which selection adds to the profile. Queries come to any of the
+    ``routers``, each of which has workers of its own.
     """
 
     catalogue: str = "builtin"
@@ -122,7 +203,9 @@ class AppConfig(_Strict):
     pools: dict[Name, PoolConfig] = Field(min_length=1)
     transport_ms: float = Field(default=10.0, ge=0)
     max_body_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
+    routers: int = Field(default=1, ge=1)
     router_num_cpus: float = Field(default=0.5, ge=0)
+    controller: ControllerConfig = ControllerConfig()
 
     def pools_of(self, endpoint: str) -> dict[str, PoolConfig]:
         """The pools whose workers serve an endpoint, in the order of the config."""
@@ -143,6 +226,12 @@ class AppConfig(_Strict):
                     raise ValueError(
                         f"endpoints.{name}.pools: {pool_name!r} is no pool here; pools: {', '.join(self.pools)}"
                     )
+            if self.controller.planner != EVERYWHERE and endpoint.selection.policy in CHOOSING:
+                raise ValueError(
+                    f"endpoints.{name}.selection.policy is {endpoint.selection.policy!r}, and the planner "
+                    f"{self.controller.planner!r} decides which variant a worker holds; use policy proteus, or "
+                    "controller.planner everywhere"
+                )
         threads: dict[str, tuple[str, int]] = {}
         for name, pool in self.pools.items():
             other, count = threads.setdefault(pool.device, (name, pool.threads))
@@ -158,8 +247,11 @@ class AppConfig(_Strict):
                     f"profiles.{device} is given, but no pool has that device; "
                     f"devices here: {', '.join(sorted(devices))}"
                 )
-        if "Router" in self.pools:
-            raise ValueError("pools.Router: the name is taken by Accord's own deployment; call the pool something else")
+        for taken in ("Router", "Controller"):
+            if taken in self.pools:
+                raise ValueError(
+                    f"pools.{taken}: the name is taken by Accord's own deployment; call the pool something else"
+                )
         return self
 
 

@@ -15,7 +15,7 @@ def problems_for(config: AppConfig, catalogue: Catalogue, profiles: Profiles) ->
     """Endpoint to device to problem, for endpoints with policy ``ramsis``; raises `ConfigError`.
 
     Queues joined by length have no process per query yet, and take the paper's formulation.
-    All workers of the endpoint's pools share its load. The load itself is for `make_grids` to vary.
+    The workers that one router has of the endpoint's pools share its load, which is for `make_grids` to vary.
     """
     problems: dict[str, dict[str, WorkerProblem]] = {}
     for name, endpoint in config.endpoints.items():
@@ -24,9 +24,10 @@ def problems_for(config: AppConfig, catalogue: Catalogue, profiles: Profiles) ->
         balancing = cast(Balancing, endpoint.balancing)
         formulation: Formulation = "per_query" if endpoint.balancing == "round_robin" else "per_decision"
         workers = sum(pool.workers for pool in config.pools_of(name).values())
+        each = max(1, workers // config.routers)  # a router has its part of the workers and of the load
         problems[name] = {
             device: WorkerProblem.of(
-                offered, endpoint.slo_ms / 1e3, workers, Poisson(1.0), formulation, balancing=balancing
+                offered, endpoint.slo_ms / 1e3, each, Poisson(1.0), formulation, balancing=balancing
             )
             for device, offered in candidates_of(name, config, catalogue, profiles).items()
         }

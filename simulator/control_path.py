@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from autoscaler.cluster_plan import ClusterPlan, NoPlan
 from autoscaler.control_loop import ControlLoop
 from autoscaler.planner import Planner
+from autoscaler.rollout import Rollout
 from catalog.errors import ConfigError
 from dispatch.commands import Command
 from dispatch.dispatcher import Dispatcher
@@ -130,7 +131,8 @@ class ControlPath:
             self._under_way = [(arrives_s, partial(self._give_up, plan))]
             return
         self._check(plan)
-        loading = tuple(w for w in sorted(plan.held) if plan.held[w] - self.held.get(w, NOTHING))
+        holds = {worker: self.held.get(worker, NOTHING) for worker in self._workers}
+        loading = tuple(Rollout(plan, holds, {}, {}).load_first)
         in_force_s = arrives_s + (times.load_s if loading else 0.0)
         self.changes.append(PlanChange(now_s, reason, plan, in_force_s, loading))
         if loading and not times.make_before_break:

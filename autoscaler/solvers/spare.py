@@ -10,6 +10,9 @@ from autoscaler.solvers.placement_model import PlacementModel, UseKey
 from autoscaler.solvers.search import Problem, Solution
 from autoscaler.solvers.stages import SLACK
 
+ROUNDING = 1e-6
+"""Of an accuracy that is a mean over few queries a second, which a solver knows to some 1e-9 of them."""
+
 
 def needed(solution: Solution, demand_qps: Mapping[str, float]) -> dict[Column, int]:
     """The workers of each column that its load keeps busy, but for what is no part of the demand to speak of."""
@@ -40,11 +43,13 @@ def with_spares(problem: Problem, solution: Solution, devices: Collection[str]) 
                 capacity[use.endpoint] += count * use.qps / len(column.uses)
     options: dict[str, dict[str, Column]] = {}
     for column in problem.columns:
-        use = column.uses[0]
-        if len(column.uses) == 1 and use.accuracy >= mean.get(use.endpoint, 2.0) - 1e-9:
-            best = options.setdefault(column.device, {}).get(use.endpoint)
-            if best is None or use.accuracy > best.uses[0].accuracy:
-                options[column.device][use.endpoint] = column
+        if len(column.variants) > 1:
+            continue
+        for use in column.uses:
+            if use.accuracy >= mean.get(use.endpoint, 2.0) - ROUNDING:
+                best = options.setdefault(column.device, {}).get(use.endpoint)
+                if best is None or use.accuracy > _accuracy(best, use.endpoint):
+                    options[column.device][use.endpoint] = column
     placed: dict[tuple[str, str], int] = {}
     for column, count in counts.items():
         for use in column.uses:
@@ -63,9 +68,15 @@ def with_spares(problem: Problem, solution: Solution, devices: Collection[str]) 
             busiest = max(open_to, key=lambda name: served[name] / capacity[name])
             column = options[device][busiest]
             counts[column] = counts.get(column, 0) + 1
-            capacity[busiest] += column.uses[0].qps
-            placed[device, busiest] = placed.get((device, busiest), 0) + 1
+            for use in column.uses:
+                placed[device, use.endpoint] = placed.get((device, use.endpoint), 0) + 1
+                if use.endpoint in capacity:
+                    capacity[use.endpoint] += use.qps / len(column.uses)
     return counts
+
+
+def _accuracy(column: Column, endpoint: str) -> float:
+    return next(use.accuracy for use in column.uses if use.endpoint == endpoint)
 
 
 def evenly(problem: Problem, counts: Mapping[Column, int], solution: Solution) -> Mapping[UseKey, float]:

@@ -43,12 +43,20 @@ async def call(url: str, server_url: str, timeout_s: float, body: bytes | None =
 
 async def get_object(url: str, server_url: str, timeout_s: float) -> dict[str, Any]:
     """The JSON object at ``url``; raises `CallFailed` with the server's own words where it refuses."""
-    reply = await call(url, server_url, timeout_s)
+    return _object(url, await call(url, server_url, timeout_s))
+
+
+async def post_object(url: str, server_url: str, timeout_s: float, body: bytes) -> dict[str, Any]:
+    """The JSON object that answers the JSON ``body``; raises as `get_object` does."""
+    return _object(url, await call(url, server_url, timeout_s, body))
+
+
+def _object(url: str, reply: Reply) -> dict[str, Any]:
     try:
         body = orjson.loads(reply.content)
     except orjson.JSONDecodeError:
         body = None
-    if reply.status != 200 or not isinstance(body, dict):
+    if reply.status not in (200, 201) or not isinstance(body, dict):
         said = body.get("error") if isinstance(body, dict) else None
         raise CallFailed(f"{url} answered {reply.status}: {said or 'no JSON object; is this an Accord server?'}")
     return body

@@ -6,8 +6,10 @@ from typing import Annotated
 import typer
 
 from serve_app.cli.load import load
+from serve_app.cli.plan import plan
 from serve_app.cli.profile import profile
 from serve_app.cli.query import query
+from serve_app.cli.register import register
 from serve_app.cli.run import run
 from serve_app.cli.status import status
 
@@ -15,6 +17,8 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 app.command()(query)
 app.command()(load)
 app.command()(status)
+app.add_typer(plan, name="plan")
+app.command()(register)
 app.command()(profile)
 app.command()(run)
 

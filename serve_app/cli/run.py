@@ -103,7 +103,9 @@ def _refuse_taken_port(file: ServeFile) -> None:
 def _refuse_too_few_cpus(file: ServeFile) -> None:
     """Ray Serve would wait for ever for CPUs that a cluster of this machine alone does not have."""
     pools = file.app.pools.values()
-    needed = file.app.router_num_cpus + sum(pool.workers * pool.num_cpus for pool in pools)
+    app = file.app
+    needed = app.routers * app.router_num_cpus + app.controller.num_cpus
+    needed += sum(pool.workers * pool.num_cpus for pool in pools)
     there = os.cpu_count() or 1
     if "RAY_ADDRESS" not in os.environ and needed > there:
         raise ConfigError(

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from catalog.errors import ConfigError
 from serve_app.cli.call import get_object
+from serve_app.cli.cells import cell, percent
 from serve_app.cli.console import OUT, exit_codes, print_json
 from serve_app.cli.options import DEFAULT_URL, AsJson, TimeoutS, Url
 from serve_app.loadgen.endpoint import base_url
@@ -77,9 +78,9 @@ def _endpoints(endpoints: dict[str, Any]) -> Table:
         table.add_row(
             Text(name),
             f"{endpoint['slo_ms']:g} ms" if endpoint.get("slo_ms") is not None else "-",
-            Text(_cell(endpoint.get("selection"))),
-            _cell(endpoint.get("queued")),
-            *(_cell(quantiles.get(quantile)) for quantile in QUANTILES),
+            Text(cell(endpoint.get("selection"))),
+            cell(endpoint.get("queued")),
+            *(cell(quantiles.get(quantile)) for quantile in QUANTILES),
         )
     windows_s = {endpoint["window_s"] for endpoint in endpoints.values() if endpoint.get("window_s")}
     table.caption = f"latencies over the last {', '.join(f'{s:g}' for s in sorted(windows_s))} s" if windows_s else None
@@ -92,7 +93,7 @@ def _queries(endpoints: dict[str, Any]) -> Table:
     for heading in COUNTS:
         table.add_column(heading, justify="right")
     for name, endpoint in endpoints.items():
-        table.add_row(Text(name), *(_cell(endpoint.get(count)) for count in COUNTS))
+        table.add_row(Text(name), *(cell(endpoint.get(count)) for count in COUNTS))
     return table
 
 
@@ -104,12 +105,12 @@ def _guarantees(endpoints: dict[str, Any]) -> Table:
     for name, endpoint in endpoints.items():
         seen = endpoint.get("guarantee") or {}
         accuracy, violations = (
-            [_percent(seen.get(f"{whose}_{what}"), digits=2) for whose in ("expected", "observed")]
+            [percent(seen.get(f"{whose}_{what}"), digits=2) for whose in ("expected", "observed")]
             for what in ("accuracy", "violation_rate")
         )
         promised = seen.get("expected_violation_rate") is not None
         kept = Text("NO", style="red") if seen.get("broken") else Text("yes" if promised else "-")
-        table.add_row(Text(name), _cell(endpoint.get("anticipated_qps")), *accuracy, *violations, kept)
+        table.add_row(Text(name), cell(endpoint.get("anticipated_qps")), *accuracy, *violations, kept)
     return table
 
 
@@ -119,8 +120,8 @@ def _variants(endpoints: dict[str, Any]) -> Table:
         table.add_column(heading, justify="right")
     for name, endpoint in endpoints.items():
         for variant, seen in endpoint.get("variants", {}).items():
-            shares = (_percent(seen.get("share")), _percent(seen.get("expected_accuracy")))
-            table.add_row(Text(name), Text(variant), _cell(seen.get("queries")), *shares)
+            shares = (percent(seen.get("share")), percent(seen.get("expected_accuracy")))
+            table.add_row(Text(name), Text(variant), cell(seen.get("queries")), *shares)
     return table
 
 
@@ -130,18 +131,8 @@ def _workers(workers: dict[str, Any]) -> Table:
     )
     for name, worker in workers.items():
         failed = "\n".join(f"{variant}: {reason}" for variant, reason in worker.get("failed", {}).items())
-        cells = (_cell(worker.get(field)) for field in ("pool", "device", "state", "queued"))
+        cells = (cell(worker.get(field)) for field in ("pool", "device", "state", "queued"))
         table.add_row(
             Text(name), *map(Text, cells), Text("\n".join(worker.get("loaded", []))), Text(failed, style="red")
         )
     return table
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.1f}" if isinstance(value, float) else str(value)
-
-
-def _percent(ratio: float | None, digits: int = 1) -> str:
-    return "-" if ratio is None else f"{100 * ratio:.{digits}f}%"

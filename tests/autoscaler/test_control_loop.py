@@ -133,3 +133,40 @@ def test_who_is_shed_anyway_is_not_planned_for_with_more() -> None:
     loop = ControlLoop(30.0, Told({"a": 80.0}), BurstTrigger(lull=0.9), short)
     assert loop.on_statistics(strained(1.0)) is None
     assert loop.observation(1.0, {}, {}).demand_qps == {"a": 80.0}
+
+
+def test_something_other_than_load_has_its_plan_at_once() -> None:
+    loop = ControlLoop(10.0, Told({}), BurstTrigger(), plan(0.0))
+    assert loop.ask("worker w1 is gone") == "worker w1 is gone"
+    assert loop.on_statistics(report(10.0)) is None  # one is under way
+    loop.on_plan(NOTHING)
+    assert loop.on_statistics(report(11.0)) == "the interval is over"
+
+
+def test_reasons_given_while_a_plan_is_under_way_are_the_next_ones_without_doubles() -> None:
+    loop = ControlLoop(10.0, Told({"a": 1e9}), BurstTrigger(), plan(1.0))
+    loop.ask("worker w1 is gone")
+    assert [loop.ask(reason) for reason in ("w2 came", "w3 came", "w2 came")] == [None] * 3
+    assert loop.on_statistics(report(1.0, 100)) is None
+    loop.on_plan(NOTHING)
+    assert loop.on_statistics(report(2.0, 100)) == "w2 came; w3 came"
+    loop.on_plan(NOTHING)
+    assert loop.on_statistics(report(3.0)) is None, "reasons are given once"
+
+
+def test_a_reason_that_follows_a_plan_before_the_next_report_comes_with_those_that_wait() -> None:
+    loop = ControlLoop(10.0, Told({}), None, plan(1.0))
+    loop.ask("w1 came")
+    loop.ask("w2 came")
+    loop.on_plan(NOTHING)
+    assert loop.ask("w3 came") == "w2 came; w3 came"
+
+
+def test_an_interval_that_ended_meanwhile_is_not_due_a_second_time() -> None:
+    loop = ControlLoop(10.0, Told({}), None, plan(1.0))
+    loop.ask("w1 came")
+    loop.ask("w2 came")
+    loop.on_plan(NOTHING)
+    assert loop.on_statistics(report(10.0)) == "w2 came; the interval is over"
+    loop.on_plan(NOTHING)
+    assert due(loop, 25, first_s=11) == [20]

@@ -20,6 +20,13 @@ def test_nothing_is_estimated_before_the_first_report() -> None:
     assert MovingMaximum().demand_qps() == {}
 
 
+def test_endpoints_named_at_the_start_are_planned_for_before_anybody_asks() -> None:
+    demand = MovingMaximum(least_qps=0.2, endpoints=("a", "b"))
+    assert demand.demand_qps() == {"a": 0.2, "b": 0.2}
+    demand.on_statistics(Statistics(0.0, 1.0, {"a": 3}, {}))
+    assert demand.demand_qps() == {"a": 3.0, "b": 0.2}
+
+
 def test_it_rises_with_the_mean_and_falls_when_the_maximum_leaves_the_window() -> None:
     # means of two seconds: 10 (of one), 15, 10, 20, 25, 10, 5, 0, 0
     counts = [{"a": qps} for qps in (10, 20, 0, 40, 10, 10, 0, 0, 0)]

@@ -52,6 +52,19 @@ def test_an_unsteady_model_is_measured_longer_than_a_steady_one() -> None:
     assert growing.runs[1] > 2 * steady.runs[1]
 
 
+def test_a_wait_for_its_turn_is_no_part_of_a_run_but_of_the_budget() -> None:
+    model = FakeModel(lambda *_: 1.0)
+
+    def run(batch_size: int) -> float:
+        model.run(batch_size)
+        return 0.001 * batch_size
+
+    profile = profile_variant(run, "cpu", 10.0, batch_sizes=(1, 4), clock=model.clock)
+    assert profile.latency_ms(1) == pytest.approx(1.0)
+    assert profile.latency_ms(4) == pytest.approx(4.0)
+    assert model.now_s < 15.0
+
+
 def test_measuring_ends_with_the_budget_and_still_covers_every_size() -> None:
     model = FakeModel(lambda size, number: 0.01 * size * (number + 1))
     profile = profile_variant(model.run, "cpu", 5.0, batch_sizes=(1, 2, 4), clock=model.clock)

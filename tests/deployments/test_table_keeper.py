@@ -7,9 +7,11 @@ from typing import cast
 import pytest
 
 from deployments import table_keeper
+from deployments.control_messages import Directive, EndpointTerms
 from deployments.router import Router
 from deployments.table_keeper import MOST_OVERLOAD, RETRY_S, SETTLED_S, TableKeeper
 from dispatch.plan import Plan
+from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.arrivals import Poisson
 from dispatch.selection.ramsis.grid import TableGrid, beyond_table, fluid_capacity_qps
 from dispatch.selection.ramsis.problem import WorkerProblem
@@ -36,6 +38,7 @@ class PlayedRouter:
     workers: int = 2
     load_qps: float = 50.0
     applied: list[Plan] = field(default_factory=list)
+    directive: Directive | None = None
 
     def workers_of(self, endpoint: str) -> int:
         return self.workers
@@ -183,3 +186,32 @@ async def test_a_load_that_no_table_could_help_with_gets_none(scene: Scene) -> N
     scene.router.load_qps = 1.01 * MOST_OVERLOAD * fluid_capacity_qps(PROBLEM)
     await scene.keeper.check()
     assert scene.router.applied == []
+
+
+def directive(*offered: Candidate, slo_s: float = 0.1) -> Directive:
+    terms = EndpointTerms(slo_s, False, 100, {"cpu": offered}, None, {}, tuple(c.variant for c in offered))
+    return Directive(1, 1, {"digits": terms}, {}, {}, {})
+
+
+async def test_terms_that_the_tables_were_made_for_change_nothing(scene: Scene) -> None:
+    scene.router.directive = directive(FAST, SLOW)
+    await scene.keeper.check()
+    assert scene.router.applied == []
+
+
+async def test_another_objective_brings_tables_for_it_at_once(scene: Scene) -> None:
+    scene.router.directive = directive(FAST, SLOW, slo_s=0.2)
+    await scene.keeper.check()
+    assert scene.router.plan.endpoints["digits"].slo_s == 0.2
+    assert scene.grid.beyond.slo_s == 0.2
+    await scene.keeper.check()
+    assert len(scene.router.applied) == 1, "made once"
+
+
+async def test_a_new_variant_is_served_once_there_are_tables_that_choose_it(scene: Scene) -> None:
+    better = Candidate("better", 0.99, tuple(2 * latency_s for latency_s in SLOW.latency_s))
+    scene.router.directive = directive(FAST, SLOW, better)
+    await scene.keeper.check()
+    assert "better" in scene.grid.beyond.variants
+    offered = scene.router.plan.endpoints["digits"].candidates["cpu"]
+    assert {c.variant for c in offered} == set(scene.grid.variants)

@@ -51,13 +51,18 @@ STATUS = {
 
 
 class ThreadedServer:
-    """Answers 7 to every query unless ``refusal`` is set to (status, body); keeps the last request."""
+    """Answers 7 to every query unless ``refusal`` is set to (status, body); keeps the last request.
+
+    ``answers`` has, by path under ``/accord/``, (status, body) of each call to come.
+    """
 
     def __init__(self) -> None:
         self.url = ""
         self.received = 0
         self.last: dict[str, Any] = {}
         self.refusal: tuple[int, dict[str, Any]] | None = None
+        self.answers: dict[str, list[tuple[int, Any]]] = {}
+        self.posted: list[tuple[str, Any]] = []
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._stop = asyncio.Event()
@@ -85,6 +90,7 @@ class ThreadedServer:
     async def _run(self) -> None:
         app = web.Application()
         app.router.add_get("/accord/status", self._status)
+        app.router.add_route("*", "/accord/{path:.+}", self._control)
         app.router.add_get("/v2/models/{name}", self._metadata)
         app.router.add_post("/v2/models/digits/infer", self._infer)
         runner = web.AppRunner(app, shutdown_timeout=0.1)
@@ -97,6 +103,13 @@ class ThreadedServer:
 
     async def _status(self, request: web.Request) -> web.Response:
         return web.json_response(STATUS)
+
+    async def _control(self, request: web.Request) -> web.Response:
+        path = request.match_info["path"]
+        if request.method == "POST":
+            self.posted.append((path, orjson.loads(await request.read())))
+        status, body = self.answers[path].pop(0)
+        return web.json_response(body, status=status)
 
     async def _metadata(self, request: web.Request) -> web.Response:
         if request.match_info["name"] != "digits":

@@ -1,0 +1,297 @@
+"""The controller: it watches, has plans made, and makes them true without losing a query."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from autoscaler.burst import BurstTrigger
+from autoscaler.cluster_plan import ClusterPlan, NoPlan, SolveReport, Status
+from autoscaler.control_loop import ControlLoop
+from autoscaler.demand import MovingMaximum
+from autoscaler.observation import Observation, Statistics
+from autoscaler.plan_record import from_record
+from catalog.catalogue import describe_validation
+from catalog.errors import ArtifactError, BadRequest, ConfigError
+from catalog.variant import Variant
+from deployments.control_messages import Directive, RouterReport, RouterStanding
+from deployments.control_settings import ControlSettings
+from deployments.directives import Directives
+from deployments.fleet import Fleet
+from deployments.plan_maker import EVERYWHERE, PlanMaker
+from deployments.plan_views import plan_view
+from deployments.planner_process import PlannerProcess
+from deployments.registration import profile_everywhere
+from deployments.reports import Reports
+from deployments.rollout_runner import RolloutRunner
+from deployments.saved_state import Knowledge, next_epoch, write_all
+from deployments.state_store import StateStore
+from deployments.variant_book import VariantBook
+from deployments.worker_client import WorkerClient
+
+logger = logging.getLogger("ray.serve")
+
+TICK_S = 0.05
+MEET_S = 4.0
+"""A new controller waits so long for the workers and routers of the one before."""
+
+CATCH_UP_S = 1.0
+"""Two windows: so long a new controller listens before its first plan."""
+
+SAVE_EVERY_S = 5.0
+STUCK_S = 30.0
+NO_PLAN = NoPlan(SolveReport(Status.NO_ANSWER, None, 0.0))
+
+_VARIANT = TypeAdapter(Variant)
+
+
+class Controller:
+    """Closes the loop around one application; lives on one event loop.
+
+    ``clients`` are the pools, ``publish_sizes`` tells Serve how many workers each shall have, ``wall_clock`` gives
+    seconds since the epoch. All that it learns is in ``store``, from which the next controller goes on.
+    """
+
+    def __init__(
+        self,
+        settings: ControlSettings,
+        clients: Mapping[str, WorkerClient],
+        store: StateStore,
+        publish_sizes: Callable[[Mapping[str, int]], None],
+        wall_clock: Callable[[], float],
+    ) -> None:
+        self._settings = settings
+        self._store = store
+        self._clock = wall_clock
+        self._began_s = wall_clock()
+        self._known = Knowledge(VariantBook(settings))
+        self._known.restore(store, self._began_s)
+        self._fleet = Fleet(clients, self._on_worker)
+        self._directives = Directives(self._fleet, next_epoch(store), wall_clock)
+        self._reports = Reports(self._known, wall_clock)
+        self._planners = PlannerProcess()
+        self._maker = PlanMaker(settings, self._known, self._planners, publish_sizes)
+        self._runner = RolloutRunner(self._fleet, self._directives, self._known, self._maker, wall_clock)
+        self._loop = self._new_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._met = asyncio.Event()
+        self._saving = asyncio.Lock()
+        self._ended: BaseException | None = None
+        self._beat_s = wall_clock()
+
+    async def start(self) -> None:
+        """Begin; returns at once."""
+        await self._fleet.start()
+        for work in (self._watch(), self._hand_over(), self._keep()):
+            self._spawn(work)
+
+    # -- what routers say -------------------------------------------------------------------------------------
+
+    def report(self, report: RouterReport) -> None:
+        """A router's window is over."""
+        self._directives.on_standing(report.standing)
+        self._reports.take(report)
+
+    def stand(self, standing: RouterStanding) -> None:
+        """Workers came to a router or left it, or it follows another directive."""
+        self._directives.on_standing(standing)
+
+    async def directive(self, router: str, newer_than: int, wait_s: float) -> Directive | None:
+        """The directive in force once it is newer than that; None where none is within ``wait_s``."""
+        return await self._directives.next(router, newer_than, wait_s)
+
+    def on_router_gone(self, router: str) -> None:
+        """Serve says that a router is not there any more."""
+        self._directives.on_router_gone(router)
+        self._reports.forget(router)
+
+    # -- what people ask --------------------------------------------------------------------------------------
+
+    def plan(self) -> dict[str, Any]:
+        """The plan in force, how it came about, and what it rests on, in JSON values."""
+        return plan_view(self._settings, self._known, self._maker.sizes, self._fleet, self._clock())
+
+    def plans(self) -> list[dict[str, Any]]:
+        """The decisions that are remembered, newest last."""
+        return self._known.decisions.to_record()
+
+    async def simulate(self, load_qps: Mapping[str, float]) -> dict[str, Any]:
+        """What the planner would do under such loads, in JSON values; raises `BadRequest`."""
+        for endpoint, qps in load_qps.items():
+            if endpoint not in self._settings.endpoints:
+                known = ", ".join(self._settings.endpoints)
+                raise BadRequest(f"load_qps has endpoint {endpoint!r}, which is not there; there are {known}")
+            if not 0 <= qps < float("inf"):
+                raise BadRequest(f"load_qps of {endpoint!r} is {qps!r}; give queries per second, from 0")
+        observation = self._observation()
+        return await self._maker.simulate(observation, dict(observation.demand_qps) | dict(load_qps), self._clock())
+
+    async def register(self, described: Mapping[str, Any]) -> dict[str, Any]:
+        """Profile a variant on the least busy worker of every pool that may serve it, then plan with it.
+
+        Raises `BadRequest` that says what is wrong with it, or `NoWorker`.
+        """
+        try:
+            variant = _VARIANT.validate_python(dict(described))
+        except ValidationError as error:
+            raise BadRequest(f"the variant is not right: {describe_validation(error)}") from error
+        try:
+            profiles = await profile_everywhere(variant, self._settings, self._known, self._fleet, self._loop.plan)
+        except (ConfigError, ArtifactError) as error:  # what stops a start is a client's mistake here
+            raise BadRequest(str(error)) from error
+        self._spawn(self._save())
+        self._ask(f"variant {variant.name} was registered")
+        return {
+            "variant": variant.name,
+            "profiles": {
+                pool: {"batch_sizes": list(p.batch_sizes), "p95_ms": [p.latency_ms(n) for n in p.batch_sizes]}
+                for pool, p in profiles.items()
+            },
+        }
+
+    def knows(self, variant: str) -> bool:
+        """Whether there is a variant of that name."""
+        return variant in self._known.book.names
+
+    def change(self, settings: ControlSettings) -> None:
+        """Other objectives, queues or pool sizes from now on, with the same endpoints and pools."""
+        if settings == self._settings:
+            return
+        self._settings = settings
+        self._maker.change(settings)
+        self._ask("the config changed")
+
+    def check(self) -> None:
+        """Raise RuntimeError where the controller does not go round any more."""
+        if self._ended is not None:
+            raise RuntimeError(f"a part of the controller ended: {self._ended!r}")
+        if self._clock() - self._beat_s > STUCK_S:
+            raise RuntimeError(f"the controller has not looked at its reports for {STUCK_S:.0f} s")
+
+    # -- going round ------------------------------------------------------------------------------------------
+
+    def _new_loop(self) -> ControlLoop:
+        """Everything that the loop knows begins anew, except what was kept."""
+        decision = self._known.decisions.in_force
+        kept = from_record(decision.plan) if decision is not None and decision.plan is not None else None
+        demand = MovingMaximum(endpoints=self._settings.endpoints)
+        by_load = self._settings.planner != EVERYWHERE
+        interval_s = self._settings.interval_s if by_load else float("inf")
+        nothing = ClusterPlan({}, {}, {}, {}, {}, {}, {}, NO_PLAN.report)
+        return ControlLoop(interval_s, demand, BurstTrigger() if by_load else None, kept or nothing)
+
+    async def _watch(self) -> None:
+        taken_over = await self._meet()
+        reason = self._loop.ask("a controller took over" if taken_over else "the application starts")
+        self._met.set()
+        if taken_over:
+            await self._catch_up()
+        if reason is not None:
+            self._spawn(self._make_true(reason))
+        while True:
+            self._beat_s = self._clock()
+            try:
+                for router in self._directives.silent():
+                    self.on_router_gone(router)
+                self._take_windows()
+            except Exception:  # one bad report may not end all planning
+                logger.exception("The controller could not take what routers reported.")
+            await asyncio.sleep(TICK_S)
+
+    def _take_windows(self) -> None:
+        for statistics in self._reports.closed():
+            reason = self._loop.on_statistics(self._shifted(statistics))
+            if reason is not None:
+                self._spawn(self._make_true(reason))
+
+    async def _meet(self) -> bool:
+        """Wait for the workers that there are and the routers that they obey; gives whether there were any such.
+
+        Routers are told nothing until then, so that none is passed over and no worker taken from it.
+        """
+        end_s = self._clock() + MEET_S
+        while True:
+            obeyed = {report.router for report in self._fleet.reports.values() if report.router is not None}
+            reporting = self._reports.routers
+            met = self._fleet.known and reporting and obeyed <= reporting
+            if met or self._clock() > end_s:
+                return bool(obeyed & reporting)
+            await asyncio.sleep(TICK_S)
+
+    async def _catch_up(self) -> None:
+        """Learn of the load before the first plan, or it would be for none: routers kept what they had to report."""
+        end_s = self._clock() + CATCH_UP_S
+        while self._clock() < end_s:
+            self._take_windows()
+            await asyncio.sleep(TICK_S)
+
+    async def _hand_over(self) -> None:
+        """Workers pass from router to router whenever they can."""
+        await self._met.wait()
+        while True:
+            await self._directives.settle()
+            await asyncio.sleep(TICK_S)
+
+    async def _keep(self) -> None:
+        while True:
+            await asyncio.sleep(SAVE_EVERY_S)
+            await self._save()
+
+    async def _save(self) -> None:
+        async with self._saving:  # or what was written last could be what was known first
+            try:
+                await asyncio.to_thread(write_all, self._store, self._known.documents(self._clock()))
+            except Exception:
+                logger.exception("The controller's state could not be saved; it serves on and tries again.")
+
+    def _on_worker(self, worker: str, came: bool) -> None:
+        self._ask(f"worker {worker} {'came' if came else 'is gone'}")
+
+    def _ask(self, reason: str) -> None:
+        if self._met.is_set() and (now := self._loop.ask(reason)) is not None:
+            self._spawn(self._make_true(now))
+
+    async def _make_true(self, reason: str) -> None:
+        """From a reason to a plan that every router follows; whatever happens, the loop hears of the end."""
+        asked_s = self._clock()
+        decision = self._known.decisions.begin(reason, asked_s)
+        made: ClusterPlan | NoPlan = NO_PLAN
+        again: str | None = None
+        try:
+            change = await self._maker.make(self._observation(), decision, asked_s)
+            if change is not None:
+                again = await self._runner.run(change, decision, asked_s)
+                made = change.plan if again is None else NO_PLAN
+        except Exception as error:
+            logger.exception("A plan could not be made true; the one before stays.")
+            decision.why_not = f"{type(error).__name__}: {error}"
+        if decision.under_way:
+            decision.state = "given up"
+        self._loop.on_plan(made)
+        await self._save()
+        if again is not None:
+            self._ask(again)
+
+    def _observation(self) -> Observation:
+        workers = {worker: report.pool for worker, report in self._fleet.reports.items()}
+        return self._loop.observation(self._clock() - self._began_s, workers, self._fleet.loaded())
+
+    def _shifted(self, statistics: Statistics) -> Statistics:
+        """As the loop counts: time from 0, and endpoints that are there, whatever an application before had."""
+        shift_s, there = self._began_s, self._settings.endpoints
+        arrived = {name: count for name, count in statistics.arrived.items() if name in there}
+        violated = {name: count for name, count in statistics.violated.items() if name in there}
+        return Statistics(statistics.start_s - shift_s, statistics.end_s - shift_s, arrived, violated)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("A part of the controller ended: %r", error)
+            self._ended = error

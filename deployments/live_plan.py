@@ -1,0 +1,37 @@
+"""From the controller's directive to what one router's dispatcher serves."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from deployments.control_messages import Directive, EndpointTerms
+from dispatch.balancing.weighted_shares import WeightedShares
+from dispatch.plan import EndpointPlan, Plan
+from dispatch.selection.ramsis.policy import RamsisSelection
+
+
+def live_plan(plan: Plan, directive: Directive, before: Directive | None) -> Plan:
+    """The plan that follows ``plan``, in force under the directive ``before``.
+
+    What endpoints have learned (their load, where a balancer stands) is kept where its terms are the same. Decision
+    tables are made for certain variants and one objective, so that endpoints served by them get others from the keeper
+    of the tables (`deployments.table_keeper`), and only the bounds of their queue here.
+    """
+    terms_before: Mapping[str, EndpointTerms] = {} if before is None else before.endpoints
+    return Plan(
+        plan.version + 1,
+        {
+            name: _endpoint(endpoint, terms, terms_before.get(name)) if terms is not None else endpoint
+            for name, endpoint in plan.endpoints.items()
+            for terms in [directive.endpoints.get(name)]
+        },
+    )
+
+
+def _endpoint(endpoint: EndpointPlan, terms: EndpointTerms, before: EndpointTerms | None) -> EndpointPlan:
+    bounded = replace(endpoint, drop_late=terms.drop_late, max_queued_rows=terms.max_queued_rows)
+    if isinstance(endpoint.selection, RamsisSelection):
+        return bounded
+    balancer = endpoint.balancer
+    if terms.shares is not None and (before is None or (before.shares, before.kinds) != (terms.shares, terms.kinds)):
+        balancer = WeightedShares(terms.shares, terms.kinds)
+    return replace(bounded, slo_s=terms.slo_s, candidates=terms.candidates, balancer=balancer)

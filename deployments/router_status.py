@@ -1,0 +1,97 @@
+"""What routers say of themselves, one by one and together."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from dispatch.dispatcher import Dispatcher
+
+if TYPE_CHECKING:
+    from deployments.router import Router
+
+SUMMED = ("arrived", "answered", "late", "rejected", "failed", "violations", "queued", "anticipated_qps")
+WORST = ("latency_ms", "transport_ms")
+
+
+def router_status(router: "Router", dispatcher: Dispatcher, now_s: float) -> dict[str, Any]:
+    """Endpoints and workers of one router as they are now."""
+    endpoints = {}
+    for name, endpoint in dispatcher.plan.endpoints.items():
+        accuracies = {c.variant: c.accuracy for offered in endpoint.candidates.values() for c in offered}
+        snapshot = router.stats[name].snapshot(now_s)
+        for variant, entry in snapshot["variants"].items():
+            entry["expected_accuracy"] = accuracies.get(variant)
+        endpoints[name] = {
+            "slo_ms": endpoint.slo_s * 1e3,
+            "selection": endpoint.selection.name,
+            "ready": router.ready(name),
+            "anticipated_qps": router.anticipated_qps(name),
+            "guarantee": asdict(router.guarantees[name].guarantee()),
+            "queued": dispatcher.queued_rows(name),
+            **snapshot,
+        }
+    workers = {}
+    for worker, state in dispatcher.workers.items():
+        report = router.crew.reports[worker]
+        workers[worker] = {
+            "pool": report.pool,
+            "device": report.device,
+            "router": router.name,
+            "state": "busy" if state.batch else "idle",
+            "queued": state.load.queued_rows,
+            "loaded": sorted(state.variants),
+            "failed": report.failed,
+            "memory_bytes": report.memory_bytes,
+        }
+    plan_version = 0 if router.directive is None else router.directive.plan_version
+    return {"routers": [router.name], "plan_version": plan_version, "endpoints": endpoints, "workers": workers}
+
+
+def together(statuses: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Several routers' statuses as one: counts are summed, latencies those of the worst, guarantees of the first."""
+    first, *others = statuses
+    endpoints = {}
+    for name, own in first["endpoints"].items():
+        every = [own, *(other["endpoints"][name] for other in others if name in other["endpoints"])]
+        answered = sum(each["answered"] for each in every)
+        accuracies = [each["expected_accuracy"] * each["answered"] for each in every if each["answered"]]
+        endpoints[name] = {
+            **own,
+            **{key: sum(each[key] for each in every) for key in SUMMED},
+            **{key: _worst([each[key] for each in every]) for key in WORST},
+            "ready": any(each["ready"] for each in every),
+            "rejected_by_reason": dict(sum((Counter(each["rejected_by_reason"]) for each in every), Counter())),
+            "expected_accuracy": sum(accuracies) / answered if answered else None,
+            "variants": _variants([each["variants"] for each in every]),
+        }
+    return {
+        "routers": [router for each in (first, *others) for router in each["routers"]],
+        "plan_version": max(each["plan_version"] for each in (first, *others)),
+        "endpoints": endpoints,
+        "workers": {worker: state for each in (first, *others) for worker, state in each["workers"].items()},
+    }
+
+
+def _worst(quantiles: list[dict[str, float] | None]) -> dict[str, float] | None:
+    known = [each for each in quantiles if each is not None]
+    return {name: max(each[name] for each in known) for name in known[0]} if known else None
+
+
+def _variants(of_routers: list[dict[str, Any]]) -> dict[str, Any]:
+    """Shares are of the last minute, weighted by what each router answered in all."""
+    queries = sum((Counter({v: entry["queries"] for v, entry in each.items()}) for each in of_routers), Counter())
+    recent: Counter[str] = Counter()
+    for each in of_routers:
+        answered = sum(entry["queries"] for entry in each.values())
+        recent.update({variant: entry["share"] * answered for variant, entry in each.items()})
+    total = sum(recent.values())
+    accuracies = {v: entry["expected_accuracy"] for each in of_routers for v, entry in each.items()}
+    return {
+        variant: {
+            "queries": count,
+            "share": recent[variant] / total if total else 0.0,
+            "expected_accuracy": accuracies[variant],
+        }
+        for variant, count in queries.most_common()
+    }

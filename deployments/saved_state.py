@@ -1,0 +1,74 @@
+"""What of a controller survives it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from autoscaler.profile_drift import ProfileDrift
+from deployments.decisions import Decisions
+from deployments.load_history import HOUR_S, LoadHistory
+from deployments.state_store import StateStore
+from deployments.variant_book import RunKey, VariantBook
+
+
+@dataclass(frozen=True)
+class Unloadable:
+    """Why a variant is not planned with, and until when, in seconds since the epoch."""
+
+    reason: str
+    until_s: float
+
+
+@dataclass
+class Knowledge:
+    """Everything that a controller learns: its decisions, the load, how far profiles are off, new variants, sizes.
+
+    ``unloadable`` is what could not be loaded lately, which the next controller finds out for itself.
+    """
+
+    book: VariantBook
+    decisions: Decisions = field(default_factory=Decisions)
+    history: LoadHistory = field(default_factory=LoadHistory)
+    runs: ProfileDrift = field(default_factory=ProfileDrift)
+    transport: ProfileDrift = field(default_factory=ProfileDrift)
+    sizes: dict[str, int] = field(default_factory=dict)
+    unloadable: dict[RunKey, Unloadable] = field(default_factory=dict)
+
+    def documents(self, now_s: float) -> dict[str, Any]:
+        """All of it as JSON values by document, copied, to be written elsewhere."""
+        return {
+            "decisions": self.decisions.to_record(),
+            "drift/runs": self.runs.to_record(now_s),
+            "drift/transport": self.transport.to_record(now_s),
+            "variants": self.book.to_record(),
+            "sizes": dict(self.sizes),
+            **self.history.take_documents(),
+        }
+
+    def restore(self, store: StateStore, now_s: float) -> None:
+        """Take up what another controller left, where there was one."""
+        self.decisions.restore(store.read("decisions") or ())
+        self.book.restore(store.read("variants") or ())
+        self.sizes.update(store.read("sizes") or {})
+        if (record := store.read("drift/runs")) is not None:
+            self.runs = ProfileDrift.from_record(record, now_s)
+        if (record := store.read("drift/transport")) is not None:
+            self.transport = ProfileDrift.from_record(record, now_s)
+        for at_s in (now_s - HOUR_S, now_s):
+            if (counts := store.read(self.history.document(at_s))) is not None:
+                self.history.restore(counts, at_s)
+        for name in self.history.outdated(store.names("load/"), now_s):
+            store.delete(name)
+
+
+def next_epoch(store: StateStore) -> int:
+    """The number of this controller among all that ever used the store."""
+    epoch = int(store.read("epoch") or 0) + 1
+    store.write("epoch", epoch)
+    return epoch
+
+
+def write_all(store: StateStore, documents: Mapping[str, Any]) -> None:
+    """Write the documents; blocks."""
+    for name, value in documents.items():
+        store.write(name, value)

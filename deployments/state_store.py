@@ -1,0 +1,173 @@
+"""Where the controller keeps what must survive it: JSON values by name, in SQLite or in files anywhere."""
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import quote, unquote
+from uuid import uuid4
+
+import fsspec
+from fsspec.implementations.local import LocalFileSystem
+
+from catalog.errors import ConfigError
+
+SQLITE_SUFFIXES = (".db", ".sqlite")
+
+
+class StateStore(Protocol):
+    """JSON values by name; a name may be any text. Every method blocks on disk or network, and any thread may call it.
+
+    A value that was written outlives its writer, also one that is killed. Writing replaces the value before as a
+    whole or not at all.
+    """
+
+    def read(self, name: str) -> Any | None:
+        """The value, None where there is none; raises `ConfigError` where it is there but is no JSON."""
+
+    def write(self, name: str, value: Any) -> None:
+        """Keep a value of dicts with text as keys, lists, text, numbers, booleans and None; TypeError for others."""
+
+    def names(self, prefix: str) -> list[str]:
+        """Names that begin with ``prefix``, sorted."""
+
+    def delete(self, name: str) -> None:
+        """Let go of a value; one that is not there is fine."""
+
+
+def open_store(where: str) -> StateStore:
+    """The store at a path or URL: a local .db or .sqlite file is an SQLite database, anything else a folder of files.
+
+    Raises `ConfigError` where it cannot be had.
+    """
+    local = where.removeprefix("file://")
+    if local.endswith(SQLITE_SUFFIXES) and "://" not in local:
+        return SqliteStateStore(Path(local))
+    return FsspecStateStore(where)
+
+
+class SqliteStateStore:
+    """One table in a database file, which is made where it is missing, and its folders with it.
+
+    The file must be on a disk of this machine: SQLite's log does not work over network file systems.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._one_at_a_time = threading.Lock()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # without an isolation level every statement is a transaction of its own
+            self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute("PRAGMA synchronous = FULL")
+            self._database.execute("CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
+        except (OSError, sqlite3.Error) as error:
+            raise self._unusable(error) from error
+
+    def read(self, name: str) -> Any | None:
+        """See `StateStore.read`."""
+        rows = self._run("SELECT value FROM state WHERE name = ?", name)
+        return _parsed(rows[0][0], f"state {name!r} in {self._path}") if rows else None
+
+    def write(self, name: str, value: Any) -> None:
+        """See `StateStore.write`."""
+        self._run("INSERT OR REPLACE INTO state VALUES (?, ?)", name, json.dumps(value))
+
+    def names(self, prefix: str) -> list[str]:
+        """See `StateStore.names`."""
+        return _beginning_with(prefix, (name for (name,) in self._run("SELECT name FROM state")))
+
+    def delete(self, name: str) -> None:
+        """See `StateStore.delete`."""
+        self._run("DELETE FROM state WHERE name = ?", name)
+
+    def _run(self, statement: str, *values: str) -> list[Any]:
+        try:
+            with self._one_at_a_time:
+                return self._database.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: Exception) -> ConfigError:
+        return ConfigError(
+            f"cannot use {self._path} as the database of the controller's state: {error}; give a file that can be "
+            "written, or move a damaged one away to start without what was learned"
+        )
+
+
+class FsspecStateStore:
+    """One JSON file per name in a folder of any file system that fsspec can reach; the folder is made if missing."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        try:
+            self._files, self._folder = fsspec.core.url_to_fs(url)
+            self._files.makedirs(self._folder, exist_ok=True)
+        except ImportError as error:
+            raise ConfigError(
+                f"cannot keep the controller's state at {url}: {error}; install the driver with "
+                "`pip install 'accord[cloud]'`"
+            ) from error
+        except Exception as error:  # drivers raise their own kinds: botocore, gcsfs, aiohttp
+            raise ConfigError(
+                f"cannot keep the controller's state at {url}: {error}; give a folder or bucket that can be written"
+            ) from error
+
+    def read(self, name: str) -> Any | None:
+        """See `StateStore.read`."""
+        path = self._path(name)
+        try:
+            content = self._files.cat_file(path)
+        except FileNotFoundError:
+            return None
+        return _parsed(content, path)
+
+    def write(self, name: str, value: Any) -> None:
+        """See `StateStore.write`."""
+        partial = f"{self._folder}/{uuid4().hex}.partial"
+        try:
+            with self._files.open(partial, "wb") as file:
+                file.write(json.dumps(value).encode())
+                if isinstance(self._files, LocalFileSystem):
+                    file.flush()
+                    os.fsync(file.fileno())
+            self._files.mv(partial, self._path(name))
+        except BaseException:
+            if self._files.exists(partial):
+                self._files.rm_file(partial)
+            raise
+
+    def names(self, prefix: str) -> list[str]:
+        """See `StateStore.names`."""
+        self._files.invalidate_cache(self._folder)  # another process may have written
+        paths = self._files.ls(self._folder, detail=False)
+        files = (str(path).rsplit("/", 1)[-1] for path in paths)
+        return _beginning_with(prefix, (unquote(file[: -len(".json")]) for file in files if file.endswith(".json")))
+
+    def delete(self, name: str) -> None:
+        """See `StateStore.delete`."""
+        try:
+            self._files.rm_file(self._path(name))
+        except FileNotFoundError:
+            return
+
+    def _path(self, name: str) -> str:
+        # whatever is in a name, it can neither leave the folder nor mean a pattern
+        return f"{self._folder}/{quote(name, safe='')}.json"
+
+
+def _beginning_with(prefix: str, names: Iterable[str]) -> list[str]:
+    return sorted(name for name in names if name.startswith(prefix))
+
+
+def _parsed(text: str | bytes, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ConfigError(
+            f"{where} is not JSON ({error}); restore it from a copy, or delete it to start without what it held"
+        ) from error

@@ -1,0 +1,15 @@
+"""Values as they stand in a table."""
+
+from typing import Any
+
+
+def cell(value: Any) -> str:
+    """A value in words, fractions with one digit; a dash for None."""
+    if value is None:
+        return "-"
+    return f"{value:.1f}" if isinstance(value, float) else str(value)
+
+
+def percent(ratio: float | None, digits: int = 1) -> str:
+    """A ratio (0 to 1) in percent; a dash for None."""
+    return "-" if ratio is None else f"{100 * ratio:.{digits}f}%"

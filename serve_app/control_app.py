@@ -1,0 +1,105 @@
+"""The controller as a Serve deployment: created, watched and replaced by Serve."""
+
+import asyncio
+import functools
+import logging
+import time
+from typing import Any
+
+from pydantic import ValidationError
+from ray import serve
+from ray.serve.handle import DeploymentHandle
+
+from catalog.catalogue import describe_validation
+from catalog.errors import AccordError, ConfigError
+from catalog.profile_cache import cache_dir
+from deployments import pool_sizes
+from deployments.control_messages import Directive, RouterReport, RouterStanding
+from deployments.control_settings import ControlSettings
+from deployments.controller import Controller
+from deployments.state_store import open_store
+from deployments.worker_client import WorkerClient
+from serve_app.control import changed
+from serve_app.schema import LiveChanges
+
+logger = logging.getLogger("ray.serve")
+
+
+class ControllerApp:
+    """Around one `Controller`, on the event loop of its replica."""
+
+    async def __init__(self, settings: ControlSettings, pools: dict[str, DeploymentHandle]) -> None:  # type: ignore[misc]
+        application = serve.get_replica_context().app_name
+        self._settings = settings
+        state = settings.state or str(cache_dir() / "state" / f"{application}.db")
+        self._controller = Controller(
+            settings,
+            {pool: WorkerClient(pool, handle) for pool, handle in pools.items()},
+            await asyncio.to_thread(open_store, state),
+            functools.partial(pool_sizes.publish, application),
+            time.time,
+        )
+        self._registering: set[asyncio.Task[None]] = set()
+        await self._controller.start()
+
+    async def reconfigure(self, user_config: dict[str, Any]) -> None:
+        """Called by Serve with the deployment's ``user_config``, at the start and whenever it changes."""
+        try:
+            changes = LiveChanges.model_validate(user_config)
+        except ValidationError as error:
+            raise ConfigError(f"user_config of Controller: {describe_validation(error)}") from error
+        self._controller.change(changed(self._settings, changes))
+        for variant in changes.variants:
+            if not self._controller.knows(str(variant.get("name"))):
+                task = asyncio.create_task(self._register(variant))
+                self._registering.add(task)
+                task.add_done_callback(self._registering.discard)
+
+    async def check_health(self) -> None:
+        """Called by Serve, which replaces the replica when this raises."""
+        self._controller.check()
+
+    async def report(self, report: RouterReport) -> None:
+        """See `Controller.report`."""
+        self._controller.report(report)
+
+    async def stand(self, standing: RouterStanding) -> None:
+        """See `Controller.stand`."""
+        self._controller.stand(standing)
+
+    async def directive(self, router: str, newer_than: int, wait_s: float) -> Directive | None:
+        """See `Controller.directive`."""
+        return await self._controller.directive(router, newer_than, wait_s)
+
+    async def plan(self) -> dict[str, Any]:
+        """See `Controller.plan`."""
+        return self._controller.plan()
+
+    async def plans(self) -> list[dict[str, Any]]:
+        """See `Controller.plans`."""
+        return self._controller.plans()
+
+    async def simulate(self, load_qps: dict[str, float]) -> dict[str, Any]:
+        """See `Controller.simulate`."""
+        return await self._controller.simulate(load_qps)
+
+    async def register(self, variant: dict[str, Any]) -> dict[str, Any]:
+        """See `Controller.register`; goes on where the caller gives up waiting."""
+        return await asyncio.shield(self._controller.register(variant))
+
+    async def _register(self, variant: dict[str, Any]) -> None:
+        try:
+            await self._controller.register(variant)
+        except AccordError as error:
+            logger.error("Variant %r of user_config was not registered: %s", variant.get("name"), error)
+
+
+ControllerDeployment = serve.deployment(
+    name="Controller",
+    max_ongoing_requests=1000,
+    health_check_period_s=1,
+    health_check_timeout_s=10,
+    graceful_shutdown_timeout_s=2,
+    graceful_shutdown_wait_loop_s=0.2,
+)(ControllerApp)
+"""One replica; Serve starts another when it dies, which goes on from the saved state."""

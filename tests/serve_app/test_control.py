@@ -1,0 +1,120 @@
+"""What the controller is told of a config, and what a config may change later."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autoscaler.sizing import Bounds
+from catalog.catalogue import load_catalogue
+from catalog.errors import ConfigError
+from catalog.profile import BatchLatency, LatencyProfile
+from controller_scene import endpoint, pool, settings
+from deployments.control_settings import PoolSettings
+from serve_app.control import changed, control_settings
+from serve_app.schema import AppConfig, LiveChanges
+from toy_models import write_toy_catalogue
+
+PROTEUS = {"policy": "proteus"}
+
+
+def profiles(*names: str) -> dict[str, dict[str, LatencyProfile]]:
+    measured = {n: BatchLatency(9, *[2.0 * n] * 6) for n in (1, 2)}
+    return {"cpu": {name: LatencyProfile("cpu", measured) for name in names}}
+
+
+def config(endpoints: Mapping[str, Any] | None = None, **changes: Any) -> AppConfig:
+    given = {
+        "endpoints": endpoints or {"toy": {"task": "toy", "slo_ms": 100, "selection": PROTEUS}},
+        "pools": {"small": {"workers": 2}, "large": {"min_workers": 0, "max_workers": 4, "memory_bytes": 1e9}},
+        "controller": {"planner": "proteus", "interval_s": 5, "state": "s3://bucket/state"},
+    }
+    return AppConfig.model_validate(given | changes)
+
+
+def of(app: AppConfig, folder: Path) -> Any:
+    return control_settings(app, load_catalogue(write_toy_catalogue(folder)), profiles("good", "brittle", "corrupt"))
+
+
+def changes(**given: Any) -> LiveChanges:
+    return LiveChanges.model_validate(given)
+
+
+def test_a_config_tells_the_controller_all_that_it_plans_with(tmp_path: Path) -> None:
+    made = of(
+        config(
+            {
+                "toy": {"task": "toy", "slo_ms": 100, "selection": PROTEUS, "drop_late": True, "max_queued_rows": 7},
+                "one": {
+                    **{"task": "toy", "slo_ms": 50, "selection": PROTEUS},
+                    **{"variants": ["good"], "pools": ["large"]},
+                },
+            }
+        ),
+        tmp_path,
+    )
+    assert (made.planner, made.interval_s, made.state, made.transport_s) == ("proteus", 5.0, "s3://bucket/state", 0.01)
+    assert made.endpoints == {
+        "toy": endpoint(task="toy", slo_s=0.1, max_queued_rows=7, pools=("small", "large")),
+        "one": endpoint(
+            task="toy", slo_s=0.05, drop_late=False, max_queued_rows=2000, variants=("good",), pools=("large",)
+        ),
+    }
+    assert made.pools == {
+        "small": PoolSettings("cpu", 2, Bounds(2, 2)),
+        "large": PoolSettings("cpu", 1, Bounds(0, 4), 1e9),
+    }
+    assert made.profiled_s.keys() == {(name, of) for name in ("small", "large") for of in ("good", "brittle", "corrupt")}
+    assert made.profiled_s["small", "good"][:3] == pytest.approx((0.0, 0.002, 0.004))
+    assert made.memory_bytes["corrupt"] == (tmp_path / "corrupt.onnx").stat().st_size
+
+
+def test_without_a_planner_endpoints_choose_by_tables_and_memory_is_no_matter(tmp_path: Path) -> None:
+    app = config({"toy": {"task": "toy", "slo_ms": 100}}, controller={})
+    made = of(app, tmp_path)
+    assert made.planner == "everywhere"
+    assert made.state == ""
+    assert made.endpoints["toy"].by_tables
+    assert made.memory_bytes == {}
+
+
+def test_objectives_and_queues_change() -> None:
+    before = settings({"digits": endpoint(), "urgent": endpoint(slo_s=0.1)})
+    after = changed(before, changes(endpoints={"urgent": {"slo_ms": 80, "drop_late": False, "max_queued_rows": 9}}))
+    assert after.endpoints["urgent"] == endpoint(slo_s=0.08, drop_late=False, max_queued_rows=9)
+    assert after.endpoints["digits"] == before.endpoints["digits"]
+    assert changed(before, changes()) == before
+
+
+@pytest.mark.parametrize(
+    ("before", "change", "workers", "bounds"),
+    [
+        (pool(2), {"workers": 5}, 5, Bounds(5, 5)),
+        (pool(2), {"workers": 0}, 0, Bounds(0, 0)),
+        (pool(2), {"max_workers": 5}, 2, Bounds(2, 5)),
+        (pool(2), {"min_workers": 0}, 2, Bounds(0, 2)),
+        (pool(2), {"workers": 3, "max_workers": 5}, 3, Bounds(2, 5)),
+        (pool(2, 1, 4), {"workers": 3}, 3, Bounds(3, 3)),
+        (pool(2, 1, 4), {"min_workers": 3}, 3, Bounds(3, 4)),
+        (pool(2, 1, 4), {"max_workers": 1}, 1, Bounds(1, 1)),
+    ],
+)
+def test_pools_change_in_size(before: PoolSettings, change: dict[str, int], workers: int, bounds: Bounds) -> None:
+    after = changed(settings(pools={"cpu": before}), changes(pools={"cpu": change})).pools["cpu"]
+    assert (after.workers, after.bounds) == (workers, bounds)
+    assert after.memory_bytes == before.memory_bytes
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"endpoints": {"letters": {"slo_ms": 9}}}, "endpoints.letters is no endpoint; there are digits"),
+        ({"endpoints": {"digits": {"slo_ms": 2}}}, r"digits.slo_ms is 2, no more than transport_ms \(2\)"),
+        ({"pools": {"gpu": {"workers": 1}}}, "pools.gpu is no pool; there are cpu"),
+        ({"pools": {"cpu": {"min_workers": 4, "max_workers": 2}}}, "user_config.pools.cpu: .*min_workers"),
+    ],
+)
+def test_a_wrong_change_is_refused_naming_field_and_remedy(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        changed(settings(), changes(**change))

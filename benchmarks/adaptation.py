@@ -131,7 +131,7 @@ def _planned(config: dict[str, Any], folder: Path, dataset: Dataset, rounds: int
             decisions = service.plans()
             _say("changing an objective back and forth")
             switch = ObjectiveSwitch(service, next(iter(service.slo_ms)))
-            switched = _constant(service, dataset, loads.base_qps, SWITCHING_S, switch.run)
+            switched = _constant(service, dataset, loads.switch_qps, SWITCHING_S, switch.run)
             of_switch = service.plans()
             _say("growing and shrinking the pool")
             rescale = Rescale(service)
@@ -218,7 +218,7 @@ def _cells(values: Sequence[float | None]) -> str:
 
 
 def _cell(value: float | None, unit: str) -> str:
-    return "never" if value is None else f"{value:.2f} {unit}".strip() if isinstance(value, float) else str(value)
+    return "none" if value is None else f"{value:.2f} {unit}".strip() if isinstance(value, float) else str(value)
 
 
 if __name__ == "__main__":

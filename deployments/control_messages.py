@@ -45,8 +45,7 @@ class EndpointTerms:
     """How an endpoint is to be served; what is not here stays as the application was built.
 
     ``candidates`` are by pool. ``shares`` are by worker and of all the endpoint's queries, wherever they arrive; None
-    where the endpoint's own balancer decides. Workers of one of ``kinds`` are alike to a query. ``variants`` are all
-    that may answer, now or later.
+    where the endpoint's own balancer decides. Workers of one of ``kinds`` are alike to a query.
     """
 
     slo_s: float
@@ -55,7 +54,6 @@ class EndpointTerms:
     candidates: Mapping[str, tuple[Candidate, ...]]
     shares: Mapping[str, float] | None
     kinds: Mapping[str, str]
-    variants: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,9 @@ logger = logging.getLogger("ray.serve")
 SILENT_S = 3.0
 """A router that has said nothing for so long is gone; its workers go to others, and obey them."""
 
+OBEY_S = 0.5
+"""A worker obeys within milliseconds, or when the batch that it runs has ended."""
+
 
 @dataclass(frozen=True)
 class Terms:
@@ -45,6 +48,7 @@ class Directives:
         self._heard_s: dict[str, float] = {}
         self._withheld: dict[str, int] = {}
         """Worker to the first version that takes it from the router that it obeys."""
+        self._passing: dict[str, asyncio.Task[bool]] = {}
         self._settling = asyncio.Lock()
         self._news = asyncio.Event()
 
@@ -123,8 +127,7 @@ class Directives:
                     self._withheld[worker] = self._version + 1
                     anew = True
             anew |= self._current is not None and self._current.routers != self.routers
-            passed = await asyncio.gather(*(self._pass(worker, wanted[worker]) for worker in free))
-            if any(passed) or anew:
+            if await self._pass_all({worker: wanted[worker] for worker in free}) or anew:
                 self._tell(terms)
 
     def _let_go(self, worker: str, owner: str) -> bool:
@@ -132,6 +135,17 @@ class Directives:
         standing = self._standings[owner]
         since = self._withheld.get(worker)
         return since is not None and standing.following >= since and worker not in standing.using
+
+    async def _pass_all(self, wanted: Mapping[str, str]) -> bool:
+        """Hand workers to routers; whether any has changed hands. One that does not answer holds up nobody else."""
+        begun = wanted.keys() - self._passing.keys()
+        for worker in begun:
+            self._passing[worker] = asyncio.get_running_loop().create_task(self._pass(worker, wanted[worker]))
+        if begun:
+            await asyncio.wait([self._passing[worker] for worker in begun], timeout=OBEY_S)
+        done = [worker for worker, task in self._passing.items() if task.done()]
+        changed = [self._passing.pop(worker).result() for worker in done]
+        return any(changed)
 
     async def _pass(self, worker: str, router: str) -> bool:
         try:

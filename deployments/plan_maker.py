@@ -186,7 +186,6 @@ class PlanMaker:
                 served[name].candidates if planned else self._offered(endpoint, candidates[name]),
                 served[name].shares if planned else None,
                 served[name].kinds if planned else {},
-                tuple(variant.name for variant in self._known.book.of_endpoint(endpoint)),
             )
             for name, endpoint in self._settings.endpoints.items()
         }

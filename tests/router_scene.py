@@ -81,7 +81,7 @@ def terms(
 ) -> EndpointTerms:
     """Terms of the endpoint; without arguments as it was built, for pool ``pool``."""
     offered = {"pool": (DOUBLE, TRIPLE)} if candidates is None else candidates
-    return EndpointTerms(slo_s, drop_late, 100, offered, shares, {}, BOTH)
+    return EndpointTerms(slo_s, drop_late, 100, offered, shares, {})
 
 
 def directive(

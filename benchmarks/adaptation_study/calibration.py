@@ -14,6 +14,10 @@ GIVEN_UP_POINTS = 0.3
 STEP_BEYOND = 1.25
 """The step goes this many times as far as the load at which accuracy is given up."""
 
+SWITCH_PART = 0.4
+"""Objectives change under this part of the step: close enough to the load at which accuracy is given up that an
+objective decides what workers hold, and not so close that they hold it anyway."""
+
 STEP_FACTOR = 4.0
 """The step is this many times the base load, or more."""
 
@@ -30,6 +34,11 @@ class Loads:
     step_qps: float
     gives_up_at_qps: float | None
     best_accuracy_pct: float
+
+    @property
+    def switch_qps(self) -> float:
+        """While objectives change."""
+        return SWITCH_PART * self.step_qps
 
 
 def calibrate(service: Service, most_qps: float) -> Loads:

@@ -7,6 +7,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from benchmarks.adaptation_study.answers import Answers
@@ -33,13 +34,13 @@ def save_picture(
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(colors=INK)
         for number, mark_s in enumerate(each for each in marks_s if 0 <= each <= load.duration_s):
-            label = None if number else "a plan comes into force"
+            label = "a plan comes into force" if axes is rates and not number else None
             axes.axvline(mark_s, color=PLAN, linewidth=1, linestyle=(0, (3, 2)), label=label)
 
     rates.stairs([len(each) / WINDOW_S for each in windows], edges_s, color=LOAD, fill=True, alpha=0.35, label="load")
     rates.set_ylabel("queries/s")
     rates.set_ylim(bottom=0)
-    rates.legend(loc="upper right", frameon=False, fontsize=8)
+    _legend(rates)
     violations.stairs(
         [each.violation_pct or 0.0 for each in windows], edges_s, color=BAD, fill=True, alpha=0.8, label="planned"
     )
@@ -49,8 +50,8 @@ def save_picture(
         violations.stairs(seen, edges_s, color=INK, baseline=None, linewidth=1.2, label="most accurate variant always")
     violations.axhline(MOST_VIOLATED_PCT, color=INK, linewidth=0.8, linestyle=":")
     violations.set_ylabel("violations, %")
-    violations.set_ylim(0, 100)
-    violations.legend(loc="upper right", frameon=False, fontsize=8)
+    violations.set_ylim(bottom=0)
+    _legend(violations)
     seen = [np.nan if each.accuracy_pct is None else each.accuracy_pct for each in windows]
     accuracy.stairs(seen, edges_s, color=LINE, baseline=None, linewidth=2)
     accuracy.set_ylabel("expected accuracy, %")
@@ -62,3 +63,8 @@ def save_picture(
     )
     figure.suptitle(words, x=0.01, ha="left", fontsize=11, color=INK)
     figure.savefig(path, dpi=120)
+
+
+def _legend(axes: Axes) -> None:
+    """Above the axes, in one line."""
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.98), ncols=3, frameon=False, fontsize=8)

@@ -10,7 +10,7 @@ from benchmarks.adaptation_study.plan_times import Decision, in_brief
 from benchmarks.adaptation_study.service import Service
 from benchmarks.adaptation_study.traffic import Played
 
-RESCALING_S = 45.0
+RESCALING_S = 35.0
 SIZES = (4, 1)
 SETTLE_S = 3.0
 POLL_S = 0.25

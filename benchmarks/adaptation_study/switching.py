@@ -10,11 +10,13 @@ from benchmarks.adaptation_study.plan_times import AFTERMATH_S, Decision, epoch_
 from benchmarks.adaptation_study.service import Service
 from benchmarks.adaptation_study.traffic import Played
 
-SWITCHING_S = 45.0
+SWITCHING_S = 40.0
 FACTOR = 0.85
 """Objectives are tried downwards, each this times the one before."""
 
-LEAST_MS = 25.0
+LEAST_MS = 60.0
+"""With less, queries would fail for the objective's sake, on a machine that is busy with the load as well."""
+
 SETTLE_S = 2.0
 """Between two switches; also how long a change is given to become a plan."""
 
@@ -37,22 +39,24 @@ class ObjectiveSwitch:
         self._service = service
 
     async def run(self) -> None:
-        """Find an objective that changes what workers hold, then go back and forth.
+        """Find an objective that changes what workers hold, then go back and forth; ends with the objective as it was.
 
         Where the lower one makes no difference any more, because the load has fallen or runs take less, it is lowered
         again.
         """
         end_s = time.time() + SWITCHING_S - SETTLE_S
         await asyncio.sleep(SETTLE_S)  # the load of the part before is forgotten
-        tried_ms = self.high_ms
         while time.time() < end_s:
             before = await self._held_after(self.high_ms)
             await asyncio.sleep(SETTLE_S)
-            tried_ms = self.low_ms or tried_ms * FACTOR
-            while (held := await self._held_after(tried_ms)) == before and time.time() < end_s:
+            tried_ms = self.low_ms or self.high_ms * FACTOR
+            held = await self._held_after(tried_ms)
+            while held == before and tried_ms > LEAST_MS and time.time() < end_s:
                 tried_ms = max(tried_ms * FACTOR, LEAST_MS)
+                held = await self._held_after(tried_ms)
             self.low_ms = tried_ms if held != before else None
             await asyncio.sleep(SETTLE_S)
+        await self._set(self.high_ms)
 
     async def _set(self, slo_ms: float) -> None:
         user_config = {"endpoints": {self.endpoint: {"slo_ms": slo_ms}}}

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 from typing import cast
 
 import pytest
+from controller_parts import PlayedPool, variant
 
-from controller_scene import PlayedPool, variant
 from deployments import fleet as fleet_module
 from deployments import membership
 from deployments.fleet import Fleet

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from controller_parts import PlayedPool, artifact, endpoint, pool, settings, variant
 
 from autoscaler.cluster_plan import ClusterPlan, SolveReport, Status
 from catalog.errors import ArtifactError, BadRequest, ConfigError, NoWorker
 from catalog.profile import LatencyProfile
 from catalog.variant import Artifact, Variant
-from controller_scene import PlayedPool, artifact, endpoint, pool, settings, variant
 from deployments import membership
 from deployments.control_settings import ControlSettings
 from deployments.fleet import Fleet

@@ -5,9 +5,9 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, cast
 
 import pytest
+from controller_parts import PlayedPool, settings
 
 from autoscaler.cluster_plan import ClusterPlan, SolveReport, Status
-from controller_scene import PlayedPool, settings
 from deployments import membership
 from deployments.control_messages import Directive, EndpointTerms, RouterStanding
 from deployments.decisions import Decision
@@ -20,7 +20,7 @@ from deployments.variant_book import VariantBook
 from deployments.worker_client import WorkerClient
 from virtual_time import in_virtual_time, until, wall_clock
 
-ENDPOINTS = {"digits": EndpointTerms(0.2, True, 500, {}, {}, {}, ("slow", "fast"))}
+ENDPOINTS = {"digits": EndpointTerms(0.2, True, 500, {}, {}, {})}
 
 
 class Scene:

@@ -1,8 +1,9 @@
 """What one controller learned, the next one knows."""
 
+from controller_parts import DictStore, runs_s, settings, variant
+
 from autoscaler.observation import Statistics
 from autoscaler.profile_drift import BIN_COUNT, bin_of
-from controller_scene import DictStore, runs_s, settings, variant
 from deployments.load_history import HOUR_S, KEPT_HOURS, LoadHistory
 from deployments.saved_state import Knowledge, Unloadable, next_epoch, write_all
 from deployments.variant_book import VariantBook

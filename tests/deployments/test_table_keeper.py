@@ -189,7 +189,7 @@ async def test_a_load_that_no_table_could_help_with_gets_none(scene: Scene) -> N
 
 
 def directive(*offered: Candidate, slo_s: float = 0.1) -> Directive:
-    terms = EndpointTerms(slo_s, False, 100, {"cpu": offered}, None, {}, tuple(c.variant for c in offered))
+    terms = EndpointTerms(slo_s, False, 100, {"cpu": offered}, None, {})
     return Directive(1, 1, {"digits": terms}, {}, {}, {})
 
 

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
+from controller_parts import RUN_S, endpoint, pool, runs_s, settings, variant
 
 from catalog.errors import ConfigError
 from catalog.profile import BatchLatency, LatencyProfile
 from catalog.tensor import TensorSpec
-from controller_scene import RUN_S, endpoint, pool, runs_s, settings, variant
 from deployments.variant_book import VariantBook, cluster_of, tabulated_s
 from dispatch.selection.policy import Candidate
 

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from controller_parts import endpoint, pool, settings
 
 from autoscaler.sizing import Bounds
 from catalog.catalogue import load_catalogue
 from catalog.errors import ConfigError
 from catalog.profile import BatchLatency, LatencyProfile
-from controller_scene import endpoint, pool, settings
 from deployments.control_settings import PoolSettings
 from serve_app.control import changed, control_settings
 from serve_app.schema import AppConfig, LiveChanges
@@ -47,8 +47,11 @@ def test_a_config_tells_the_controller_all_that_it_plans_with(tmp_path: Path) ->
             {
                 "toy": {"task": "toy", "slo_ms": 100, "selection": PROTEUS, "drop_late": True, "max_queued_rows": 7},
                 "one": {
-                    **{"task": "toy", "slo_ms": 50, "selection": PROTEUS},
-                    **{"variants": ["good"], "pools": ["large"]},
+                    "task": "toy",
+                    "slo_ms": 50,
+                    "selection": PROTEUS,
+                    "variants": ["good"],
+                    "pools": ["large"],
                 },
             }
         ),
@@ -65,7 +68,9 @@ def test_a_config_tells_the_controller_all_that_it_plans_with(tmp_path: Path) ->
         "small": PoolSettings("cpu", 2, Bounds(2, 2)),
         "large": PoolSettings("cpu", 1, Bounds(0, 4), 1e9),
     }
-    assert made.profiled_s.keys() == {(name, of) for name in ("small", "large") for of in ("good", "brittle", "corrupt")}
+    assert made.profiled_s.keys() == {
+        (name, of) for name in ("small", "large") for of in ("good", "brittle", "corrupt")
+    }
     assert made.profiled_s["small", "good"][:3] == pytest.approx((0.0, 0.002, 0.004))
     assert made.memory_bytes["corrupt"] == (tmp_path / "corrupt.onnx").stat().st_size
 

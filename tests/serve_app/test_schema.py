@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from serve_app.schema import AppConfig
+from autoscaler.sizing import Bounds
+from serve_app.schema import AppConfig, LiveChanges
 
 
 def config(**changes: Any) -> dict[str, Any]:
@@ -71,7 +72,30 @@ def test_the_shortest_config_has_sensible_defaults() -> None:
             {"endpoints": {"d": {"task": "t", "slo_ms": 99, "pools": []}}},
             r"endpoints.d.pools\n  Tuple should have at least 1 item",
         ),
-        ({"pools": {"cpu": {"workers": 0}}}, "pools.cpu.workers\n  Input should be greater than or equal to 1"),
+        ({"pools": {"cpu": {"workers": -1}}}, "pools.cpu.workers\n  Input should be greater than or equal to 0"),
+        (
+            {"pools": {"cpu": {"workers": 0}}},
+            "workers is 0 and there is no max_workers, so that the pool never has any",
+        ),
+        (
+            {"pools": {"cpu": {"workers": 1, "min_workers": 2}}},
+            r"workers is 1, fewer than min_workers \(2\); raise workers",
+        ),
+        (
+            {"pools": {"cpu": {"workers": 3, "max_workers": 2}}},
+            r"workers is 3, more than max_workers \(2\); lower workers",
+        ),
+        ({"pools": {"cpu": {"max_workers": 0}}}, "pools.cpu.max_workers\n  Input should be greater than or equal to 1"),
+        ({"pools": {"cpu": {"memory_bytes": 0}}}, "pools.cpu.memory_bytes\n  Input should be greater than 0"),
+        ({"pools": {"cpu": {"price_per_h": -1}}}, "pools.cpu.price_per_h\n  Input should be greater than or equal"),
+        ({"pools": {"Controller": {}}}, "pools.Controller: the name is taken"),
+        ({"routers": 0}, "routers\n  Input should be greater than or equal to 1"),
+        ({"controller": {"planner": "best"}}, "controller.planner 'best' is unknown; use one of everywhere, proteus"),
+        ({"controller": {"interval_s": 0}}, "controller.interval_s\n  Input should be greater than 0"),
+        (
+            {"controller": {"planner": "proteus"}},
+            "endpoints.digits.selection.policy is 'ramsis', and the planner 'proteus' decides which variant a worker",
+        ),
         ({"pools": {"gpu": {"device": "cuda"}}}, "num_gpus is 0 in a pool with device 'cuda'"),
         ({"pools": {"cpu": {"num_gpus": 1}}}, "num_gpus is 1.0 in a pool with device 'cpu'"),
         ({"pools": {"Router": {}}}, "pools.Router: the name is taken"),
@@ -90,3 +114,36 @@ def test_an_endpoint_is_served_by_all_pools_or_those_that_it_names() -> None:
     app = AppConfig.model_validate({"endpoints": endpoints, "pools": {"one": {}, "two": {}}})
     assert list(app.pools_of("a")) == ["one", "two"]
     assert list(app.pools_of("b")) == ["two"]
+
+
+def test_without_a_word_nobody_plans_and_there_is_one_router() -> None:
+    app = AppConfig.model_validate(config())
+    assert app.controller.planner == "everywhere"
+    assert app.controller.state is None
+    assert app.routers == 1
+
+
+@pytest.mark.parametrize(
+    ("pool", "bounds"),
+    [
+        ({"workers": 2}, Bounds(2, 2)),
+        ({"workers": 2, "max_workers": 5}, Bounds(2, 5)),
+        ({"workers": 2, "min_workers": 0}, Bounds(0, 2)),
+        ({"workers": 2, "min_workers": 1, "max_workers": 5}, Bounds(1, 5)),
+        ({"workers": 0, "max_workers": 3}, Bounds(0, 3)),
+    ],
+)
+def test_a_pool_has_as_many_workers_as_its_bounds_allow(pool: dict[str, int], bounds: Bounds) -> None:
+    assert AppConfig.model_validate(config(pools={"cpu": pool})).pools["cpu"].bounds == bounds
+
+
+def test_what_may_change_live_is_all_left_out_at_first_and_the_rest_is_refused() -> None:
+    assert LiveChanges.model_validate({}) == LiveChanges(endpoints={}, pools={}, variants=())
+    for wrong, words in (
+        ({"endpoints": {"digits": {"task": "plates"}}}, "endpoints.digits.task"),
+        ({"endpoints": {"digits": {"slo_ms": 0}}}, "endpoints.digits.slo_ms"),
+        ({"pools": {"cpu": {"device": "cuda"}}}, "pools.cpu.device"),
+        ({"catalogue": "builtin"}, "catalogue"),
+    ):
+        with pytest.raises(ValidationError, match=words):
+            LiveChanges.model_validate(wrong)

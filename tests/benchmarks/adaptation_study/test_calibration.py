@@ -1,6 +1,7 @@
 """The loads are found by asking a planner."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -16,11 +17,12 @@ from benchmarks.adaptation_study.calibration import (
 from benchmarks.adaptation_study.service import Service
 
 
+@dataclass(frozen=True)
 class PlayedService(Service):
     """Plans lose half a point from ``gives_up_at_qps`` on, and have room for so many times the load."""
 
-    gives_up_at_qps: float
-    room: float
+    gives_up_at_qps: float = 0.0
+    room: float = 1.0
 
     def simulate(self, load_qps: Mapping[str, float]) -> dict[str, Any]:
         beyond = sum(load_qps.values()) >= self.gives_up_at_qps
@@ -32,10 +34,7 @@ class PlayedService(Service):
 
 
 def service(gives_up_at_qps: float, room: float) -> Service:
-    played = PlayedService("http://127.0.0.1:1", {}, {"a": 100.0, "b": 50.0})
-    object.__setattr__(played, "gives_up_at_qps", gives_up_at_qps)
-    object.__setattr__(played, "room", room)
-    return played
+    return PlayedService("http://127.0.0.1:1", {}, {"a": 100.0, "b": 50.0}, gives_up_at_qps, room)
 
 
 def test_the_step_goes_beyond_the_load_at_which_accuracy_is_given_up() -> None:

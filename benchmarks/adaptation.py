@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.adaptation_study.answers import Answers
-from benchmarks.adaptation_study.calibration import Loads, calibrate
+from benchmarks.adaptation_study.calibration import Loads, calibrate, switch_load_qps
 from benchmarks.adaptation_study.picture import save_picture
 from benchmarks.adaptation_study.rescaling import RESCALING_S, Rescale, rescale_figures
 from benchmarks.adaptation_study.service import Service, planned_config, running, unplanned_config
@@ -129,9 +129,10 @@ def _planned(config: dict[str, Any], folder: Path, dataset: Dataset, rounds: int
         with StatusWatch() as watch:
             step = run_loop(send(service, dataset, load.rates(list(service.slo_ms)), load.duration_s, nothing))
             decisions = service.plans()
-            _say("changing an objective back and forth")
+            switch_qps = switch_load_qps(service, most_qps)
+            _say(f"changing an objective back and forth at {switch_qps:.0f} queries/s")
             switch = ObjectiveSwitch(service, next(iter(service.slo_ms)))
-            switched = _constant(service, dataset, loads.switch_qps, SWITCHING_S, switch.run)
+            switched = _constant(service, dataset, switch_qps, SWITCHING_S, switch.run)
             of_switch = service.plans()
             _say("growing and shrinking the pool")
             rescale = Rescale(service)

@@ -1,6 +1,7 @@
 """The controller: it watches, has plans made, and makes them true without losing a query."""
 
 import asyncio
+import contextvars
 import logging
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
@@ -76,6 +77,8 @@ class Controller:
         self._runner = RolloutRunner(self._fleet, self._directives, self._known, self._maker, wall_clock)
         self._loop = self._new_loop()
         self._tasks: set[asyncio.Task[None]] = set()
+        # Serve gives up on calls made in the context of a request when that ends, and this work is for everyone.
+        self._context = contextvars.copy_context()
         self._met = asyncio.Event()
         self._saving = asyncio.Lock()
         self._ended: BaseException | None = None
@@ -286,7 +289,7 @@ class Controller:
         return Statistics(statistics.start_s - shift_s, statistics.end_s - shift_s, arrived, violated)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
+        task = asyncio.get_running_loop().create_task(work, context=self._context.copy())
         self._tasks.add(task)
         task.add_done_callback(self._done)
 

@@ -1,6 +1,7 @@
 """The router: the live host of the dispatcher. It turns events into its calls, and its commands into I/O."""
 
 import asyncio
+import contextvars
 import itertools
 import logging
 import math
@@ -58,6 +59,8 @@ class Router:
         self._open: dict[int, asyncio.Future[Answer]] = {}
         self._forwarded: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        # Serve gives up on calls made in the context of a request when that ends, and this work is for everyone.
+        self._context = contextvars.copy_context()
         self._timer: asyncio.TimerHandle | None = None
         self.crew = Crew(name, self._dispatcher, clients, clock, self._carry_out, self._spawn)
         self.crew.on_change = self._on_crew
@@ -278,7 +281,7 @@ class Router:
         return together([self.status(), *others]) if others else self.status()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(work)
+        task = asyncio.get_running_loop().create_task(work, context=self._context.copy())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task

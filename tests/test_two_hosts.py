@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from controller_parts import endpoint, settings
 from numpy.typing import NDArray
 
 from autoscaler.burst import BurstTrigger
@@ -12,7 +13,6 @@ from autoscaler.observation import Observation
 from autoscaler.plan_record import from_record
 from autoscaler.serving import serving_plan
 from autoscaler.solvers.proteus import ProteusPlanner
-from controller_parts import endpoint, settings
 from controller_scene import PlannerHere, Service, play
 from deployments.control_messages import WINDOW_S
 from deployments.controller import Controller

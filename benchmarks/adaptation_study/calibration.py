@@ -14,9 +14,9 @@ GIVEN_UP_POINTS = 0.3
 STEP_BEYOND = 1.25
 """The step goes this many times as far as the load at which accuracy is given up."""
 
-SWITCH_PART = 0.4
-"""Objectives change under this part of the step: close enough to the load at which accuracy is given up that an
-objective decides what workers hold, and not so close that they hold it anyway."""
+SWITCH_PART = 0.7
+"""Objectives change under this part of the load at which workers would hold something else anyway: so close that an
+objective decides, although the load is estimated up to a third too high."""
 
 STEP_FACTOR = 4.0
 """The step is this many times the base load, or more."""
@@ -35,11 +35,6 @@ class Loads:
     gives_up_at_qps: float | None
     best_accuracy_pct: float
 
-    @property
-    def switch_qps(self) -> float:
-        """While objectives change."""
-        return SWITCH_PART * self.step_qps
-
 
 def calibrate(service: Service, most_qps: float) -> Loads:
     """Ask the planner for plans for rising loads, none of them beyond ``most_qps``."""
@@ -55,6 +50,19 @@ def calibrate(service: Service, most_qps: float) -> Loads:
     base_qps = step_qps / STEP_FACTOR
     base_qps /= max(1.0, BEYOND_ROOM * _room_qps(service, base_qps) / step_qps)
     return Loads(base_qps, step_qps, gives_up_at_qps, 100 * best)
+
+
+def switch_load_qps(service: Service, most_qps: float) -> float:
+    """A load of all endpoints together under which other objectives have workers hold other variants."""
+    load_qps = FROM_QPS
+    light = _held(service, load_qps)
+    while load_qps < most_qps and _held(service, load_qps) == light:
+        load_qps *= GROWTH
+    return SWITCH_PART * min(load_qps, most_qps)
+
+
+def _held(service: Service, load_qps: float) -> list[list[str]]:
+    return sorted(service.simulate(shared_out(load_qps, service))["held"].values())
 
 
 def _room_qps(service: Service, load_qps: float) -> float:

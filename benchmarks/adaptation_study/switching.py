@@ -93,6 +93,7 @@ def switch_figures(switch: ObjectiveSwitch, played: Played, decisions: Sequence[
         "p99_of_others_ms": others_ms,
         "failed_in_switches": int(switching.failed.sum()),
         "queries": len(played.answers),
+        "rate_qps": len(played.answers) / played.duration_s,
         "endpoint": switch.endpoint,
         "slo_ms": [switch.high_ms, switch.low_ms],
         "in_force_s": [end_s - AFTERMATH_S - start_s for start_s, end_s in spans_s],

@@ -1,6 +1,7 @@
 """What people ask of a controller: other settings, new variants, plans for loads that are not there."""
 
 import asyncio
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +9,9 @@ import pytest
 from controller_parts import described, endpoint, settings
 
 from catalog.errors import BadRequest
+from catalog.variant import Variant
 from controller_scene import Service, play, started
+from deployments.worker_messages import WorkerReport
 from virtual_time import until
 
 
@@ -72,5 +75,27 @@ def test_a_simulation_says_what_would_be_and_changes_nothing(monkeypatch: pytest
         assert would["now"] == service.in_force.plan
         await asyncio.sleep(3.0)
         assert len(service.decisions) == 1
+
+    play(monkeypatch, scene, settings(interval_s=1000.0))
+
+
+REQUEST: ContextVar[str] = ContextVar("request", default="nobody's")
+
+
+def test_what_a_request_sets_going_does_not_end_with_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async def scene(service: Service) -> None:
+        await started(service, digits=10.0)
+        pool = service.pools["cpu"]
+        load, seen = pool.load, []
+
+        async def noted(worker: str, variant: Variant) -> WorkerReport:
+            seen.append(REQUEST.get())
+            return await load(worker, variant)
+
+        monkeypatch.setattr(pool, "load", noted)
+        REQUEST.set("the operator's")
+        await service.one.register(described(tmp_path))
+        await until(lambda: service.held() == {"w1": ["new"], "w2": ["new"]})
+        assert seen == ["nobody's", "nobody's"], "Serve knows by its context which calls a request has made"
 
     play(monkeypatch, scene, settings(interval_s=1000.0))

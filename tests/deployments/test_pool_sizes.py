@@ -21,7 +21,7 @@ class Nothing:
 
 @pytest.fixture
 def pool(ray_cluster: None) -> Iterator[str]:
-    policy = AutoscalingPolicy(policy_function=PlannedSize, policy_kwargs={"application": "app", "pool": "gpu"})
+    policy = AutoscalingPolicy(policy_function=PlannedSize)
     deployment = serve.deployment(Nothing).options(
         name="gpu",
         ray_actor_options={"num_cpus": 0.1},

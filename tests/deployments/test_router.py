@@ -1,6 +1,7 @@
 """The router as host of the dispatcher: workers that come, go, hang and fail, with a client that plays them."""
 
 import asyncio
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -220,3 +221,22 @@ async def test_what_a_router_reports_counts_answers_after_the_deadline_and_refus
         assert (dict(report.arrived), dict(report.violated)) == ({"digits": 3}, {"digits": 2})
         assert sum(report.runs["pool", DOUBLE.variant]) == 2
         assert scene.router.meter.report(6, scene.router.standing()).arrived == {}
+
+
+REQUEST: ContextVar[str] = ContextVar("request", default="nobody's")
+
+
+@virtually
+async def test_a_batch_does_not_end_with_the_request_that_set_it_going() -> None:
+    async with routing() as scene:
+        await scene.crew("w1")
+        run, seen = scene.pool.run, []
+
+        async def noted(worker: str, variant: str, inputs: Arrays) -> BatchResult:
+            seen.append(REQUEST.get())
+            return await run(worker, variant, inputs)
+
+        scene.pool.run = noted  # type: ignore[method-assign]
+        REQUEST.set("a client's")
+        assert await scene.ask(1.0) == 2.0
+        assert seen == ["nobody's"], "Serve knows by its context which calls a request has made"

@@ -10,7 +10,9 @@ import pytest
 from deployments import scaling_policy
 from deployments.scaling_policy import PlannedSize
 
-CONTEXT = SimpleNamespace(target_num_replicas=5)
+CONTEXT = SimpleNamespace(target_num_replicas=5, app_name="app", deployment_name="gpu")
+
+THREAD = "accord-pool-size"
 
 
 class Published:
@@ -51,12 +53,19 @@ def published(monkeypatch: pytest.MonkeyPatch) -> Iterator[Published]:
     assert following() == []
 
 
+def asked() -> PlannedSize:
+    """A policy that Serve has asked once: it learns from that whose size to follow."""
+    policy = PlannedSize()
+    assert policy(CONTEXT)[0] == 5
+    return policy
+
+
 def following() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name == "accord-size-gpu"]
+    return [thread for thread in threading.enumerate() if thread.name == THREAD]
 
 
 def test_a_pool_keeps_its_size_until_one_is_published(published: Published) -> None:
-    policy = PlannedSize("app", "gpu")
+    policy = asked()
     published.set(None)
     assert policy(CONTEXT) == (5, {})
     published.set(3)
@@ -68,7 +77,7 @@ def test_a_pool_keeps_its_size_until_one_is_published(published: Published) -> N
 def test_a_size_that_cannot_be_read_leaves_the_last_and_is_logged_once(
     published: Published, caplog: pytest.LogCaptureFixture
 ) -> None:
-    policy = PlannedSize("app", "gpu")
+    policy = asked()
     published.set(3)
     published.set(ConnectionError("no store"))
     assert policy(CONTEXT) == (3, {})
@@ -80,15 +89,15 @@ def test_a_size_that_cannot_be_read_leaves_the_last_and_is_logged_once(
 
 
 def test_asking_reads_nothing(published: Published) -> None:
-    policy = PlannedSize("app", "gpu")
+    policy = asked()
     published.set(3)
     for _ in range(100):
         policy(CONTEXT)
-    assert set(published.threads) == {"accord-size-gpu"}
+    assert set(published.threads) == {THREAD}
 
 
 def test_the_thread_ends_with_the_policy(published: Published) -> None:
-    policy = PlannedSize("app", "gpu")
+    policy = asked()
     published.set(3)
     assert len(following()) == 1
     del policy

@@ -42,7 +42,8 @@ def test_candidates_hold_the_profile_plus_the_transport(catalogue: Catalogue) ->
 def test_an_endpoint_may_keep_to_some_variants(catalogue: Catalogue) -> None:
     chosen = config(variants=["good", "brittle"])
     assembly = assemble(chosen, catalogue, PROFILES, {})
-    assert assembly.endpoints["toy"].variants == ("brittle", "good")
+    offered = assembly.plan.endpoints["toy"].candidates["cpu"]
+    assert tuple(candidate.variant for candidate in offered) == ("brittle", "good")
     assert [v.name for v in assembly.workers["cpu"].variants] == ["brittle", "good"]
     assert [v.name for v in served_variants(chosen, catalogue)] == ["brittle", "good"]
 
@@ -124,7 +125,7 @@ def test_an_arrival_aware_endpoint_gets_its_tables_and_loads_what_they_choose_fr
     # All profiles are alike, so that the most accurate variant is the front.
     best = max(catalogue.variants, key=lambda v: v.accuracy).name
     assert [c.variant for c in plan.candidates["cpu"]] == [best]
-    assert assembly.endpoints["toy"].variants == (best,)
+    assert tuple(c.variant for c in assembly.plan.endpoints["toy"].candidates["cpu"]) == (best,)
     assert [v.name for v in assembly.workers["one"].variants] == [best]
     assert len(assembly.workers["two"].variants) == 3
     assert seen[-1][0] == "toy"

@@ -10,7 +10,6 @@ from catalog.errors import AccordError, ConfigError, NoController
 from deployments.controller_client import ControllerClient
 from deployments.router import Router
 from serve_app.api import build_api
-from serve_app.plan_api import add_plan_routes
 
 VARIANT = {
     "name": "digits-xl",
@@ -57,8 +56,7 @@ def controller() -> PlayedController:
 
 @pytest.fixture
 async def client(controller: PlayedController) -> AsyncIterator[httpx2.AsyncClient]:
-    api = build_api(cast(Router, None), {})
-    add_plan_routes(api, cast(ControllerClient, controller))
+    api = build_api(cast(Router, None), {}, cast(ControllerClient, controller))
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(api), base_url="http://accord") as made:
         yield made
 

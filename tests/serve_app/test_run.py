@@ -169,4 +169,4 @@ def test_more_cpus_than_the_machine_has_are_refused_at_once(tmp_path: Path, free
     path.write_text(yaml.safe_dump(config))
     done = subprocess.run([*ACCORD, "run", str(path)], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
-    assert "asks Ray for 4096.5 CPUs" in done.stderr
+    assert "asks Ray for 4096.6 CPUs" in done.stderr

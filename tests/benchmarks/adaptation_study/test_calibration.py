@@ -11,8 +11,10 @@ from benchmarks.adaptation_study.calibration import (
     GROWTH,
     STEP_BEYOND,
     STEP_FACTOR,
+    SWITCH_PART,
     calibrate,
     expected_accuracy,
+    switch_load_qps,
 )
 from benchmarks.adaptation_study.service import Service
 
@@ -29,6 +31,7 @@ class PlayedService(Service):
         return {
             "served_qps": dict(load_qps),
             "accuracy": dict.fromkeys(load_qps, 0.97 if beyond else 0.975),
+            "held": {"w1": ["large"], "w2": ["small" if beyond else "large"]},
             "room_qps": {name: self.room * qps for name, qps in load_qps.items()},
         }
 
@@ -64,3 +67,8 @@ def test_accuracy_is_weighted_by_what_is_served() -> None:
     plan = {"served_qps": {"a": 300.0, "b": 100.0, "c": 50.0}, "accuracy": {"a": 0.9, "b": 0.5}}
     assert expected_accuracy(plan) == pytest.approx(0.8)
     assert expected_accuracy({"served_qps": {"a": 0.0}, "accuracy": {}}) == 0.0
+
+
+def test_objectives_change_under_a_load_below_that_at_which_workers_hold_something_else() -> None:
+    assert 200.0 <= switch_load_qps(service(200.0, 1.0), 700.0) / SWITCH_PART < 200.0 * GROWTH
+    assert switch_load_qps(service(5000.0, 1.0), 300.0) == pytest.approx(SWITCH_PART * 300.0)

@@ -22,12 +22,12 @@ from deployments.control_settings import ControlSettings
 from deployments.directives import Directives
 from deployments.fleet import Fleet
 from deployments.plan_maker import EVERYWHERE, PlanMaker
-from deployments.plan_views import plan_view
+from deployments.plan_views import plan_view, registered_view
 from deployments.planner_process import PlannerProcess
 from deployments.registration import profile_everywhere
 from deployments.reports import Reports
 from deployments.rollout_runner import RolloutRunner
-from deployments.saved_state import Knowledge, next_epoch, write_all
+from deployments.saved_state import Knowledge, next_epoch, prune, write_all
 from deployments.state_store import StateStore
 from deployments.variant_book import VariantBook
 from deployments.worker_client import WorkerClient
@@ -38,10 +38,11 @@ TICK_S = 0.05
 MEET_S = 4.0
 """A new controller waits so long for the workers and routers of the one before."""
 
-CATCH_UP_S = 1.0
-"""Two windows: so long a new controller listens before its first plan."""
+CATCH_UP_S = 15.0
+"""So long a new controller waits, before its first plan, for routers to report what comes now."""
 
 SAVE_EVERY_S = 5.0
+PRUNE_AFTER_SAVES = 720
 STUCK_S = 30.0
 NO_PLAN = NoPlan(SolveReport(Status.NO_ANSWER, None, 0.0))
 
@@ -72,7 +73,7 @@ class Controller:
         self._fleet = Fleet(clients, self._on_worker)
         self._directives = Directives(self._fleet, next_epoch(store), wall_clock)
         self._reports = Reports(self._known, wall_clock)
-        self._planners = PlannerProcess()
+        self._planners = PlannerProcess() if settings.planner != EVERYWHERE else None
         self._maker = PlanMaker(settings, self._known, self._planners, publish_sizes)
         self._runner = RolloutRunner(self._fleet, self._directives, self._known, self._maker, wall_clock)
         self._loop = self._new_loop()
@@ -80,6 +81,8 @@ class Controller:
         # Serve gives up on calls made in the context of a request when that ends, and this work is for everyone.
         self._context = contextvars.copy_context()
         self._met = asyncio.Event()
+        self.refused: str | None = None
+        """What is wrong with the changes that the config asks for, if anything."""
         self._saving = asyncio.Lock()
         self._ended: BaseException | None = None
         self._beat_s = wall_clock()
@@ -114,7 +117,8 @@ class Controller:
 
     def plan(self) -> dict[str, Any]:
         """The plan in force, how it came about, and what it rests on, in JSON values."""
-        return plan_view(self._settings, self._known, self._maker.sizes, self._fleet, self._clock())
+        view = plan_view(self._settings, self._known, self._maker.sizes, self._fleet, self._clock())
+        return view | {"refused_config": self.refused}
 
     def plans(self) -> list[dict[str, Any]]:
         """The decisions that are remembered, newest last."""
@@ -146,13 +150,7 @@ class Controller:
             raise BadRequest(str(error)) from error
         self._spawn(self._save())
         self._ask(f"variant {variant.name} was registered")
-        return {
-            "variant": variant.name,
-            "profiles": {
-                pool: {"batch_sizes": list(p.batch_sizes), "p95_ms": [p.latency_ms(n) for n in p.batch_sizes]}
-                for pool, p in profiles.items()
-            },
-        }
+        return registered_view(variant.name, profiles)
 
     def knows(self, variant: str) -> bool:
         """Whether there is a variant of that name."""
@@ -226,9 +224,10 @@ class Controller:
     async def _catch_up(self) -> None:
         """Learn of the load before the first plan, or it would be for none: routers kept what they had to report."""
         end_s = self._clock() + CATCH_UP_S
-        while self._clock() < end_s:
+        while self._clock() < end_s and not self._reports.caught_up():
             self._take_windows()
             await asyncio.sleep(TICK_S)
+        self._take_windows()
 
     async def _hand_over(self) -> None:
         """Workers pass from router to router whenever they can."""
@@ -239,8 +238,10 @@ class Controller:
 
     async def _keep(self) -> None:
         while True:
-            await asyncio.sleep(SAVE_EVERY_S)
-            await self._save()
+            await asyncio.to_thread(prune, self._store, self._clock())
+            for _ in range(PRUNE_AFTER_SAVES):
+                await asyncio.sleep(SAVE_EVERY_S)
+                await self._save()
 
     async def _save(self) -> None:
         async with self._saving:  # or what was written last could be what was known first
@@ -283,10 +284,9 @@ class Controller:
 
     def _shifted(self, statistics: Statistics) -> Statistics:
         """As the loop counts: time from 0, and endpoints that are there, whatever an application before had."""
-        shift_s, there = self._began_s, self._settings.endpoints
-        arrived = {name: count for name, count in statistics.arrived.items() if name in there}
-        violated = {name: count for name, count in statistics.violated.items() if name in there}
-        return Statistics(statistics.start_s - shift_s, statistics.end_s - shift_s, arrived, violated)
+        counts = (statistics.arrived, statistics.violated)
+        arrived, violated = ({n: c for n, c in each.items() if n in self._settings.endpoints} for each in counts)
+        return Statistics(statistics.start_s - self._began_s, statistics.end_s - self._began_s, arrived, violated)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work, context=self._context.copy())

@@ -2,11 +2,12 @@
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any
 
 MOST_REMEMBERED = 200
+PAST = ("replaced", "given up")
 
 
 @dataclass
@@ -47,6 +48,7 @@ class Decisions:
     def __init__(self) -> None:
         self._all: deque[Decision] = deque()
         self._version = 0
+        self._past: dict[int, dict[str, Any]] = {}
 
     def begin(self, reason: str, now_s: float) -> Decision:
         """A plan is asked for."""
@@ -71,13 +73,17 @@ class Decisions:
         return next((each for each in reversed(self._all) if each.under_way), None)
 
     def to_record(self) -> list[dict[str, Any]]:
-        """All that are remembered in JSON values, newest last."""
-        return [each.to_record() for each in self._all]
+        """All that are remembered in JSON values, newest last; not to be changed."""
+        for each in self._all:
+            if each.state in PAST and each.version not in self._past:  # these never change, and copies cost
+                self._past[each.version] = each.to_record()
+        self._past = {each.version: self._past[each.version] for each in self._all if each.version in self._past}
+        return [self._past.get(each.version) or each.to_record() for each in self._all]
 
     def restore(self, record: Iterable[Mapping[str, Any]]) -> None:
         """Remember what another controller decided; what it left half done is given up."""
         for each in record:
-            decision = Decision(**each)
+            decision = Decision(**{own.name: each[own.name] for own in fields(Decision) if own.name in each})
             if decision.under_way:
                 decision.state, decision.why_not = "given up", "the controller ended before it was in force"
             self._add(decision)

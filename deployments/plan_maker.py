@@ -50,7 +50,7 @@ class PlanMaker:
         self,
         settings: ControlSettings,
         known: Knowledge,
-        planners: PlannerProcess,
+        planners: PlannerProcess | None,
         publish_sizes: Callable[[Mapping[str, int]], None],
     ) -> None:
         self._settings = settings
@@ -58,6 +58,7 @@ class PlanMaker:
         self._planners = planners
         self._publish_sizes = publish_sizes
         self._sizing = Sizing()
+        self._simulating = asyncio.Lock()
 
     def change(self, settings: ControlSettings) -> None:
         """Plan by these from now on."""
@@ -76,7 +77,8 @@ class PlanMaker:
         decision.demand_qps = dict(observation.demand_qps)
         candidates = self.candidates(now_s)
         sizes = await self._sizes(observation, candidates, now_s)
-        await self._publish({pool: max(size, self.sizes[pool]) for pool, size in sizes.items()})
+        there = list(observation.workers.values())
+        await self._publish({pool: max(size, there.count(pool)) for pool, size in sizes.items()})
         if not observation.workers:
             decision.why_not = "no worker is there yet"
             return None
@@ -100,7 +102,8 @@ class PlanMaker:
         if not observation.workers:
             raise NoWorker("no worker is there yet to plan with; try again")
         cluster = self._cluster(self.candidates(now_s), sizing=True)
-        plan = await self._solve(cluster, replace(observation, demand_qps=load_qps))
+        async with self._simulating:  # one at a time, or plans would wait behind them all
+            plan = await self._solve(cluster, replace(observation, demand_qps=load_qps))
         if isinstance(plan, NoPlan):
             raise NoWorker(" ".join(plan.report.explanation) or "the planner found no plan in time")
         decision = self._known.decisions.in_force
@@ -137,6 +140,7 @@ class PlanMaker:
         """Endpoints that nobody asks for still get a worker: see `MovingMaximum`."""
         if self._settings.planner == EVERYWHERE:
             return Everywhere(cluster).plan(observation)
+        assert self._planners is not None
         tasks = {endpoint.task for endpoint in self._settings.endpoints.values()}
         few = len(observation.workers) < FEW_WORKERS * len(tasks)
         options = ProteusOptions(per_worker=2 if few else 1)
@@ -149,8 +153,8 @@ class PlanMaker:
         """The sizes that pools shall have, as far as they are within their bounds."""
         pools = self._settings.pools
         fixed = {name: pool.bounds.least for name, pool in pools.items() if pool.bounds.least == pool.bounds.most}
-        if len(fixed) == len(pools) or self._settings.planner == EVERYWHERE:
-            return {name: pool.bounds.within(self.sizes[name]) for name, pool in pools.items()} | fixed
+        if len(fixed) == len(pools):
+            return fixed
         plan = await self._solve(self._cluster(candidates, sizing=True), observation)
         if isinstance(plan, NoPlan):
             return self.sizes | fixed

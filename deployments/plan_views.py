@@ -1,7 +1,9 @@
 """What people see of the controller."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from catalog.profile import LatencyProfile
 from deployments.control_settings import ControlSettings
 from deployments.decisions import iso
 from deployments.fleet import Fleet
@@ -49,4 +51,15 @@ def plan_view(
             for (pool, variant), each in known.unloadable.items()
             if each.until_s > now_s
         ],
+    }
+
+
+def registered_view(variant: str, profiles: Mapping[str, LatencyProfile]) -> dict[str, Any]:
+    """What was measured of a new variant, by pool, in JSON values."""
+    return {
+        "variant": variant,
+        "profiles": {
+            pool: {"batch_sizes": list(p.batch_sizes), "p95_ms": [p.latency_ms(rows) for rows in p.batch_sizes]}
+            for pool, p in profiles.items()
+        },
     }

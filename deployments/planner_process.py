@@ -20,6 +20,9 @@ NICENESS = 5
 """A plan is wanted soon, but not at the expense of the batches that run meanwhile."""
 
 TRIES = 2
+LIMIT_S = 60.0
+"""Many times what a solver is given: a process that takes longer will not answer at all."""
+
 SLOW_IMPORTS = ("ortools.math_opt.python.mathopt", "ortools.graph.python.min_cost_flow")
 
 
@@ -43,7 +46,15 @@ class PlannerProcess:
         for _ in range(TRIES):
             executor = self._executor
             try:
-                return await asyncio.wrap_future(executor.submit(planner.plan, observation))
+                return await asyncio.wait_for(asyncio.wrap_future(executor.submit(planner.plan, observation)), LIMIT_S)
+            except TimeoutError:
+                if executor is self._executor and not self._closed:
+                    self._kill()
+                    self._begin()
+                raise PlannerFailed(
+                    f"planner {planner.name!r} had no answer after {LIMIT_S:.0f} s, and was stopped; the plan before "
+                    "serves on"
+                ) from None
             except BrokenExecutor:
                 if self._closed:
                     raise PlannerFailed(f"the process of planner {planner.name!r} was closed; begin another") from None
@@ -59,6 +70,9 @@ class PlannerProcess:
     def close(self) -> None:
         """End the process, whatever it is at; waits for one that has just begun, a second or two."""
         self._closed = True
+        self._kill()
+
+    def _kill(self) -> None:
         try:
             pid = self._pid.result()
         except BrokenExecutor:

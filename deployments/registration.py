@@ -41,6 +41,12 @@ async def profile_everywhere(
             f"variant {variant.name!r} does task {variant.task!r}, and no endpoint here would be served by it; the "
             f"endpoints' tasks are {tasks}, and an endpoint whose config lists its variants takes no others"
         )
+    least = min(known_one.max_batch for endpoint in endpoints for known_one in book.of_endpoint(endpoint))
+    if variant.max_batch < least:
+        raise BadRequest(
+            f"max_batch of variant {variant.name!r} is {variant.max_batch}, and clients may send {least} rows at once; "
+            "raise it, or start the service with the variant in its catalogue"
+        )
     size_bytes = await asyncio.to_thread(artifact_bytes, variant, settings.artifact_root)
     pools = list(dict.fromkeys(pool for endpoint in endpoints for pool in endpoint.pools))
     measured = await asyncio.gather(*(_measured(variant, pool, fleet, plan) for pool in pools))

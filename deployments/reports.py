@@ -10,6 +10,9 @@ from deployments.saved_state import Knowledge
 GRACE_S = 0.3
 """A window is waited for so long after its end."""
 
+LATE_S = WINDOW_S + GRACE_S
+"""What is reported so long after its end says nothing of the load now."""
+
 
 class Reports:
     """Gathers reports into windows, and into what is known of profiles and load."""
@@ -30,7 +33,7 @@ class Reports:
         """A router's window is over, perhaps long ago: a router keeps what it cannot report.
 
         One that has come already, before its answer was lost, is not counted again. What was over before this
-        controller began is history: all of it in the next window would look like a burst.
+        controller began, or long ago, is history: all of it in the next window would look like a burst.
         """
         now_s = self._clock()
         router = report.standing.router
@@ -39,12 +42,17 @@ class Reports:
         self._last[router] = report.window
         start_s, end_s = report.window * WINDOW_S, (report.window + 1) * WINDOW_S
         self._known.history.add(Statistics(start_s, end_s, report.arrived, report.violated))
-        if end_s > self._began_s:
+        if end_s > max(self._began_s, now_s - LATE_S):
             self._windows.on_report(router, report.window, report.arrived, report.violated)
         for key, counts in report.runs.items():
             self._known.runs.on_counts(key, counts, now_s)
         for pool, counts in report.transport.items():
             self._known.transport.on_counts(pool, counts, now_s)
+
+    def caught_up(self) -> bool:
+        """Whether every router that reports has come to what happened since this controller began."""
+        since = (self._began_s / WINDOW_S) + 1
+        return bool(self._last) and all(window >= since for window in self._last.values())
 
     def forget(self, router: str) -> None:
         """It is not waited for any more."""

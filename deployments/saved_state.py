@@ -1,6 +1,8 @@
 """What of a controller survives it."""
 
-from collections.abc import Mapping
+import functools
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +11,8 @@ from deployments.decisions import Decisions
 from deployments.load_history import HOUR_S, LoadHistory
 from deployments.state_store import StateStore
 from deployments.variant_book import RunKey, VariantBook
+
+logger = logging.getLogger("ray.serve")
 
 
 @dataclass(frozen=True)
@@ -46,19 +50,22 @@ class Knowledge:
         }
 
     def restore(self, store: StateStore, now_s: float) -> None:
-        """Take up what another controller left, where there was one."""
-        self.decisions.restore(store.read("decisions") or ())
-        self.book.restore(store.read("variants") or ())
-        self.sizes.update(store.read("sizes") or {})
-        if (record := store.read("drift/runs")) is not None:
-            self.runs = ProfileDrift.from_record(record, now_s)
-        if (record := store.read("drift/transport")) is not None:
-            self.transport = ProfileDrift.from_record(record, now_s)
+        """Take up what another controller left, where there was one; what cannot be read is logged and left out."""
+
+        def take(name: str, use: Callable[[Any], object]) -> None:
+            try:
+                if (value := store.read(name)) is not None:
+                    use(value)
+            except Exception:
+                logger.exception("Of the saved state, %r cannot be read; the controller begins without it.", name)
+
+        take("decisions", self.decisions.restore)
+        take("variants", self.book.restore)
+        take("sizes", self.sizes.update)
+        take("drift/runs", lambda record: setattr(self, "runs", ProfileDrift.from_record(record, now_s)))
+        take("drift/transport", lambda record: setattr(self, "transport", ProfileDrift.from_record(record, now_s)))
         for at_s in (now_s - HOUR_S, now_s):
-            if (counts := store.read(self.history.document(at_s))) is not None:
-                self.history.restore(counts, at_s)
-        for name in self.history.outdated(store.names("load/"), now_s):
-            store.delete(name)
+            take(self.history.document(at_s), functools.partial(self.history.restore, now_s=at_s))
 
 
 def next_epoch(store: StateStore) -> int:
@@ -66,6 +73,12 @@ def next_epoch(store: StateStore) -> int:
     epoch = int(store.read("epoch") or 0) + 1
     store.write("epoch", epoch)
     return epoch
+
+
+def prune(store: StateStore, now_s: float) -> None:
+    """Delete load that is too old to be of use; blocks."""
+    for name in LoadHistory.outdated(store.names("load/"), now_s):
+        store.delete(name)
 
 
 def write_all(store: StateStore, documents: Mapping[str, Any]) -> None:

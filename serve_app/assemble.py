@@ -99,17 +99,22 @@ def assemble(config: AppConfig, catalogue: Catalogue, profiles: Profiles, grids:
             if pool in config.pools_of(name)
             for candidate in plan.candidates[spec.device]
         }
-        planned = config.controller.planner != EVERYWHERE  # then the controller says who loads what
-        loaded = () if planned else tuple(variant for variant in catalogue.variants if variant.name in used)
+        # With a planner, or where not everything fits, the controller says who loads what.
+        told = config.controller.planner != EVERYWHERE or spec.memory_bytes is not None
+        loaded = () if told else tuple(variant for variant in catalogue.variants if variant.name in used)
         workers[pool] = WorkerSpec(pool, spec.device, spec.threads, loaded, catalogue.root, str(cache_dir()))
     return Assembly(Plan(1, plans), infos, workers)
 
 
 def resolve_paths(config: AppConfig, base: Path) -> AppConfig:
-    """The config with its catalogue and profile paths taken relative to ``base``, the folder it is run from."""
+    """The config with its catalogue, profile and state paths taken relative to ``base``, the folder it is run from."""
     catalogue = config.catalogue if config.catalogue == "builtin" else str(base / config.catalogue)
     profiles = {device: str(base / path) for device, path in config.profiles.items()}
-    return config.model_copy(update={"catalogue": catalogue, "profiles": profiles})
+    state = config.controller.state
+    if state is not None and "://" not in state:
+        state = str(base / state)
+    controller = config.controller.model_copy(update={"state": state})
+    return config.model_copy(update={"catalogue": catalogue, "profiles": profiles, "controller": controller})
 
 
 def _variants_of(name: str, endpoint: EndpointConfig, catalogue: Catalogue) -> tuple[Variant, ...]:

@@ -15,7 +15,8 @@ from serve_app.schema import EVERYWHERE, AppConfig, LiveChanges, PoolChange, Poo
 def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles) -> ControlSettings:
     """The settings of a config; fetches artifacts, to know their sizes. Raises `ConfigError` or `ArtifactError`."""
     variants = served_variants(config, catalogue)
-    planned = config.controller.planner != EVERYWHERE
+    limited = any(pool.memory_bytes is not None for pool in config.pools.values())
+    sized = limited or config.controller.planner != EVERYWHERE
     return ControlSettings(
         config.controller.planner,
         config.controller.interval_s,
@@ -40,7 +41,7 @@ def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles
             for variant in variants
             if variant.name in profiles[pool.device]
         },
-        {variant.name: artifact_bytes(variant, catalogue.root) for variant in variants} if planned else {},
+        {variant.name: artifact_bytes(variant, catalogue.root) for variant in variants} if sized else {},
         config.transport_ms / 1e3,
         catalogue.root,
     )

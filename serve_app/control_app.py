@@ -1,17 +1,19 @@
 """The controller as a Serve deployment: created, watched and replaced by Serve."""
 
 import asyncio
+import contextvars
 import functools
 import logging
 import time
-from typing import Any
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 from ray import serve
 from ray.serve.handle import DeploymentHandle
 
 from catalog.catalogue import describe_validation
-from catalog.errors import AccordError, ConfigError
+from catalog.errors import AccordError, ConfigError, NoWorker
 from catalog.profile_cache import cache_dir
 from deployments import pool_sizes
 from deployments.control_messages import Directive, RouterReport, RouterStanding
@@ -23,6 +25,9 @@ from serve_app.control import changed
 from serve_app.schema import LiveChanges
 
 logger = logging.getLogger("ray.serve")
+
+T = TypeVar("T")
+RETRY_S = 2.0
 
 
 class ControllerApp:
@@ -39,21 +44,26 @@ class ControllerApp:
             functools.partial(pool_sizes.publish, application),
             time.time,
         )
-        self._registering: set[asyncio.Task[None]] = set()
+        self._working: set[asyncio.Task[Any]] = set()
+        self._context = contextvars.copy_context()
         await self._controller.start()
 
     async def reconfigure(self, user_config: dict[str, Any]) -> None:
         """Called by Serve with the deployment's ``user_config``, at the start and whenever it changes."""
         try:
             changes = LiveChanges.model_validate(user_config)
-        except ValidationError as error:
-            raise ConfigError(f"user_config of Controller: {describe_validation(error)}") from error
-        self._controller.change(changed(self._settings, changes))
+            settings = changed(self._settings, changes)
+        except (ValidationError, ConfigError) as error:
+            # Raised, it would end the controller, and every one that Serve starts in its place.
+            words = describe_validation(error) if isinstance(error, ValidationError) else str(error)
+            logger.error("user_config of Controller is not right, and changes nothing: %s", words)
+            self._controller.refused = words
+            return
+        self._controller.refused = None
+        self._controller.change(settings)
         for variant in changes.variants:
             if not self._controller.knows(str(variant.get("name"))):
-                task = asyncio.create_task(self._register(variant))
-                self._registering.add(task)
-                task.add_done_callback(self._registering.discard)
+                self._begin(self._register(variant))
 
     async def check_health(self) -> None:
         """Called by Serve, which replaces the replica when this raises."""
@@ -85,13 +95,26 @@ class ControllerApp:
 
     async def register(self, variant: dict[str, Any]) -> dict[str, Any]:
         """See `Controller.register`; goes on where the caller gives up waiting."""
-        return await asyncio.shield(self._controller.register(variant))
+        return await asyncio.shield(self._begin(self._controller.register(variant)))
 
     async def _register(self, variant: dict[str, Any]) -> None:
-        try:
-            await self._controller.register(variant)
-        except AccordError as error:
-            logger.error("Variant %r of user_config was not registered: %s", variant.get("name"), error)
+        """A variant of ``user_config``, as soon as there are workers to measure it on."""
+        while True:
+            try:
+                await self._controller.register(variant)
+                return
+            except NoWorker:
+                await asyncio.sleep(RETRY_S)
+            except AccordError as error:
+                logger.error("Variant %r of user_config was not registered: %s", variant.get("name"), error)
+                return
+
+    def _begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Out of the context of the request at hand: Serve gives up on a request's calls when its client leaves."""
+        task = asyncio.get_running_loop().create_task(work, context=self._context.copy())
+        self._working.add(task)
+        task.add_done_callback(self._working.discard)
+        return task
 
 
 ControllerDeployment = serve.deployment(

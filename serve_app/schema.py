@@ -240,6 +240,11 @@ class AppConfig(_Strict):
                     f"pools.{name}.threads is {pool.threads} and pools.{other}.threads is {count}, both on "
                     f"{pool.device}; latency is profiled per device: give them the same number"
                 )
+            if self.controller.planner == EVERYWHERE and pool.bounds.least < pool.bounds.most:
+                raise ValueError(
+                    f"pools.{name} has min_workers or max_workers, and planner 'everywhere' chooses no sizes; give "
+                    "workers alone, or controller.planner proteus"
+                )
         devices = {pool.device for pool in self.pools.values()}
         for device in self.profiles:
             if device not in devices:

@@ -32,6 +32,8 @@ def render_plan(body: Mapping[str, Any]) -> RenderableType:
     parts += _section("What limits it", () if plan is None else plan.report.explanation)
     parts += _corrections(body.get("corrections", []), body.get("transport_ms", {}))
     parts += _troubles(decision or {}, body.get("unloadable", []))
+    if body.get("refused_config"):
+        parts.append(Text(f"The deployed user_config changes nothing: {body['refused_config']}", style="red"))
     return Group(*parts)
 
 

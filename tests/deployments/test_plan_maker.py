@@ -214,6 +214,8 @@ def test_sizes_follow_the_settings_also_after_they_were_learned(monkeypatch: pyt
         played.maker.change(replace(config, pools={"cpu": pool(1)}))
         change = await played.make(1.0, workers("w1", "w2"))
         assert change.sizes == {"cpu": 1}
+        assert played.published[-1] == {"cpu": 2}, "nobody goes before the plan for fewer is in force"
+        await played.maker.shrink(change.sizes)
         assert played.published[-1] == {"cpu": 1}
 
     play(monkeypatch, config, scene)

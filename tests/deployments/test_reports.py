@@ -64,6 +64,22 @@ def test_what_was_over_before_is_history_and_no_load() -> None:
     in_virtual_time(scene)
 
 
+def test_what_is_reported_long_after_it_happened_is_history_and_no_burst() -> None:
+    async def scene() -> None:
+        of = known()
+        reports = Reports(of, wall_clock)
+        reports.take(report("r1", NOW, 10))
+        await asyncio.sleep(10.0)
+        for window in range(NOW + 1, NOW + 20):
+            reports.take(report("r1", window, 10))
+        given = [each for each in reports.closed() if each.arrived]
+        assert max(each.arrived["digits"] for each in given) <= 30
+        assert sum(each.arrived["digits"] for each in given) < 60, "of 200 that came within ten seconds"
+        assert in_history(of, int(EPOCH_S) + 3) == 20
+
+    in_virtual_time(scene)
+
+
 def test_a_report_that_comes_twice_counts_once() -> None:
     async def scene() -> None:
         learned = known()

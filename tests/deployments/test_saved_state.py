@@ -1,11 +1,12 @@
 """What one controller learned, the next one knows."""
 
+import pytest
 from controller_parts import DictStore, runs_s, settings, variant
 
 from autoscaler.observation import Statistics
 from autoscaler.profile_drift import BIN_COUNT, bin_of
 from deployments.load_history import HOUR_S, KEPT_HOURS, LoadHistory
-from deployments.saved_state import Knowledge, Unloadable, next_epoch, write_all
+from deployments.saved_state import Knowledge, Unloadable, next_epoch, prune, write_all
 from deployments.variant_book import VariantBook
 
 NOW_S = 500_000 * HOUR_S + 1.0
@@ -61,8 +62,22 @@ def test_load_of_more_than_four_weeks_ago_is_let_go_of() -> None:
     old, older = NOW_S - KEPT_HOURS * HOUR_S, NOW_S - (KEPT_HOURS + 1) * HOUR_S
     for at_s in (old, older):
         store.write(LoadHistory.document(at_s), {})
-    knowledge().restore(store, NOW_S)
+    prune(store, NOW_S)
     assert store.names("load/") == [LoadHistory.document(old)]
+
+
+def test_what_cannot_be_read_is_left_out_and_the_rest_is_taken_up(caplog: pytest.LogCaptureFixture) -> None:
+    store = DictStore()
+    store.write("decisions", [{"version": 7, "asked_at": "then", "reason": "r", "state": "in force", "new": 1}])
+    store.write("drift/runs", {"keys": "nonsense"})
+    store.write(LoadHistory.document(NOW_S), 3)
+    store.write("sizes", {"cpu": 3})
+    taken = knowledge()
+    taken.restore(store, NOW_S)
+    assert taken.sizes == {"cpu": 3}
+    assert taken.decisions.in_force is not None
+    assert taken.decisions.in_force.version == 7, "a field that is not known yet is no obstacle"
+    assert sum("cannot be read" in record.message for record in caplog.records) == 2
 
 
 def test_every_controller_has_a_higher_epoch_than_those_before() -> None:

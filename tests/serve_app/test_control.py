@@ -75,13 +75,17 @@ def test_a_config_tells_the_controller_all_that_it_plans_with(tmp_path: Path) ->
     assert made.memory_bytes["corrupt"] == (tmp_path / "corrupt.onnx").stat().st_size
 
 
-def test_without_a_planner_endpoints_choose_by_tables_and_memory_is_no_matter(tmp_path: Path) -> None:
-    app = config({"toy": {"task": "toy", "slo_ms": 100}}, controller={})
+@pytest.mark.parametrize("memory_bytes", [None, 1e9])
+def test_without_a_planner_endpoints_choose_by_tables_and_memory_matters_where_it_is_limited(
+    tmp_path: Path, memory_bytes: float | None
+) -> None:
+    pools = {"small": {"workers": 2, "memory_bytes": memory_bytes}}
+    app = config({"toy": {"task": "toy", "slo_ms": 100}}, controller={}, pools=pools)
     made = of(app, tmp_path)
     assert made.planner == "everywhere"
     assert made.state == ""
     assert made.endpoints["toy"].by_tables
-    assert made.memory_bytes == {}
+    assert made.memory_bytes.keys() == ({variant.name for variant in made.variants} if memory_bytes else set())
 
 
 def test_objectives_and_queues_change() -> None:

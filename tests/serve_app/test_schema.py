@@ -134,7 +134,15 @@ def test_without_a_word_nobody_plans_and_there_is_one_router() -> None:
     ],
 )
 def test_a_pool_has_as_many_workers_as_its_bounds_allow(pool: dict[str, int], bounds: Bounds) -> None:
-    assert AppConfig.model_validate(config(pools={"cpu": pool})).pools["cpu"].bounds == bounds
+    planned = {"controller": {"planner": "proteus"}}
+    digits = {"digits": {"task": "digits", "slo_ms": 100, "selection": {"policy": "greedy"}}}
+    made = AppConfig.model_validate(config(pools={"cpu": pool}, endpoints=digits) | planned)
+    assert made.pools["cpu"].bounds == bounds
+
+
+def test_bounds_without_a_planner_to_choose_are_refused() -> None:
+    with pytest.raises(ValidationError, match="planner 'everywhere' chooses no sizes"):
+        AppConfig.model_validate(config(pools={"cpu": {"workers": 2, "max_workers": 5}}))
 
 
 def test_what_may_change_live_is_all_left_out_at_first_and_the_rest_is_refused() -> None:

@@ -204,6 +204,17 @@ def test_a_deployed_change_of_objective_restarts_nobody(service: Service) -> Non
     assert service.infer("digits").status_code == 200
 
 
+def test_a_deployed_change_that_is_not_right_changes_nothing_and_is_told(service: Service) -> None:
+    processes = _replica_pids("Controller")
+    service.deploy(pools={"cpus": {"workers": 2}})
+    until(lambda: "cpus" in (service.plan().get("refused_config") or ""))
+    assert service.plan()["slo_ms"]["digits"] == 1234
+    service.deploy(pools={"cpu": {"workers": 2}}, endpoints={"digits": {"slo_ms": 1234}})
+    until(lambda: "refused_config" in service.plan() and service.plan()["refused_config"] is None)
+    assert processes == _replica_pids("Controller")
+    assert service.infer("digits").status_code == 200
+
+
 def test_a_variant_is_registered_measured_and_then_planned_with(service: Service) -> None:
     catalogue = load_catalogue("builtin")
     best = max(catalogue.variants, key=lambda variant: variant.accuracy)

@@ -6,9 +6,8 @@ import logging
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from typing import Any
 
-from deployments import membership
 from deployments.control_messages import WorkerTerms
-from deployments.worker_client import WorkerClient, WorkerGone
+from deployments.worker_client import WorkerClient, WorkerGone, follow_pools
 from deployments.worker_messages import WorkerReport
 from dispatch.commands import Command
 from dispatch.dispatcher import Dispatcher
@@ -59,12 +58,7 @@ class Crew:
 
     async def start(self) -> None:
         """Begin to follow the workers of every pool; returns at once, workers join as they come."""
-        loop = asyncio.get_running_loop()
-        for pool, client in self._clients.items():
-            # Serve may report from a thread of its own; the router lives on this loop.
-            report = functools.partial(self._on_members, pool)
-            membership.listen(pool, functools.partial(_hop, loop, report))
-            client.follow()
+        follow_pools(self._clients, self._on_members)
 
     @property
     def using(self) -> frozenset[str]:
@@ -178,7 +172,3 @@ class Crew:
         else:
             give_up = functools.partial(self.lose, [worker])
             self._leaving[worker] = asyncio.get_running_loop().call_later(LEAVE_S, give_up)
-
-
-def _hop(loop: asyncio.AbstractEventLoop, report: membership.Listener, live: frozenset[str]) -> None:
-    loop.call_soon_threadsafe(report, live)

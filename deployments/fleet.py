@@ -1,7 +1,6 @@
 """All workers, as the controller knows them."""
 
 import asyncio
-import functools
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -9,8 +8,7 @@ from typing import TypeVar
 
 from catalog.profile import LatencyProfile
 from catalog.variant import Variant
-from deployments import membership
-from deployments.worker_client import WorkerClient, WorkerGone
+from deployments.worker_client import WorkerClient, WorkerGone, follow_pools
 from deployments.worker_messages import WorkerReport
 
 logger = logging.getLogger("ray.serve")
@@ -38,11 +36,7 @@ class Fleet:
 
     async def start(self) -> None:
         """Begin to follow; returns at once."""
-        loop = asyncio.get_running_loop()
-        for pool, client in self._clients.items():
-            report = functools.partial(self._on_members, pool)
-            membership.listen(pool, functools.partial(_hop, loop, report))
-            client.follow()
+        follow_pools(self._clients, self._on_members)
 
     @property
     def known(self) -> bool:
@@ -116,7 +110,3 @@ class Fleet:
                     logger.error("Worker %s cannot load variant %s: %s", worker, variant, reason)
                 self._on_change(worker, True)
             return
-
-
-def _hop(loop: asyncio.AbstractEventLoop, report: membership.Listener, live: frozenset[str]) -> None:
-    loop.call_soon_threadsafe(report, live)

@@ -273,7 +273,10 @@ class Router:
 
     def status(self) -> dict[str, Any]:
         """Endpoints and workers as they are now, for ``GET /accord/status``."""
-        return router_status(self, self._dispatcher, self._clock())
+        plan_version = 0 if self.directive is None else self.directive.plan_version
+        ready = {endpoint: self.ready(endpoint) for endpoint in self.plan.endpoints}
+        known = (self._dispatcher, self.stats, self.guarantees, ready, self.crew.reports)
+        return router_status(self.name, plan_version, *known, self._clock())
 
     async def status_of_all(self) -> dict[str, Any]:
         """The same of all routers together, as far as they answer."""

@@ -3,49 +3,57 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from deployments.router_stats import EndpointStats
+from deployments.worker_messages import WorkerReport
 from dispatch.dispatcher import Dispatcher
-
-if TYPE_CHECKING:
-    from deployments.router import Router
+from dispatch.guarantee import GuaranteeMonitor
 
 SUMMED = ("arrived", "answered", "late", "rejected", "failed", "violations", "queued", "anticipated_qps")
 WORST = ("latency_ms", "transport_ms")
 
 
-def router_status(router: "Router", dispatcher: Dispatcher, now_s: float) -> dict[str, Any]:
-    """Endpoints and workers of one router as they are now."""
+def router_status(
+    router: str,
+    plan_version: int,
+    dispatcher: Dispatcher,
+    stats: Mapping[str, EndpointStats],
+    guarantees: Mapping[str, GuaranteeMonitor],
+    ready: Mapping[str, bool],
+    reports: Mapping[str, WorkerReport],
+    now_s: float,
+) -> dict[str, Any]:
+    """Endpoints and workers of one router as they are now; ``reports`` are of its workers, when they joined."""
     endpoints = {}
     for name, endpoint in dispatcher.plan.endpoints.items():
         accuracies = {c.variant: c.accuracy for offered in endpoint.candidates.values() for c in offered}
-        snapshot = router.stats[name].snapshot(now_s)
+        snapshot = stats[name].snapshot(now_s)
         for variant, entry in snapshot["variants"].items():
             entry["expected_accuracy"] = accuracies.get(variant)
         endpoints[name] = {
             "slo_ms": endpoint.slo_s * 1e3,
             "selection": endpoint.selection.name,
-            "ready": router.ready(name),
-            "anticipated_qps": router.anticipated_qps(name),
-            "guarantee": asdict(router.guarantees[name].guarantee()),
+            "ready": ready[name],
+            "anticipated_qps": endpoint.load.load_qps(now_s),
+            "guarantee": asdict(guarantees[name].guarantee()),
             "queued": dispatcher.queued_rows(name),
             **snapshot,
         }
     workers = {}
     for worker, state in dispatcher.workers.items():
-        report = router.crew.reports[worker]
+        report = reports[worker]
         workers[worker] = {
             "pool": report.pool,
             "device": report.device,
-            "router": router.name,
+            "router": router,
             "state": "busy" if state.batch else "idle",
             "queued": state.load.queued_rows,
             "loaded": sorted(state.variants),
             "failed": report.failed,
             "memory_bytes": report.memory_bytes,
         }
-    plan_version = 0 if router.directive is None else router.directive.plan_version
-    return {"routers": [router.name], "plan_version": plan_version, "endpoints": endpoints, "workers": workers}
+    return {"routers": [router], "plan_version": plan_version, "endpoints": endpoints, "workers": workers}
 
 
 def together(statuses: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

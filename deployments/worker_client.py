@@ -1,6 +1,8 @@
 """The one place that calls workers."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
+import functools
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
 from ray.exceptions import RayTaskError
@@ -10,9 +12,20 @@ from catalog.errors import AccordError
 from catalog.profile import LatencyProfile
 from catalog.tensor import Arrays
 from catalog.variant import Variant
+from deployments import membership
 from deployments.worker_messages import BatchResult, WorkerReport
 
 T = TypeVar("T")
+
+
+def follow_pools(clients: "Mapping[str, WorkerClient]", on_members: Callable[[str, frozenset[str]], None]) -> None:
+    """Hear of the live workers of every pool, by pool, on the running event loop; returns at once."""
+    loop = asyncio.get_running_loop()
+    for pool, client in clients.items():
+        # Serve may report from a thread of its own.
+        report = functools.partial(on_members, pool)
+        membership.listen(pool, functools.partial(_hop, loop, report))
+        client.follow()
 
 
 class WorkerGone(Exception):
@@ -88,3 +101,7 @@ class WorkerClient:
             # the message of Ray's own error is a traceback
             cause = error.cause if isinstance(error, RayTaskError) else error
             raise WorkerGone(f"{type(cause).__name__}: {cause}") from cause
+
+
+def _hop(loop: asyncio.AbstractEventLoop, report: membership.Listener, live: frozenset[str]) -> None:
+    loop.call_soon_threadsafe(report, live)

@@ -49,6 +49,8 @@ class Directives:
         self._withheld: dict[str, int] = {}
         """Worker to the first version that takes it from the router that it obeys."""
         self._passing: dict[str, asyncio.Task[bool]] = {}
+        self._settled: object = None
+        """Workers, whom they obey and the routers when all was handed over: while these stay, nothing is to be done."""
         self._settling = asyncio.Lock()
         self._news = asyncio.Event()
 
@@ -114,6 +116,8 @@ class Directives:
                 return
             obeyed = {w: report.router for w, report in self._fleet.reports.items() if w in terms.serves}
             kinds = {w: (self._fleet.reports[w].pool, terms.serves[w]) for w in obeyed}
+            if not anew and self._settled == (kinds, obeyed, self.routers):
+                return
             owners = {w: router for w, router in obeyed.items() if router in self._standings}
             wanted = share_out(kinds, self.routers, {w: r for w, r in owners.items() if r is not None})
             free = []
@@ -127,6 +131,7 @@ class Directives:
                     self._withheld[worker] = self._version + 1
                     anew = True
             anew |= self._current is not None and self._current.routers != self.routers
+            self._settled = (kinds, obeyed, self.routers) if wanted == obeyed else None
             if await self._pass_all({worker: wanted[worker] for worker in free}) or anew:
                 self._tell(terms)
 

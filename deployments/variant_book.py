@@ -43,11 +43,6 @@ class VariantBook:
         """All variants."""
         return tuple(variant.name for variant in self._catalogue.variants)
 
-    @property
-    def tasks(self) -> tuple[str, ...]:
-        """All tasks that some variant does."""
-        return self._catalogue.tasks
-
     def variant(self, name: str) -> Variant:
         """The variant of that name; raises `ConfigError` where there is none."""
         return self._catalogue.variant(name)

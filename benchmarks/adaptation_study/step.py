@@ -14,7 +14,6 @@ from workload.rate import RateSchedule, RateStep
 
 WARM_UP_S, BASE_S, STEP_S, CALM_S = 5.0, 15.0, 15.0, 25.0
 TIMES = ("plan_in_force_s", "violations_recovered_s", "accuracy_recovered_s")
-PHASES = ("base", "step", "calm")
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,14 @@ class ArtifactError(AccordError):
     """A model file is missing, unreadable or not the one whose checksum the catalogue names."""
 
 
+class BadSeries(AccordError):
+    """A load history cannot be used: empty, too short, with values that are no loads, or times that do not ascend."""
+
+
+class NotFitted(AccordError):
+    """A forecaster was asked before it had learned anything."""
+
+
 class BadRequest(AccordError):
     """The query itself is wrong: malformed JSON, tensor name, datatype, shape or value."""
 
@@ -77,6 +85,10 @@ class PlannerFailed(AccordError):
 
     status = 503
     retryable = True
+
+
+class TrainingFailed(AccordError):
+    """A forecaster's training died or took too long; what forecast before goes on."""
 
 
 class DeadlineMissed(AccordError):

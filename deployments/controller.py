@@ -6,25 +6,21 @@ import logging
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
-from autoscaler.burst import BurstTrigger
-from autoscaler.cluster_plan import ClusterPlan, NoPlan, SolveReport, Status
-from autoscaler.control_loop import ControlLoop
+from autoscaler.cluster_plan import ClusterPlan, NoPlan
 from autoscaler.demand import MovingMaximum
-from autoscaler.observation import Observation, Statistics
-from autoscaler.plan_record import from_record
-from catalog.catalogue import describe_validation
+from autoscaler.observation import Observation
 from catalog.errors import ArtifactError, BadRequest, ConfigError
-from catalog.variant import Variant
 from deployments.control_messages import Directive, RouterReport, RouterStanding
 from deployments.control_settings import ControlSettings
 from deployments.directives import Directives
 from deployments.fleet import Fleet
+from deployments.forecast_keeper import ForecastKeeper
+from deployments.load_history import LoadHistory
+from deployments.loop_start import NO_PLAN, as_loop_counts, new_loop
 from deployments.plan_maker import EVERYWHERE, PlanMaker
 from deployments.plan_views import plan_view, registered_view
 from deployments.planner_process import PlannerProcess
-from deployments.registration import profile_everywhere
+from deployments.registration import as_variant, profile_everywhere
 from deployments.reports import Reports
 from deployments.rollout_runner import RolloutRunner
 from deployments.saved_state import Knowledge, next_epoch, prune, write_all
@@ -44,9 +40,6 @@ CATCH_UP_S = 15.0
 SAVE_EVERY_S = 5.0
 PRUNE_AFTER_SAVES = 720
 STUCK_S = 30.0
-NO_PLAN = NoPlan(SolveReport(Status.NO_ANSWER, None, 0.0))
-
-_VARIANT = TypeAdapter(Variant)
 
 
 class Controller:
@@ -68,7 +61,7 @@ class Controller:
         self._store = store
         self._clock = wall_clock
         self._began_s = wall_clock()
-        self._known = Knowledge(VariantBook(settings))
+        self._known = Knowledge(VariantBook(settings), history=LoadHistory(settings.endpoints))
         self._known.restore(store, self._began_s)
         self._fleet = Fleet(clients, self._on_worker)
         self._directives = Directives(self._fleet, next_epoch(store), wall_clock)
@@ -76,7 +69,12 @@ class Controller:
         self._planners = PlannerProcess() if settings.planner != EVERYWHERE else None
         self._maker = PlanMaker(settings, self._known, self._planners, publish_sizes)
         self._runner = RolloutRunner(self._fleet, self._directives, self._known, self._maker, wall_clock)
-        self._loop = self._new_loop()
+        now = MovingMaximum(endpoints=settings.endpoints)
+        planned = settings.forecast is not None
+        self._forecasts = (
+            ForecastKeeper(settings, self._known, store, now, wall_clock, self._began_s) if planned else None
+        )
+        self._loop = new_loop(settings, self._known, now if self._forecasts is None else self._forecasts.demand)
         self._tasks: set[asyncio.Task[None]] = set()
         # Serve gives up on calls made in the context of a request when that ends, and this work is for everyone.
         self._context = contextvars.copy_context()
@@ -92,6 +90,8 @@ class Controller:
         await self._fleet.start()
         for work in (self._watch(), self._hand_over(), self._keep()):
             self._spawn(work)
+        if self._forecasts is not None:
+            self._spawn(self._forecasts.run())
 
     # -- what routers say -------------------------------------------------------------------------------------
 
@@ -118,7 +118,8 @@ class Controller:
     def plan(self) -> dict[str, Any]:
         """The plan in force, how it came about, and what it rests on, in JSON values."""
         view = plan_view(self._settings, self._known, self._maker.sizes, self._fleet, self._clock())
-        return view | {"refused_config": self.refused}
+        forecasts = {} if self._forecasts is None else self._forecasts.view()
+        return view | {"refused_config": self.refused, "forecast": forecasts}
 
     def plans(self) -> list[dict[str, Any]]:
         """The decisions that are remembered, newest last."""
@@ -140,10 +141,7 @@ class Controller:
 
         Raises `BadRequest` that says what is wrong with it, or `NoWorker`.
         """
-        try:
-            variant = _VARIANT.validate_python(dict(described))
-        except ValidationError as error:
-            raise BadRequest(f"the variant is not right: {describe_validation(error)}") from error
+        variant = as_variant(described)
         try:
             profiles = await profile_everywhere(variant, self._settings, self._known, self._fleet, self._loop.plan)
         except (ConfigError, ArtifactError) as error:  # what stops a start is a client's mistake here
@@ -162,6 +160,8 @@ class Controller:
             return
         self._settings = settings
         self._maker.change(settings)
+        if self._forecasts is not None:
+            self._forecasts.change(settings)
         self._ask("the config changed")
 
     def check(self) -> None:
@@ -173,22 +173,15 @@ class Controller:
 
     # -- going round ------------------------------------------------------------------------------------------
 
-    def _new_loop(self) -> ControlLoop:
-        """Everything that the loop knows begins anew, except what was kept."""
-        decision = self._known.decisions.in_force
-        kept = from_record(decision.plan) if decision is not None and decision.plan is not None else None
-        demand = MovingMaximum(endpoints=self._settings.endpoints)
-        by_load = self._settings.planner != EVERYWHERE
-        interval_s = self._settings.interval_s if by_load else float("inf")
-        nothing = ClusterPlan({}, {}, {}, {}, {}, {}, {}, NO_PLAN.report)
-        return ControlLoop(interval_s, demand, BurstTrigger() if by_load else None, kept or nothing)
-
     async def _watch(self) -> None:
         taken_over = await self._meet()
         reason = self._loop.ask("a controller took over" if taken_over else "the application starts")
         self._met.set()
         if taken_over:
             await self._catch_up()
+        if self._forecasts is not None:
+            self._beat_s = self._clock()
+            await self._forecasts.catch_up()
         if reason is not None:
             self._spawn(self._make_true(reason))
         while True:
@@ -203,7 +196,8 @@ class Controller:
 
     def _take_windows(self) -> None:
         for statistics in self._reports.closed():
-            reason = self._loop.on_statistics(self._shifted(statistics))
+            counted = as_loop_counts(statistics, self._began_s, self._settings.endpoints)
+            reason = self._loop.on_statistics(counted)
             if reason is not None:
                 self._spawn(self._make_true(reason))
 
@@ -251,6 +245,8 @@ class Controller:
                 logger.exception("The controller's state could not be saved; it serves on and tries again.")
 
     def _on_worker(self, worker: str, came: bool) -> None:
+        if came:
+            self._known.start_ups.on_worker(self._fleet.reports[worker].pool, self._clock())
         self._ask(f"worker {worker} {'came' if came else 'is gone'}")
 
     def _ask(self, reason: str) -> None:
@@ -281,12 +277,6 @@ class Controller:
     def _observation(self) -> Observation:
         workers = {worker: report.pool for worker, report in self._fleet.reports.items()}
         return self._loop.observation(self._clock() - self._began_s, workers, self._fleet.loaded())
-
-    def _shifted(self, statistics: Statistics) -> Statistics:
-        """As the loop counts: time from 0, and endpoints that are there, whatever an application before had."""
-        counts = (statistics.arrived, statistics.violated)
-        arrived, violated = ({n: c for n, c in each.items() if n in self._settings.endpoints} for each in counts)
-        return Statistics(statistics.start_s - self._began_s, statistics.end_s - self._began_s, arrived, violated)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work, context=self._context.copy())

@@ -1,6 +1,7 @@
 """From what is observed to the plan that is to be made true."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -77,8 +78,9 @@ class PlanMaker:
         decision.demand_qps = dict(observation.demand_qps)
         candidates = self.candidates(now_s)
         sizes = await self._sizes(observation, candidates, now_s)
-        there = list(observation.workers.values())
-        await self._publish({pool: max(size, there.count(pool)) for pool, size in sizes.items()})
+        there = Counter(observation.workers.values())
+        self._known.start_ups.on_sizes(sizes, there, now_s)
+        await self._publish({pool: max(size, there[pool]) for pool, size in sizes.items()})
         if not observation.workers:
             decision.why_not = "no worker is there yet"
             return None

@@ -1,9 +1,14 @@
 """New variants on a running service: each is profiled where it is to serve, beside the queries."""
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from autoscaler.cluster_plan import ClusterPlan
+from catalog.catalogue import describe_validation
 from catalog.errors import BadRequest, NoWorker
 from catalog.profile import LatencyProfile
 from catalog.profile_cache import cache_dir
@@ -17,6 +22,16 @@ from deployments.worker_client import WorkerGone
 
 BUDGET_S = 3.0
 """Time that one variant is measured for, on each pool."""
+
+_VARIANT = TypeAdapter(Variant)
+
+
+def as_variant(described: Mapping[str, Any]) -> Variant:
+    """A variant written as in a catalogue; raises `BadRequest` that says what is wrong with it."""
+    try:
+        return _VARIANT.validate_python(dict(described))
+    except ValidationError as error:
+        raise BadRequest(f"the variant is not right: {describe_validation(error)}") from error
 
 
 async def profile_everywhere(

@@ -8,7 +8,8 @@ from typing import Any
 
 from autoscaler.profile_drift import ProfileDrift
 from deployments.decisions import Decisions
-from deployments.load_history import HOUR_S, LoadHistory
+from deployments.load_history import HOUR_S, PREFIX, LoadHistory
+from deployments.start_ups import StartUps
 from deployments.state_store import StateStore
 from deployments.variant_book import RunKey, VariantBook
 
@@ -25,7 +26,7 @@ class Unloadable:
 
 @dataclass
 class Knowledge:
-    """Everything that a controller learns: its decisions, the load, how far profiles are off, new variants, sizes.
+    """Everything that a controller learns: decisions, the load, how far profiles are off, variants, sizes, start-ups.
 
     ``unloadable`` is what could not be loaded lately, which the next controller finds out for itself.
     """
@@ -36,6 +37,7 @@ class Knowledge:
     runs: ProfileDrift = field(default_factory=ProfileDrift)
     transport: ProfileDrift = field(default_factory=ProfileDrift)
     sizes: dict[str, int] = field(default_factory=dict)
+    start_ups: StartUps = field(default_factory=StartUps)
     unloadable: dict[RunKey, Unloadable] = field(default_factory=dict)
 
     def documents(self, now_s: float) -> dict[str, Any]:
@@ -46,6 +48,7 @@ class Knowledge:
             "drift/transport": self.transport.to_record(now_s),
             "variants": self.book.to_record(),
             "sizes": dict(self.sizes),
+            "start_ups": self.start_ups.to_record(),
             **self.history.take_documents(),
         }
 
@@ -62,6 +65,7 @@ class Knowledge:
         take("decisions", self.decisions.restore)
         take("variants", self.book.restore)
         take("sizes", self.sizes.update)
+        take("start_ups", self.start_ups.restore)
         take("drift/runs", lambda record: setattr(self, "runs", ProfileDrift.from_record(record, now_s)))
         take("drift/transport", lambda record: setattr(self, "transport", ProfileDrift.from_record(record, now_s)))
         for at_s in (now_s - HOUR_S, now_s):
@@ -77,7 +81,7 @@ def next_epoch(store: StateStore) -> int:
 
 def prune(store: StateStore, now_s: float) -> None:
     """Delete load that is too old to be of use; blocks."""
-    for name in LoadHistory.outdated(store.names("load/"), now_s):
+    for name in LoadHistory.outdated(store.names(PREFIX), now_s):
         store.delete(name)
 
 

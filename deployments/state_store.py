@@ -22,7 +22,7 @@ class StateStore(Protocol):
     """JSON values by name; a name may be any text. Every method blocks on disk or network, and any thread may call it.
 
     A value that was written outlives its writer, also one that is killed. Writing replaces the value before as a
-    whole or not at all.
+    whole or not at all. A store can be pickled, and is the same one in another process.
     """
 
     def read(self, name: str) -> Any | None:
@@ -67,6 +67,9 @@ class SqliteStateStore:
             self._database.execute("CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
         except (OSError, sqlite3.Error) as error:
             raise self._unusable(error) from error
+
+    def __reduce__(self) -> tuple[type["SqliteStateStore"], tuple[Path]]:
+        return SqliteStateStore, (self._path,)
 
     def read(self, name: str) -> Any | None:
         """See `StateStore.read`."""
@@ -116,6 +119,9 @@ class FsspecStateStore:
             raise ConfigError(
                 f"cannot keep the controller's state at {url}: {error}; give a folder or bucket that can be written"
             ) from error
+
+    def __reduce__(self) -> tuple[type["FsspecStateStore"], tuple[str]]:
+        return FsspecStateStore, (self._url,)
 
     def read(self, name: str) -> Any | None:
         """See `StateStore.read`."""

@@ -107,14 +107,22 @@ def assemble(config: AppConfig, catalogue: Catalogue, profiles: Profiles, grids:
 
 
 def resolve_paths(config: AppConfig, base: Path) -> AppConfig:
-    """The config with its catalogue, profile and state paths taken relative to ``base``, the folder it is run from."""
+    """The config with its paths taken relative to ``base``, the folder it is run from."""
     catalogue = config.catalogue if config.catalogue == "builtin" else str(base / config.catalogue)
     profiles = {device: str(base / path) for device, path in config.profiles.items()}
-    state = config.controller.state
-    if state is not None and "://" not in state:
-        state = str(base / state)
-    controller = config.controller.model_copy(update={"state": state})
+    state, forecast = config.controller.state, config.controller.forecast
+    if state is not None:
+        state = _from(base, state)
+    if forecast is not None:
+        artifacts = {name: _from(base, uri) for name, uri in forecast.artifacts.items()}
+        forecast = forecast.model_copy(update={"artifacts": artifacts})
+    controller = config.controller.model_copy(update={"state": state, "forecast": forecast})
     return config.model_copy(update={"catalogue": catalogue, "profiles": profiles, "controller": controller})
+
+
+def _from(base: Path, location: str) -> str:
+    """A path relative to a folder; a URL as it is."""
+    return location if "://" in location else str(base / location)
 
 
 def _variants_of(name: str, endpoint: EndpointConfig, catalogue: Catalogue) -> tuple[Variant, ...]:

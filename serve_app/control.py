@@ -5,11 +5,14 @@ from dataclasses import replace
 from autoscaler.sizing import Bounds
 from catalog.catalogue import Catalogue
 from catalog.errors import ConfigError
-from deployments.control_settings import ControlSettings, EndpointSettings, PoolSettings
+from deployments.control_settings import ControlSettings, EndpointSettings, ForecastSettings, PoolSettings
 from deployments.registration import artifact_bytes
 from deployments.variant_book import tabulated_s
+from forecast.model_file import read
 from serve_app.assemble import Profiles, served_variants
-from serve_app.schema import EVERYWHERE, AppConfig, LiveChanges, PoolChange, PoolConfig
+from serve_app.forecast_config import ForecastConfig
+from serve_app.live_changes import LiveChanges, PoolChange
+from serve_app.schema import EVERYWHERE, AppConfig, PoolConfig
 
 
 def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles) -> ControlSettings:
@@ -44,11 +47,12 @@ def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles
         {variant.name: artifact_bytes(variant, catalogue.root) for variant in variants} if sized else {},
         config.transport_ms / 1e3,
         catalogue.root,
+        _forecast(config.controller.forecast),
     )
 
 
 def changed(settings: ControlSettings, changes: LiveChanges) -> ControlSettings:
-    """The settings with the changes in them; raises `ConfigError` for endpoints and pools that are not there."""
+    """The settings with the changes in them; raises `ConfigError` for what is not there to change."""
     endpoints = dict(settings.endpoints)
     for name, change in changes.endpoints.items():
         if name not in endpoints:
@@ -67,12 +71,26 @@ def changed(settings: ControlSettings, changes: LiveChanges) -> ControlSettings:
         if name not in pools:
             raise ConfigError(f"user_config.pools.{name} is no pool; there are {', '.join(pools)}")
         pools[name] = _resized(name, pools[name], resized)
-    return replace(settings, endpoints=endpoints, pools=pools)
+    forecast = settings.forecast
+    if changes.forecast.quantile is not None:
+        if forecast is None:
+            raise ConfigError("user_config.forecast is given, but nothing is forecast; add controller.forecast to args")
+        forecast = replace(forecast, quantile=changes.forecast.quantile)
+    return replace(settings, endpoints=endpoints, pools=pools, forecast=forecast)
 
 
 def _pool(pool: PoolConfig) -> PoolSettings:
     memory_bytes = float("inf") if pool.memory_bytes is None else pool.memory_bytes
-    return PoolSettings(pool.device, pool.workers, pool.bounds, memory_bytes, pool.price_per_h)
+    return PoolSettings(pool.device, pool.workers, pool.bounds, memory_bytes, pool.price_per_h, pool.start_up_s)
+
+
+def _forecast(config: ForecastConfig | None) -> ForecastSettings | None:
+    """Models that cannot be had stop the start, here where people see it."""
+    if config is None:
+        return None
+    for where in config.artifacts.values():
+        read(where)
+    return ForecastSettings(**dict(config))
 
 
 def _resized(name: str, pool: PoolSettings, change: PoolChange) -> PoolSettings:

@@ -22,7 +22,7 @@ from deployments.controller import Controller
 from deployments.state_store import open_store
 from deployments.worker_client import WorkerClient
 from serve_app.control import changed
-from serve_app.schema import LiveChanges
+from serve_app.live_changes import LiveChanges
 
 logger = logging.getLogger("ray.serve")
 

@@ -1,8 +1,8 @@
 """The config that ``serve run`` takes under ``args``. Unknown keys are refused."""
 
-from typing import Annotated, Any, get_args
+from typing import get_args
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from autoscaler.baselines.everywhere import Everywhere
 from autoscaler.sizing import Bounds
@@ -12,8 +12,8 @@ from dispatch.batching.nexus import EarlyDrop
 from dispatch.batching.proteus import AdaptiveBatching
 from dispatch.selection.ramsis.problem import Balancing
 from dispatch.selection.registry import POLICIES
-
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+from serve_app.forecast_config import ForecastConfig
+from serve_app.strict import Name, Strict, one_of
 
 TABLE_BALANCERS: tuple[str, ...] = get_args(Balancing)
 """What tables can be made for."""
@@ -28,11 +28,7 @@ GIVING_UP = (AdaptiveBatching.name, EarlyDrop.name)
 """Policies that refuse what the worker at hand cannot meet."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class SelectionConfig(_Strict):
+class SelectionConfig(Strict):
     """Which policy picks the variant of a batch; ``variant`` belongs to ``fixed`` alone."""
 
     policy: str = "ramsis"
@@ -41,7 +37,7 @@ class SelectionConfig(_Strict):
     @field_validator("policy")
     @classmethod
     def _known(cls, value: str) -> str:
-        return _one_of("selection.policy", value, POLICIES)
+        return one_of("selection.policy", value, POLICIES)
 
     @model_validator(mode="after")
     def _variant_with_fixed(self) -> "SelectionConfig":
@@ -55,7 +51,7 @@ class SelectionConfig(_Strict):
         return self
 
 
-class EndpointConfig(_Strict):
+class EndpointConfig(Strict):
     """What clients call, and its latency objective.
 
     ``variants`` narrows the task's variants down; None takes all. With ``drop_late`` a query whose deadline
@@ -75,7 +71,7 @@ class EndpointConfig(_Strict):
     @field_validator("balancing")
     @classmethod
     def _known(cls, value: str) -> str:
-        return _one_of("balancing", value, BALANCERS)
+        return one_of("balancing", value, BALANCERS)
 
     @model_validator(mode="after")
     def _tables_for_balancing(self) -> "EndpointConfig":
@@ -92,13 +88,14 @@ class EndpointConfig(_Strict):
         return self
 
 
-class PoolConfig(_Strict):
+class PoolConfig(Strict):
     """Identical workers. ``device`` is ``cpu`` or ``cuda``; the resources are those that Ray reserves for each.
 
     ``threads`` is the number of threads that one model run may use. A pool has ``workers``; with ``min_workers`` or
     ``max_workers`` the planner chooses how many, and begins with ``workers``. ``price_per_h`` is of one worker, in any
-    currency, ``memory_bytes`` what the variants of one may take together. ``label_selector`` says on which nodes its
-    workers run, by Ray's labels (``ray.io/accelerator-type``, ``ray.io/market-type`` and so on).
+    currency, ``memory_bytes`` what the variants of one may take together. ``start_up_s`` is how long one takes to come,
+    for forecasts that look so far ahead; where workers are seen to take longer, that counts. ``label_selector`` says on
+    which nodes its workers run, by Ray's labels (``ray.io/accelerator-type``, ``ray.io/market-type`` and so on).
     """
 
     workers: int = Field(default=1, ge=0)
@@ -106,6 +103,7 @@ class PoolConfig(_Strict):
     max_workers: int | None = Field(default=None, ge=1)
     price_per_h: float = Field(default=0.0, ge=0)
     memory_bytes: float | None = Field(default=None, gt=0)
+    start_up_s: float = Field(default=10.0, ge=0)
     label_selector: dict[str, str] = Field(default_factory=dict)
     device: str = Field(default="cpu", pattern="^(cpu|cuda)$")
     threads: int = Field(default=1, ge=1)
@@ -141,54 +139,37 @@ class PoolConfig(_Strict):
         return self
 
 
-class ControllerConfig(_Strict):
+class ControllerConfig(Strict):
     """Who decides which worker holds what. ``everywhere``: every worker all variants of its endpoints, which choose
     among them batch by batch. ``proteus``: the planner, for all endpoints and workers at once, every ``interval_s`` and
     whenever load or workers change.
 
     ``state`` is where its decisions, the load and what it learned are kept: a path (SQLite), or the URL of a folder
-    that fsspec knows. ``num_cpus`` is what Ray reserves for it.
+    that fsspec knows. ``num_cpus`` is what Ray reserves for it. With ``forecast`` it plans for the load to come.
     """
 
     planner: str = EVERYWHERE
     interval_s: float = Field(default=10.0, gt=0)
+    forecast: ForecastConfig | None = None
     state: str | None = None
     num_cpus: float = Field(default=0.1, ge=0)
 
     @field_validator("planner")
     @classmethod
     def _known(cls, value: str) -> str:
-        return _one_of("controller.planner", value, PLANNERS)
+        return one_of("controller.planner", value, PLANNERS)
+
+    @model_validator(mode="after")
+    def _plans_for_a_load(self) -> "ControllerConfig":
+        if self.forecast is not None and self.planner == EVERYWHERE:
+            raise ValueError(
+                "controller.forecast is given, and planner 'everywhere' plans for no load; remove it, or use "
+                "controller.planner proteus"
+            )
+        return self
 
 
-class EndpointChange(_Strict):
-    """What of an endpoint may change while it is served."""
-
-    slo_ms: float | None = Field(default=None, gt=0)
-    drop_late: bool | None = None
-    max_queued_rows: int | None = Field(default=None, ge=1)
-
-
-class PoolChange(_Strict):
-    """What of a pool may change while it runs; with ``workers`` alone it has so many."""
-
-    workers: int | None = Field(default=None, ge=0)
-    min_workers: int | None = Field(default=None, ge=0)
-    max_workers: int | None = Field(default=None, ge=1)
-
-
-class LiveChanges(_Strict):
-    """The ``user_config`` of the deployment ``Controller``: what differs from ``args`` without a restart of anything.
-
-    ``variants`` are registered as ``accord register`` does.
-    """
-
-    endpoints: dict[Name, EndpointChange] = Field(default_factory=dict)
-    pools: dict[Name, PoolChange] = Field(default_factory=dict)
-    variants: tuple[dict[str, Any], ...] = ()
-
-
-class AppConfig(_Strict):
+class AppConfig(Strict):
     """One Accord application.
 
     ``catalogue`` is a YAML file or ``builtin``. ``profiles`` maps a device to a CSV of measured latencies; a
@@ -232,6 +213,12 @@ class AppConfig(_Strict):
                     f"{self.controller.planner!r} decides which variant a worker holds; use policy proteus, or "
                     "controller.planner everywhere"
                 )
+        forecast = self.controller.forecast
+        for name in () if forecast is None else forecast.artifacts:
+            if name not in self.endpoints:
+                raise ValueError(
+                    f"controller.forecast.artifacts.{name} is no endpoint here; endpoints: {', '.join(self.endpoints)}"
+                )
         threads: dict[str, tuple[str, int]] = {}
         for name, pool in self.pools.items():
             other, count = threads.setdefault(pool.device, (name, pool.threads))
@@ -258,9 +245,3 @@ class AppConfig(_Strict):
                     f"pools.{taken}: the name is taken by Accord's own deployment; call the pool something else"
                 )
         return self
-
-
-def _one_of(field: str, value: str, known: tuple[str, ...]) -> str:
-    if value not in known:
-        raise ValueError(f"{field} {value!r} is unknown; use one of {', '.join(known)}")
-    return value

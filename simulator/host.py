@@ -20,7 +20,7 @@ from dispatch.dispatcher import Dispatcher
 from dispatch.plan import Plan
 from dispatch.query import NO_INPUTS, Batch, Query, quick
 from simulator.batch_log import BatchLog
-from simulator.control_path import ControlPath
+from simulator.control import Control
 from simulator.latency import LatencyModel
 from simulator.record import Record
 
@@ -36,7 +36,7 @@ class Host:
     """
 
     def __init__(
-        self, plan: Plan, workers: Mapping[str, str], latency: LatencyModel, control: ControlPath | None = None
+        self, plan: Plan, workers: Mapping[str, str], latency: LatencyModel, control: Control | None = None
     ) -> None:
         self._dispatcher = Dispatcher(plan)
         self._control = control
@@ -80,7 +80,7 @@ class Host:
             if commands:
                 self._carry_out(commands, now_s)
 
-    def _play_controlled(self, queries: Iterator[Query], arrival_s: Floats, control: ControlPath) -> None:
+    def _play_controlled(self, queries: Iterator[Query], arrival_s: Floats, control: Control) -> None:
         """Let the control path act between queries until nothing is left to come, wait or run."""
         played = 0
         while played < len(arrival_s) or self._next_s() < inf:

@@ -1,25 +1,36 @@
 """One scenario through both hosts of the control path: the same reports bring the same plans, one after the other."""
 
+import math
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 from controller_parts import endpoint, settings
+from forecast_scene import forecast, saved, trained, waves
 from numpy.typing import NDArray
 
 from autoscaler.burst import BurstTrigger
 from autoscaler.cluster_plan import ClusterPlan
 from autoscaler.control_loop import ControlLoop
-from autoscaler.demand import MovingMaximum
+from autoscaler.demand import DemandEstimate, MovingMaximum
+from autoscaler.forecast_demand import ForecastDemand
 from autoscaler.observation import Observation
 from autoscaler.plan_record import from_record
+from autoscaler.recent_load import RecentLoad
 from autoscaler.serving import serving_plan
 from autoscaler.solvers.proteus import ProteusPlanner
 from controller_scene import PlannerHere, Service, play
 from deployments.control_messages import WINDOW_S
+from deployments.control_settings import ControlSettings
 from deployments.controller import Controller
 from deployments.plan_maker import PlanMaker
 from deployments.saved_state import Knowledge
 from deployments.variant_book import VariantBook, cluster_of
 from dispatch.selection.registry import create_selection
+from forecast.artifact import Model
+from forecast.forecaster import Forecaster
+from forecast.task import ForecastTask
 from simulator.control_path import ControlPath, ControlTimes
 from simulator.host import Host
 from simulator.latency import PlannedLatency
@@ -31,6 +42,7 @@ LOADS_QPS += [(9.0, {"digits": 10.0, "urgent": 4.0}), (6.0, {"digits": 60.0, "ur
 
 SETTINGS = settings(endpoints={"digits": endpoint(slo_s=0.4), "urgent": endpoint(slo_s=0.2)}, interval_s=8.0)
 LOAD_S = 0.5
+QUANTILE = 0.75
 WORKERS = {"w1": "cpu", "w2": "cpu"}
 
 Decided = tuple[str, dict[str, float], dict[str, frozenset[str]], dict[str, dict[str, float]]]
@@ -57,12 +69,20 @@ def decided(reason: str, plan: ClusterPlan) -> Decided:
     return reason, dict(plan.demand_qps), dict(plan.held), shares
 
 
-def simulated() -> list[Decided]:
+def forecaster_of_waves() -> Model:
+    """It looks no further back than the scene is long, and says more than there is."""
+    return trained(waves(3600, period_s=60), task=ForecastTask(context_s=4, window_s=20, block_s=2))
+
+
+def simulated(forecaster: Forecaster | None) -> list[Decided]:
     known = Knowledge(VariantBook(SETTINGS))
     maker = PlanMaker(SETTINGS, known, PlannerHere(), lambda sizes: None)  # type: ignore[arg-type]
     cluster = cluster_of(SETTINGS, maker.candidates(0.0), known.book.memory_bytes, sizing=False)
     planner = ProteusPlanner(cluster)
-    demand = MovingMaximum(endpoints=SETTINGS.endpoints)
+    demand: DemandEstimate = MovingMaximum(endpoints=SETTINGS.endpoints)
+    if forecaster is not None:
+        demand = ahead = ForecastDemand(demand, RecentLoad(600), QUANTILE)
+        ahead.use({"digits": forecaster})
     loop = ControlLoop(SETTINGS.interval_s, demand, BurstTrigger(), _first(planner))
     batching = create_selection("proteus", None, [], None)
     control = ControlPath(
@@ -85,7 +105,7 @@ def _first(planner: ProteusPlanner) -> ClusterPlan:
     return plan
 
 
-def live(monkeypatch: pytest.MonkeyPatch) -> list[Decided]:
+def live(monkeypatch: pytest.MonkeyPatch, settings: ControlSettings) -> list[Decided]:
     found: list[Decided] = []
 
     async def scene(service: Service) -> None:
@@ -104,13 +124,21 @@ def live(monkeypatch: pytest.MonkeyPatch) -> list[Decided]:
             decided(each.reason, from_record(each.plan)) for each in service.decisions if each.plan is not None
         )
 
-    play(monkeypatch, scene, SETTINGS)
+    play(monkeypatch, scene, settings)
     return found
 
 
-def test_the_same_reports_bring_the_same_plans_in_the_simulator_and_live(monkeypatch: pytest.MonkeyPatch) -> None:
-    first, *in_simulation = simulated()
-    start, *on_workers = live(monkeypatch)
+@pytest.mark.parametrize("ahead", [False, True], ids=["for the load that is there", "for the load to come"])
+def test_the_same_reports_bring_the_same_plans_in_the_simulator_and_live(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ahead: bool
+) -> None:
+    model = forecaster_of_waves() if ahead else None
+    config = SETTINGS
+    if model is not None:
+        artifacts = {"digits": saved(model, tmp_path)}
+        config = replace(SETTINGS, forecast=forecast(artifacts=artifacts, quantile=QUANTILE, max_age_s=math.inf))
+    first, *in_simulation = simulated(None if model is None else model.forecaster)
+    start, *on_workers = live(monkeypatch, config)
     assert (first[0], start[0]) == ("the initial plan", "the application starts")
     assert len({frozenset(held.items()) for _, _, held, _ in in_simulation}) >= 2, "the plans differ from one another"
     assert len(in_simulation) > 5

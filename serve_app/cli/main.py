@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from serve_app.cli.forecast import forecast
 from serve_app.cli.load import load
 from serve_app.cli.plan import plan
 from serve_app.cli.profile import profile
@@ -18,6 +19,7 @@ app.command()(query)
 app.command()(load)
 app.command()(status)
 app.add_typer(plan, name="plan")
+app.add_typer(forecast, name="forecast")
 app.command()(register)
 app.command()(profile)
 app.command()(run)

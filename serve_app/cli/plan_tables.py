@@ -29,6 +29,7 @@ def render_plan(body: Mapping[str, Any]) -> RenderableType:
     if decision is not None and plan is not None:
         parts += [_endpoints(plan, body.get("slo_ms", {})), _workers(plan, decision.get("workers", {}))]
     parts.append(_pools(body.get("pools", {})))
+    parts += _forecasts(body.get("forecast", {}))
     parts += _section("What limits it", () if plan is None else plan.report.explanation)
     parts += _corrections(body.get("corrections", []), body.get("transport_ms", {}))
     parts += _troubles(decision or {}, body.get("unloadable", []))
@@ -157,6 +158,26 @@ def _pools(pools: Mapping[str, Mapping[str, Any]]) -> Table:
         )
     table.caption = f"{sum(costs):g} an hour in all" if any(costs) else None
     return table
+
+
+def _forecasts(forecasts: Mapping[str, Mapping[str, Any]]) -> list[RenderableType]:
+    """Who forecasts the load of which endpoint, why nobody does, and how the last trainings ended."""
+    if not forecasts:
+        return []
+    table = Table("endpoint", "forecast by", title="Forecasts", title_justify="left")
+    for heading in ("ahead", "quantile", "load/s"):
+        table.add_column(heading, justify="right")
+    table.add_column("trained until")
+    lines = []
+    for name, each in forecasts.items():
+        ahead, quantile = f"{each['horizon_s']} s", f"{each['quantile']:g}"
+        until = _instant(each["trained_until"])
+        table.add_row(Text(name), Text(each["model"]), ahead, quantile, cell(each["forecast_qps"]), until)
+        if each["why"]:
+            lines.append(f"{name}: {each['why']}")
+        if (training := each["training"]) is not None:
+            lines.append(f"{name}, last training ({_instant(training['at'])}, {training['model']}): {training['why']}")
+    return [table, *([_bullets(lines)] if lines else [])]
 
 
 def _under_way(decision: Mapping[str, Any]) -> list[str]:

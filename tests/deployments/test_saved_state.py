@@ -31,12 +31,14 @@ def test_all_that_was_learned_is_there_again() -> None:
     before.sizes["cpu"] = 5
     before.history.add(Statistics(NOW_S - 3.0, NOW_S - 2.5, {"digits": 7}, {}))
     before.history.add(Statistics(NOW_S, NOW_S + 0.5, {"digits": 9}, {}))
+    before.start_ups.restore({"cpu": [12.0]})
     before.unloadable["cpu", "slow"] = Unloadable("out of memory", NOW_S + 60)
     write_all(store, before.documents(NOW_S))
     after.restore(store, NOW_S)
     assert after.documents(NOW_S) == before.documents(NOW_S)
     assert after.runs.factor(("cpu", "slow"), NOW_S) == before.runs.factor(("cpu", "slow"), NOW_S) > 1.5
     assert after.sizes == {"cpu": 5}
+    assert after.start_ups.longest_s("cpu") == 12.0
     assert after.unloadable == {}  # the next one finds out for itself
 
 
@@ -48,7 +50,7 @@ def test_the_hour_before_is_not_written_over_by_what_comes_late() -> None:
     after.history.add(Statistics(NOW_S - 9.0, NOW_S - 8.5, {"digits": 9}, {}))
     write_all(store, after.documents(NOW_S))
     counts = store.read(LoadHistory.document(NOW_S - 10.0))["digits"]
-    assert counts[-12:] == [0, 0, 0, 7, 9, 0, 0, 0, 0, 0, 0, 0]
+    assert counts[-12:] == [None, None, None, 7, 9, None, None, None, None, None, None, None]
 
 
 def test_an_empty_store_is_a_fresh_start() -> None:

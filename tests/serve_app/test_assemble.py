@@ -12,7 +12,8 @@ from catalog.profile import BatchLatency, LatencyProfile
 from dispatch.balancing.shortest_queue import ShortestQueue
 from dispatch.selection.ramsis.policy import RamsisSelection
 from serve_app.assemble import Profiles, assemble, resolve_paths, served_variants
-from serve_app.schema import AppConfig
+from serve_app.forecast_config import ForecastConfig
+from serve_app.schema import AppConfig, ControllerConfig
 from serve_app.tables import grids_for, problems_for
 from toy_models import write_toy_catalogue
 
@@ -84,6 +85,17 @@ def test_paths_are_relative_to_where_the_service_is_started() -> None:
     resolved = resolve_paths(given, Path("/srv"))
     assert (resolved.catalogue, resolved.profiles) == ("/srv/models/catalogue.yaml", {"cpu": "/srv/p.csv"})
     assert resolve_paths(config(), Path("/srv")).catalogue == "builtin"
+
+
+def test_models_of_forecasters_are_found_from_the_folder_too() -> None:
+    artifacts = {"toy": "models/load.safetensors"}
+    given = config().model_copy(
+        update={"controller": ControllerConfig(planner="proteus", forecast=ForecastConfig(artifacts=artifacts))}
+    )
+    forecast = resolve_paths(given, Path("/srv")).controller.forecast
+    assert forecast is not None
+    assert forecast.artifacts == {"toy": "/srv/models/load.safetensors"}
+    assert resolve_paths(config(), Path("/srv")).controller.forecast is None
 
 
 TWO_OBJECTIVES = {

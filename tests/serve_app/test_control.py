@@ -6,14 +6,16 @@ from typing import Any
 
 import pytest
 from controller_parts import endpoint, pool, settings
+from forecast_scene import forecast, forecasting, saved, trained, waves
 
 from autoscaler.sizing import Bounds
 from catalog.catalogue import load_catalogue
-from catalog.errors import ConfigError
+from catalog.errors import ArtifactError, ConfigError
 from catalog.profile import BatchLatency, LatencyProfile
 from deployments.control_settings import PoolSettings
 from serve_app.control import changed, control_settings
-from serve_app.schema import AppConfig, LiveChanges
+from serve_app.live_changes import LiveChanges
+from serve_app.schema import AppConfig
 from toy_models import write_toy_catalogue
 
 PROTEUS = {"policy": "proteus"}
@@ -88,6 +90,25 @@ def test_without_a_planner_endpoints_choose_by_tables_and_memory_matters_where_i
     assert made.memory_bytes.keys() == ({variant.name for variant in made.variants} if memory_bytes else set())
 
 
+def test_forecasts_are_as_the_config_says_with_models_that_can_be_had(tmp_path: Path) -> None:
+    uri = saved(trained(waves(3600)), tmp_path)
+    controller = {"planner": "proteus", "forecast": {"model": "linear", "artifacts": {"toy": uri}, "horizon_s": 60}}
+    pools = {"cpu": {"workers": 2, "start_up_s": 45}}
+    made = of(config(controller=controller, pools=pools), tmp_path)
+    assert made.forecast == forecast(artifacts={"toy": uri}, horizon_s=60.0)
+    assert made.pools["cpu"].start_up_s == 45.0
+    assert of(config(), tmp_path).forecast is None
+    Path(uri).unlink()
+    with pytest.raises(ArtifactError, match=f"cannot read the forecaster {uri}"):
+        of(config(controller=controller), tmp_path)
+
+
+def test_the_quantile_to_plan_for_changes() -> None:
+    after = changed(forecasting(), changes(forecast={"quantile": 0.5}))
+    assert after == forecasting(quantile=0.5)
+    assert changed(forecasting(), changes(forecast={})) == forecasting()
+
+
 def test_objectives_and_queues_change() -> None:
     before = settings({"digits": endpoint(), "urgent": endpoint(slo_s=0.1)})
     after = changed(before, changes(endpoints={"urgent": {"slo_ms": 80, "drop_late": False, "max_queued_rows": 9}}))
@@ -121,6 +142,7 @@ def test_pools_change_in_size(before: PoolSettings, change: dict[str, int], work
         ({"endpoints": {"letters": {"slo_ms": 9}}}, "endpoints.letters is no endpoint; there are digits"),
         ({"endpoints": {"digits": {"slo_ms": 2}}}, r"digits.slo_ms is 2, no more than transport_ms \(2\)"),
         ({"pools": {"gpu": {"workers": 1}}}, "pools.gpu is no pool; there are cpu"),
+        ({"forecast": {"quantile": 0.5}}, "user_config.forecast is given, but nothing is forecast; add"),
         ({"pools": {"cpu": {"min_workers": 4, "max_workers": 2}}}, "user_config.pools.cpu: .*min_workers"),
     ],
 )

@@ -121,7 +121,12 @@ def service(free_port: int, free_ports: list[int], tmp_path_factory: pytest.Temp
         "pools": {"cpu": {"workers": 2, "num_cpus": 0.1}},
         "routers": 2,
         "router_num_cpus": 0.1,
-        "controller": {"planner": "proteus", "interval_s": 3600, "state": str(folder / "state.db")},
+        "controller": {
+            "planner": "proteus",
+            "interval_s": 3600,
+            "state": str(folder / "state.db"),
+            "forecast": {"model": "linear", "horizon_s": 15},
+        },
     }
     application = {
         "name": "accord",
@@ -160,6 +165,7 @@ def test_every_worker_has_a_place_and_each_router_workers_of_its_own(service: Se
     workers = _status(service)["workers"]
     assert {worker: state["loaded"] for worker, state in workers.items()} == service.holders()
     assert service.plan()["planner"] == "proteus"
+    assert {each["model"] for each in service.plan()["forecast"].values()} == {"moving_maximum"}  # no history yet
     assert service.infer("digits").status_code == service.infer("urgent").status_code == 200
 
 

@@ -6,7 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from autoscaler.sizing import Bounds
-from serve_app.schema import AppConfig, LiveChanges
+from serve_app.live_changes import LiveChanges
+from serve_app.schema import AppConfig
 
 
 def config(**changes: Any) -> dict[str, Any]:
@@ -16,12 +17,25 @@ def config(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
+PLANNED = {"digits": {"task": "digits", "slo_ms": 100, "selection": {"policy": "proteus"}}}
+
+
 def test_the_shortest_config_has_sensible_defaults() -> None:
     app = AppConfig.model_validate(config())
     assert app.endpoints["digits"].selection.policy == "ramsis"
     assert app.endpoints["digits"].drop_late is False
     assert app.pools["cpu"].device == "cpu"
     assert app.catalogue == "builtin"
+    assert app.controller.forecast is None
+
+
+def test_forecasts_have_sensible_defaults() -> None:
+    app = AppConfig.model_validate(config(endpoints=PLANNED, controller={"planner": "proteus", "forecast": {}}))
+    forecast = app.controller.forecast
+    assert forecast is not None
+    assert (forecast.model, forecast.quantile, forecast.horizon_s) == ("deepar", 0.9, None)
+    assert (forecast.retrain_every_s, forecast.history_s, forecast.max_age_s) == (86_400, 14 * 86_400, 7 * 86_400)
+    assert app.pools["cpu"].start_up_s == 10.0
 
 
 @pytest.mark.parametrize(
@@ -35,6 +49,21 @@ def test_the_shortest_config_has_sensible_defaults() -> None:
         (
             {"endpoints": {"d": {"task": "t", "slo_ms": 4}}},
             r"endpoints.d.slo_ms is 4, no more than transport_ms \(10\)",
+        ),
+        ({"controller": {"forecast": {}}}, "planner 'everywhere' plans for no load; remove it, or use"),
+        (
+            {"controller": {"planner": "proteus", "forecast": {"model": "oracle"}}},
+            "controller.forecast.model 'oracle' is unknown; use one of constant, deepar",
+        ),
+        ({"controller": {"planner": "proteus", "forecast": {"quantile": 1.0}}}, "less than or equal to 0.99"),
+        ({"controller": {"planner": "proteus", "forecast": {"modle": "ewma"}}}, "Extra inputs are not permitted"),
+        (
+            {"controller": {"planner": "proteus", "forecast": {"max_age_s": 86400}}},
+            "max_age_s is 86400, and a model is up to 172800 s old when the next is there",
+        ),
+        (
+            {"endpoints": PLANNED, "controller": {"planner": "proteus", "forecast": {"artifacts": {"x": "m"}}}},
+            "controller.forecast.artifacts.x is no endpoint here; endpoints: digits",
         ),
         (
             {"endpoints": {"d": {"task": "t", "slo_ms": 9, "balancing": "random"}}},

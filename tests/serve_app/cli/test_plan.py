@@ -53,6 +53,46 @@ def test_every_line_fits_a_terminal_of_eighty_columns(server: Any) -> None:
     assert not any("…" in line for line in lines)
 
 
+FORECASTS = {
+    "digits": {
+        "model": "deepar",
+        "why": None,
+        "trained_until": "2026-03-01T10:00:00.000+00:00",
+        "scores": {"pinball_qps": 2.1},
+        "horizon_s": 20,
+        "quantile": 0.9,
+        "forecast_qps": 312.34,
+        "training": {"at": "2026-03-02T10:00:00+00:00", "model": "deepar", "why": "the new model was better: so"},
+    },
+    "plates": {
+        "model": "moving_maximum",
+        "why": "no model was trained yet: 3 h of history, 24 h are needed",
+        "trained_until": None,
+        "scores": {},
+        "horizon_s": 20,
+        "quantile": 0.9,
+        "forecast_qps": None,
+        "training": None,
+    },
+}
+
+
+def test_a_person_sees_who_forecasts_the_load_and_why_nobody_does(server: Any) -> None:
+    server.answers["plan"] = [(200, body() | {"forecast": FORECASTS})]
+    result = accord("show", "--url", server.url)
+    shown = words(result.stdout)
+    for part in (
+        "│ digits │ deepar │ 20 s │ 0.9 │ 312.3 │ 2026-03-01",
+        "│ plates │ moving_maximum │ 20 s │ 0.9 │ - │ - │",
+        "- plates: no model was trained yet: 3 h of history, 24 h are needed",
+        "deepar): the new model was better: so",
+    ):
+        assert part in shown
+    assert max(len(line.rstrip()) for line in result.stdout.splitlines()) <= 80
+    server.answers["plan"] = [(200, body())]
+    assert "Forecasts" not in accord("show", "--url", server.url).stdout
+
+
 def test_before_the_first_plan_is_in_force_a_person_sees_what_is_under_way(server: Any) -> None:
     loading = decision(7, state="loading", loading={"k3j2h1g0": ["digits-cnn-l"]}, failed={})
     server.answers["plan"] = [(200, body() | {"decision": None, "under_way": loading})]

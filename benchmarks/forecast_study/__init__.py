@@ -1,0 +1,1 @@
+"""Forecasters side by side."""

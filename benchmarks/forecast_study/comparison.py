@@ -1,0 +1,84 @@
+"""Several forecasters on the same history, scored at the same origins."""
+
+import statistics
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from catalog.errors import BadSeries
+from forecast.forecaster import Fitting, Forecaster
+from forecast.registry import make
+from forecast.scores import score
+from forecast.series import LoadSeries
+from forecast.task import ForecastTask
+from forecast.windows import Origins, origins, targets
+
+SINGLE_FORECASTS = 200
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """``models`` has the figures by name; all are of the same ``origins``, where the truth has ``mean_qps``."""
+
+    origins: int
+    mean_qps: float
+    models: dict[str, dict[str, Any]]
+
+
+def compare(
+    series: LoadSeries,
+    task: ForecastTask,
+    every_s: int,
+    train_end_s: float,
+    test_from_s: float,
+    models: tuple[str, ...],
+    seed: int,
+) -> Comparison:
+    """Fit every model to what came before ``train_end_s``, and score it on what came from ``test_from_s`` on.
+
+    One thread, as a server would leave to a forecaster. Raises `BadSeries` where there is too little of either.
+    """
+    torch.set_num_threads(1)
+    forecasters = [make(name, task) for name in models]
+    history = series.between(series.start_s, train_end_s)
+    at = origins(series, task, max(each.reach_s for each in forecasters), every_s)
+    at = at[at >= series.position(test_from_s)]
+    if not len(at):
+        raise BadSeries(
+            f"from {test_from_s:g} s on the series has no {task.horizon_s} s in one piece to score a forecast on; "
+            "score from an earlier day, or give a longer series"
+        )
+    truth_qps = targets(series, task, at)
+    figures = {}
+    for forecaster in forecasters:
+        begun_s = time.perf_counter()
+        forecaster.fit(history, Fitting(seed=seed))
+        train_s = time.perf_counter() - begun_s
+        scores = score(forecaster.predict(series, at), truth_qps)
+        figures[forecaster.name] = {
+            "smape_pct": scores.smape_pct,
+            "rmse": scores.rmse_qps,
+            "pinball_qps": scores.pinball_qps,
+            "coverage_90_pct": scores.coverage_90_pct,
+            "width_90_qps": scores.width_90_qps,
+            "train_s": train_s,
+            "predict_ms": 1e3 * _single_s(forecaster, series, at),
+        }
+        print(f"{forecaster.name}: {figures[forecaster.name]}", file=sys.stderr, flush=True)
+    return Comparison(len(at), float(truth_qps.mean()), figures)
+
+
+def _single_s(forecaster: Forecaster, series: LoadSeries, at: Origins) -> float:
+    """How long one forecast takes, as the controller makes it: from no more history than it needs; the median."""
+    reach = forecaster.reach_s // series.step_s
+    took_s = []
+    for origin in at[np.linspace(0, len(at) - 1, SINGLE_FORECASTS, dtype=int)].tolist():
+        known = series.slice(origin - reach, origin)
+        begun_s = time.perf_counter()
+        forecaster.predict(known, np.array([len(known)]))
+        took_s.append(time.perf_counter() - begun_s)
+    return statistics.median(took_s)

@@ -1,0 +1,1 @@
+"""What forecasts are worth when the simulator plans on them."""

@@ -1,0 +1,194 @@
+"""DeepAR (Salinas et al. 2020), by GluonTS, as Cocktail uses it (section 4.2.2, appendix B)."""
+
+import warnings
+from collections.abc import Mapping
+from math import ceil
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from gluonts.torch.model.deepar.module import DeepARModel
+from numpy.typing import NDArray
+
+from forecast.features import Features
+from forecast.forecaster import LEVELS, Fitting, Forecast, State
+from forecast.models.load_mixture import LoadMixture, Mixtures
+from forecast.models.point_model import check_reach
+from forecast.models.sequence_model import AT_ONCE, arrays_of, not_fitted, read, sequence_reach_s, take_arrays
+from forecast.network_training import EPOCH_BATCHES, train
+from forecast.sequences import StretchBatches, Stretches
+from forecast.series import LoadSeries
+from forecast.task import ForecastTask
+from forecast.windows import Origins, statistic_of
+
+# GluonTS 0.17 cuts tensors in a way that torch 2.13 warns of once
+warnings.filterwarnings("ignore", "Using a non-tuple sequence", UserWarning, r"gluonts\.torch\.util")
+
+CELLS = 40
+LAYERS = 1
+DROPOUT = 0.3
+LAGS = 3
+BATCH = 64
+RATE = 8e-3
+LEAST_TRAINED = 60
+"""Stretches to learn from have at least so many origins, and three times those of the context."""
+
+MEDIAN = int(np.flatnonzero(LEVELS == 0.5)[0])
+
+
+class DeepAR:
+    """A recurrent network that steps from block to block and gives out a distribution of the load at each.
+
+    At each block it sees the features of the origin and, as an autoregressive model, the newest targets that are known
+    there: those whose windows had ended. So the distribution at the origin needs no sample paths.
+    """
+
+    name: ClassVar[str] = "deepar"
+
+    def __init__(self, task: ForecastTask) -> None:
+        self.task = task
+        self._features: Features | None = None
+        self._network: DeepARNetwork | None = None
+
+    @property
+    def reach_s(self) -> int:
+        """See `Forecaster`."""
+        lagged_s = (self.task.blocks + max(lags(self.task)) - 1) * self.task.block_s
+        return max(sequence_reach_s(self.task, Features(self.task, 0.0, 0.0)), lagged_s)
+
+    def fit(self, series: LoadSeries, fitting: Fitting | None = None) -> None:
+        """See `Forecaster.fit`."""
+        self.task.check_step(series.step_s)
+        fitting = fitting or Fitting()
+        features = Features.of(series, self.task)
+        context = max(LEAST_TRAINED, 3 * self.task.blocks)
+        batches = StretchBatches(series, features, context + max(lags(self.task)), BATCH, EPOCH_BATCHES)
+        with torch.random.fork_rng():
+            torch.manual_seed(fitting.seed)
+            network = DeepARNetwork(self.task, features)
+            network.model.context_length = context
+            train(network, batches, RATE, fitting)
+        network.model.context_length = self.task.blocks
+        self._features, self._network = features, network
+
+    @torch.inference_mode()
+    def predict(self, series: LoadSeries, at: Origins) -> Forecast:
+        """See `Forecaster.predict`."""
+        if self._network is None or self._features is None:
+            raise not_fitted(self.name)
+        check_reach(series, at, self.reach_s)
+        parts = [self._predict(series, at[first : first + AT_ONCE]) for first in range(0, len(at), AT_ONCE)]
+        if not parts:
+            return Forecast(np.zeros((0, len(LEVELS))), np.zeros(0))
+        return Forecast(np.concatenate([p.quantiles for p in parts]), np.concatenate([p.point for p in parts]))
+
+    def state(self) -> State:
+        """See `Forecaster.state`."""
+        if self._network is None or self._features is None:
+            raise not_fitted(self.name)
+        return arrays_of(self._network), {"level": self._features.level, "surge_qps": self._features.surge_qps}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], values: Mapping[str, Any]) -> None:
+        """See `Forecaster.restore`."""
+        features = Features(self.task, values["level"], values["surge_qps"])
+        network = DeepARNetwork(self.task, features)
+        take_arrays(network, arrays)
+        self._features, self._network = features, network
+
+    def _predict(self, series: LoadSeries, at: Origins) -> Forecast:
+        assert self._network is not None
+        assert self._features is not None
+        features = self._features
+        seen = read(series, at, features, self.task.blocks)
+        mixtures = Mixtures(self._network.last(seen, torch.from_numpy(self._known(series, at))))
+        quantiles = np.maximum(np.expm1(mixtures.quantiles(LEVELS) + features.level), 0.0)
+        if self.task.point == "median":
+            return Forecast(quantiles, quantiles[:, MEDIAN])
+        return Forecast(quantiles, np.maximum(mixtures.mean_of_exp() * np.exp(features.level) - 1, 0.0))
+
+    def _known(self, series: LoadSeries, at: Origins) -> NDArray[np.float32]:
+        """The targets of the blocks before each origin, scaled, 0 where they are not known yet or not needed."""
+        assert self._features is not None
+        task, step_s = self.task, series.step_s
+        own = lags(task)
+        before = np.arange(task.blocks + own[-1] - 1, 0, -1)
+        first = at[:, None] - before[before >= own[0]] * (task.block_s // step_s) + task.lead_s // step_s
+        length = task.window_s // step_s
+        if len(at) == 1:
+            windows = series.loads_qps[first[..., None] + np.arange(length)]
+            truth = windows.max(axis=-1) if task.statistic == "max" else windows.mean(axis=-1)
+        else:
+            truth = statistic_of(series.loads_qps, task, length)[first]
+        known = np.zeros((len(at), len(before)), dtype=np.float32)
+        known[:, : truth.shape[1]] = self._features.scaled(truth)
+        return known
+
+
+class DeepARNetwork(torch.nn.Module):
+    """GluonTS's network. Targets come scaled, so that it scales nothing itself."""
+
+    def __init__(self, task: ForecastTask, features: Features) -> None:
+        super().__init__()
+        self._level = features.level
+        self._warm_up = task.blocks // 2
+        self._width = features.width
+        self.model = DeepARModel(
+            freq="s",  # only to choose lags and features by, both of which are given
+            context_length=task.blocks,
+            prediction_length=1,
+            num_feat_dynamic_real=features.width,
+            num_layers=LAYERS,
+            hidden_size=CELLS,
+            dropout_rate=0.0,
+            distr_output=LoadMixture(),
+            lags_seq=lags(task),
+            scaling=False,
+        )
+        # GluonTS drops out between layers only
+        self.model.param_proj = torch.nn.Sequential(torch.nn.Dropout(DROPOUT), self.model.param_proj)
+
+    def loss(self, batch: Stretches) -> torch.Tensor:
+        """How unlikely the truth is at all origins of the stretches but the first few, for which little is known."""
+        targets = torch.log1p(batch.truth_qps) - self._level
+        observed = batch.observed.clone()
+        observed[:, : -self.model.context_length + self._warm_up] = 0
+        losses = self.model.loss(
+            **_static(len(targets)),
+            past_time_feat=batch.features[:, :-1],
+            past_target=targets[:, :-1],
+            past_observed_values=observed[:, :-1],
+            future_time_feat=batch.features[:, -1:],
+            future_target=targets[:, -1:],
+            future_observed_values=observed[:, -1:],
+            aggregate_by=torch.sum,
+        )
+        return losses.sum() / observed.sum().clamp(min=1)
+
+    def last(self, features: torch.Tensor, known: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """The arguments of the distribution at the last origin, from features ``[n, blocks, features]``.
+
+        ``known`` are the targets of the blocks before, ``[n, blocks + longest lag - 1]``.
+        """
+        unused = features.new_zeros(len(features), known.shape[1] - features.shape[1] + 1, self._width)
+        arguments, *_ = self.model.unroll_lagged_rnn(
+            **_static(len(features)),
+            past_time_feat=torch.cat([unused, features[:, :-1]], dim=1),
+            past_target=known,
+            past_observed_values=torch.ones_like(known),
+            future_time_feat=features[:, -1:],
+        )
+        return tuple(argument[:, -1] for argument in arguments)
+
+
+def lags(task: ForecastTask) -> list[int]:
+    """How many blocks back the newest targets lie whose windows had ended by the origin."""
+    newest = ceil(task.horizon_s / task.block_s)
+    return [newest + more for more in range(LAGS)]
+
+
+def _static(items: int) -> dict[str, torch.Tensor]:
+    """GluonTS wants features that tell series apart; here is one series."""
+    return {
+        "feat_static_cat": torch.zeros(items, 1, dtype=torch.long),
+        "feat_static_real": torch.zeros(items, 1),
+    }

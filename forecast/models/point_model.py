@@ -1,0 +1,88 @@
+"""What models have in common that give one number and learn their spread from how far they were off."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from catalog.errors import BadSeries, NotFitted
+from forecast.forecaster import Fitting, Forecast, State
+from forecast.residuals import ratios, spread
+from forecast.series import LoadSeries
+from forecast.task import ForecastTask
+from forecast.windows import Origins, enough, targets
+
+CALIBRATION = 0.2
+"""The newest part of the history, which only the spread is learned from."""
+
+LEAST_EXAMPLES = 20
+
+
+class PointModel:
+    """Fits on the older part of a history, takes its spread from how far it is off on the newest, and fits on all.
+
+    Models that take long leave out the last (``once``). Subclasses say how to ``learn``, and guess the ``points``.
+    """
+
+    name: ClassVar[str]
+    learned: tuple[str, ...] = ()
+    """Names of the attributes that are arrays and were learned."""
+
+    once = False
+
+    def __init__(self, task: ForecastTask) -> None:
+        self.task = task
+        self.ratios: NDArray[np.float64] | None = None
+
+    @property
+    def reach_s(self) -> int:
+        """See `Forecaster`."""
+        return self.task.context_s
+
+    def learn(self, series: LoadSeries, at: Origins, fitting: Fitting) -> None:
+        """Fit to the targets at these origins; nothing to do for models without parameters."""
+
+    def points(self, series: LoadSeries, at: Origins) -> NDArray[np.float64]:
+        """One number per origin, in queries per second; may be negative, which counts as 0."""
+        raise NotImplementedError
+
+    def fit(self, series: LoadSeries, fitting: Fitting | None = None) -> None:
+        """See `Forecaster.fit`."""
+        found = enough(series, self.task, self.reach_s, self.task.block_s, LEAST_EXAMPLES)
+        ahead = self.task.horizon_s // series.step_s
+        newest = found[int(len(found) * (1 - CALIBRATION))]
+        self.learn(series, found[found + ahead <= newest], fitting or Fitting())
+        held_out = found[found >= newest]
+        self.ratios = ratios(targets(series, self.task, held_out), np.maximum(self.points(series, held_out), 0.0))
+        if not self.once:
+            self.learn(series, found, fitting or Fitting())
+
+    def predict(self, series: LoadSeries, at: Origins) -> Forecast:
+        """See `Forecaster.predict`."""
+        if self.ratios is None:
+            raise NotFitted(f"forecaster {self.name} was not fitted; call fit, or load one that was")
+        check_reach(series, at, self.reach_s)
+        return spread(self.points(series, at), self.ratios)
+
+    def state(self) -> State:
+        """See `Forecaster.state`."""
+        if self.ratios is None:
+            raise NotFitted(f"forecaster {self.name} was not fitted; there is nothing to save")
+        return {"ratios": self.ratios} | {key: np.asarray(getattr(self, key)) for key in self.learned}, {}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], values: Mapping[str, Any]) -> None:
+        """See `Forecaster.restore`."""
+        for key in ("ratios", *self.learned):
+            setattr(self, key, arrays[key])
+
+
+def check_reach(series: LoadSeries, at: Origins, reach_s: int) -> None:
+    """Raise `BadSeries` where an origin lies outside, or has less history than the forecaster looks at."""
+    if len(at) and int(at.min()) * series.step_s < reach_s:
+        raise BadSeries(
+            f"{int(at.min()) * series.step_s} s of history are known, but the forecaster looks {reach_s} s back; give "
+            "more, or use a forecaster with a shorter context"
+        )
+    if len(at) and int(at.max()) > len(series):
+        raise BadSeries(f"origin {int(at.max())} lies beyond the {len(series)} steps of the series; give none above")

@@ -1,0 +1,48 @@
+"""What the recurrent forecasters have in common."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from catalog.errors import NotFitted
+from forecast.features import Features
+from forecast.series import LoadSeries
+from forecast.task import ForecastTask
+from forecast.windows import Origins
+
+AT_ONCE = 2048
+
+
+def sequence_reach_s(task: ForecastTask, features: Features) -> int:
+    """How much history a network reads that sees every block of the context."""
+    return task.context_s - task.block_s + features.reach_s
+
+
+def read(series: LoadSeries, at: Origins, features: Features, blocks: int) -> torch.Tensor:
+    """The features of the last ``blocks`` origins up to each of ``at``, shape ``[origins, blocks, features]``."""
+    step_s = series.step_s
+    offsets = (np.arange(blocks) - blocks + 1) * (features.task.block_s // step_s)
+    if len(at) == 1:  # look no further back than needed, which is what a service in operation waits for
+        first = int(at[0]) + int(offsets[0]) - features.reach_s // step_s
+        series, at = series.slice(first, int(at[0])), at - first
+    return torch.from_numpy(features.view(series).at(at[:, None] + offsets))
+
+
+def arrays_of(network: torch.nn.Module) -> dict[str, NDArray[Any]]:
+    """The weights."""
+    return {f"network.{name}": tensor.numpy().copy() for name, tensor in network.state_dict().items()}
+
+
+def take_arrays(network: torch.nn.Module, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Have these weights; RuntimeError where they do not fit."""
+    own = {name.removeprefix("network."): array for name, array in arrays.items() if name.startswith("network.")}
+    network.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in own.items()})
+    network.eval()
+
+
+def not_fitted(name: str) -> NotFitted:
+    """The error of a forecaster that is asked too early."""
+    return NotFitted(f"forecaster {name} was not fitted; call fit, or load one that was")

@@ -1,0 +1,20 @@
+"""What the parts of the config have in common."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+
+
+class Strict(BaseModel):
+    """Unknown keys, infinity and NaN are refused; nothing changes once it is made."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+def one_of(field: str, value: str, known: tuple[str, ...]) -> str:
+    """The value; raises ValueError that names the field and what it may be."""
+    if value not in known:
+        raise ValueError(f"{field} {value!r} is unknown; use one of {', '.join(known)}")
+    return value

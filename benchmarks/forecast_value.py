@@ -113,7 +113,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--series", default=SERIES_FILE, help="CSV with requests_per_s (default %(default)s)")
     parser.add_argument("--train-days", type=_whole, default=14, help="to fit on (default %(default)s)")
     parser.add_argument("--test-days", type=_whole, help="after those (default: to the end)")
-    parser.add_argument("--bursty-hours", type=_whole, default=9, help="to play (default %(default)s)")
+    parser.add_argument("--bursty-hours", type=_whole, default=12, help="to play (default %(default)s)")
     parser.add_argument("--diurnal-hours", type=_whole, default=3, help="to play (default %(default)s)")
     parser.add_argument(
         "--forecasters", type=_forecasters, default=FORECASTERS, help=f"some of {','.join(FORECASTERS)} (default all)"

@@ -15,6 +15,9 @@ STEP_S = 1
 BLOCK_S = 10
 LEAST_CONTEXT_S = 120
 
+MEMORY_S = 6 * 3600
+"""Of surges, for forecasters that remember them."""
+
 KEPT_S = 86_400
 """So much of the recent load is at hand: no forecaster may look further back."""
 
@@ -38,7 +41,7 @@ def horizon_s(settings: ControlSettings, forecast: ForecastSettings, start_ups: 
 
 def task_of(ahead_s: int) -> ForecastTask:
     """The highest load from now on for so long: from as much of the past, and at least IPA's two minutes."""
-    return ForecastTask(context_s=max(LEAST_CONTEXT_S, ahead_s), window_s=ahead_s, block_s=BLOCK_S)
+    return ForecastTask(context_s=max(LEAST_CONTEXT_S, ahead_s), window_s=ahead_s, block_s=BLOCK_S, memory_s=MEMORY_S)
 
 
 def choose(models: Sequence[Model], ahead_s: int, max_age_s: float, now_s: float) -> Standing:

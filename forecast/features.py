@@ -12,9 +12,8 @@ from forecast.task import ForecastTask
 from forecast.windows import Origins
 
 HOUR_S = 3600
-PARTS_OF_DAY_H = (24, 12, 8, 6, 4, 3, 2)
 HARMONICS_OF_HOUR = 6
-"""Scheduled work begins every few hours, on the hour and its parts: the clock must be seen to a few minutes."""
+"""Scheduled work begins on the hour and its parts, so that the clock must be seen to a few minutes."""
 
 HARMONICS_OF_AGE = 3
 
@@ -22,7 +21,7 @@ SURGE_FACTOR = 1.8
 """A load counts as a surge while its mean over a block is so many times the middle of all loads."""
 
 LOADS = 4
-CLOCK = 2 * (len(PARTS_OF_DAY_H) + HARMONICS_OF_HOUR)
+CLOCK = 2 + 2 * HARMONICS_OF_HOUR
 """So many of the features are loads, the first ones, and after them what the clock says."""
 
 Floats = NDArray[np.float32]
@@ -97,7 +96,7 @@ class View:
         return np.stack(columns, axis=-1).astype(np.float32)
 
     def _clock(self, at_s: NDArray[np.int64]) -> list[NDArray[np.float64]]:
-        turns = [at_s % DAY_S / (hours * HOUR_S) for hours in PARTS_OF_DAY_H]
+        turns = [at_s % DAY_S / DAY_S]
         turns += [at_s % HOUR_S / HOUR_S * harmonic for harmonic in range(1, HARMONICS_OF_HOUR + 1)]
         return [wave(2 * np.pi * turn) for turn in turns for wave in (np.sin, np.cos)]
 

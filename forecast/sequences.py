@@ -12,9 +12,7 @@ from forecast.features import CLOCK, LOADS, Features
 from forecast.series import LoadSeries
 from forecast.windows import statistic_of
 
-LOAD_NOISE = 0.1
-CLOCK_NOISE = 0.4
-AGE_NOISE = 0.1
+CLOCK_NOISE, OTHER_NOISE = 0.4, 0.3
 FEW_BLOCKS = 20_000
 
 
@@ -51,9 +49,9 @@ class StretchBatches(IterableDataset[Stretches]):
             )
         self.history_blocks = len(series) * step_s // task.block_s
         self.batch_blocks = batch * blocks
-        self._noise = np.full(features.width, AGE_NOISE, dtype=np.float32)
-        self._noise[: LOADS + CLOCK] = CLOCK_NOISE * min(1.0, (FEW_BLOCKS / self.history_blocks) ** 0.5)
-        self._noise[:LOADS] = LOAD_NOISE
+        self._noise = np.full(features.width, OTHER_NOISE, dtype=np.float32)
+        self._noise[LOADS : LOADS + CLOCK] = CLOCK_NOISE
+        self._noise *= min(1.0, (FEW_BLOCKS / self.history_blocks) ** 0.5)
         self._truth_qps = statistic_of(series.loads_qps, task, ahead - lead)[lead:]
         apart_s = np.diff(series.times_s, prepend=series.times_s[0] - step_s)
         broken = np.concatenate(([0], np.cumsum(apart_s != step_s)))

@@ -26,8 +26,8 @@ BUDGET = 1.2
 BUDGETS = (1.1, BUDGET, 1.35)
 """The mean number of workers of every policy, as multiples of the oracle's without headroom."""
 
-WIDE_BUDGETS = (1.0, 1.6)
-"""Of the reactive planner and the oracle as well, which are the measure in every kind of hours."""
+WIDE_BUDGETS = {REACTIVE: (1.0, 1.6), ORACLE: (1.0,)}
+"""They are the measure in every kind of hours, where other policies may have more workers or fewer than in all."""
 
 MOST = 3.0
 """There are workers for so many times the highest load."""
@@ -90,7 +90,7 @@ class Comparison:
             headrooms = {
                 policy.name: [
                     headroom_for(self.choice, demands[policy.name], budget * unit, most_workers)
-                    for budget in (*self.budgets, *(WIDE_BUDGETS if policy.name in (REACTIVE, ORACLE) else ()))
+                    for budget in (*self.budgets, *WIDE_BUDGETS.get(policy.name, ()))
                 ]
                 for policy in policies
             }

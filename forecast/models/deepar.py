@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from forecast.features import Features
 from forecast.forecaster import LEVELS, Fitting, Forecast, State
-from forecast.models.load_mixture import LoadMixture, Mixtures
+from forecast.models.load_mixture import LoadMixture, Mixtures, mean_of_exp
 from forecast.models.point_model import check_reach
 from forecast.models.sequence_model import AT_ONCE, arrays_of, not_fitted, read, sequence_reach_s, take_arrays
 from forecast.network_training import EPOCH_BATCHES, train
@@ -28,6 +28,9 @@ CELLS = 40
 LAYERS = 1
 DROPOUT = 0.3
 LAGS = 3
+MEMBERS = 3
+"""So many networks learn side by side and are believed equally: a deep ensemble (Lakshminarayanan et al. 2017)."""
+
 BATCH = 64
 RATE = 8e-3
 LEAST_TRAINED = 60
@@ -66,9 +69,9 @@ class DeepAR:
         with torch.random.fork_rng():
             torch.manual_seed(fitting.seed)
             network = DeepARNetwork(self.task, features)
-            network.model.context_length = context
+            network.use_context(context)
             train(network, batches, RATE, fitting)
-        network.model.context_length = self.task.blocks
+        network.use_context(self.task.blocks)
         self._features, self._network = features, network
 
     @torch.inference_mode()
@@ -100,11 +103,12 @@ class DeepAR:
         assert self._features is not None
         features = self._features
         seen = read(series, at, features, self.task.blocks)
-        mixtures = Mixtures(self._network.last(seen, torch.from_numpy(self._known(series, at))))
-        quantiles = np.maximum(np.expm1(mixtures.quantiles(LEVELS) + features.level), 0.0)
+        arguments = self._network.last(seen, torch.from_numpy(self._known(series, at)))
+        quantiles = np.maximum(np.expm1(Mixtures(arguments).quantiles(LEVELS) + features.level), 0.0)
         if self.task.point == "median":
             return Forecast(quantiles, quantiles[:, MEDIAN])
-        return Forecast(quantiles, np.maximum(mixtures.mean_of_exp() * np.exp(features.level) - 1, 0.0))
+        mean = mean_of_exp(arguments).numpy().astype(np.float64)
+        return Forecast(quantiles, np.maximum(mean * np.exp(features.level) - 1, 0.0))
 
     def _known(self, series: LoadSeries, at: Origins) -> NDArray[np.float32]:
         """The targets of the blocks before each origin, scaled, 0 where they are not known yet or not needed."""
@@ -125,14 +129,24 @@ class DeepAR:
 
 
 class DeepARNetwork(torch.nn.Module):
-    """GluonTS's network. Targets come scaled, so that it scales nothing itself."""
+    """GluonTS's network, several times. Targets come scaled, so that it scales nothing itself."""
 
     def __init__(self, task: ForecastTask, features: Features) -> None:
         super().__init__()
         self._level = features.level
         self._warm_up = task.blocks // 2
         self._width = features.width
-        self.model = DeepARModel(
+        self._blocks = task.blocks
+        self.members = torch.nn.ModuleList(self._member(task, features) for _ in range(MEMBERS))
+
+    def use_context(self, blocks: int) -> None:
+        """Read stretches of so many blocks from now on."""
+        self._blocks = blocks
+        for member in self.members:
+            member.context_length = blocks
+
+    def _member(self, task: ForecastTask, features: Features) -> DeepARModel:
+        model = DeepARModel(
             freq="s",  # only to choose lags and features by, both of which are given
             context_length=task.blocks,
             prediction_length=1,
@@ -145,24 +159,30 @@ class DeepARNetwork(torch.nn.Module):
             scaling=False,
         )
         # GluonTS drops out between layers only
-        self.model.param_proj = torch.nn.Sequential(torch.nn.Dropout(DROPOUT), self.model.param_proj)
+        model.param_proj = torch.nn.Sequential(torch.nn.Dropout(DROPOUT), model.param_proj)
+        return model
 
     def loss(self, batch: Stretches) -> torch.Tensor:
         """How unlikely the truth is at all origins of the stretches but the first few, for which little is known."""
         targets = torch.log1p(batch.truth_qps) - self._level
         observed = batch.observed.clone()
-        observed[:, : -self.model.context_length + self._warm_up] = 0
-        losses = self.model.loss(
+        observed[:, : -self._blocks + self._warm_up] = 0
+        inputs = {
             **_static(len(targets)),
-            past_time_feat=batch.features[:, :-1],
-            past_target=targets[:, :-1],
-            past_observed_values=observed[:, :-1],
-            future_time_feat=batch.features[:, -1:],
-            future_target=targets[:, -1:],
-            future_observed_values=observed[:, -1:],
-            aggregate_by=torch.sum,
-        )
-        return losses.sum() / observed.sum().clamp(min=1)
+            "past_time_feat": batch.features[:, :-1],
+            "past_target": targets[:, :-1],
+            "past_observed_values": observed[:, :-1],
+            "future_time_feat": batch.features[:, -1:],
+            "future_target": targets[:, -1:],
+        }
+        counted, wanted = observed[:, -self._blocks :], targets[:, -self._blocks :]
+        losses = []
+        for member in self.members:
+            arguments, *_ = member.unroll_lagged_rnn(**inputs)
+            errors = member.distr_output.loss(target=wanted, distr_args=arguments)
+            losses.append((errors * counted).sum())
+        mean: torch.Tensor = torch.stack(losses).mean() / counted.sum().clamp(min=1)
+        return mean
 
     def last(self, features: torch.Tensor, known: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """The arguments of the distribution at the last origin, from features ``[n, blocks, features]``.
@@ -170,14 +190,18 @@ class DeepARNetwork(torch.nn.Module):
         ``known`` are the targets of the blocks before, ``[n, blocks + longest lag - 1]``.
         """
         unused = features.new_zeros(len(features), known.shape[1] - features.shape[1] + 1, self._width)
-        arguments, *_ = self.model.unroll_lagged_rnn(
+        inputs = {
             **_static(len(features)),
-            past_time_feat=torch.cat([unused, features[:, :-1]], dim=1),
-            past_target=known,
-            past_observed_values=torch.ones_like(known),
-            future_time_feat=features[:, -1:],
-        )
-        return tuple(argument[:, -1] for argument in arguments)
+            "past_time_feat": torch.cat([unused, features[:, :-1]], dim=1),
+            "past_target": known,
+            "past_observed_values": torch.ones_like(known),
+            "future_time_feat": features[:, -1:],
+        }
+        found = []
+        for member in self.members:
+            (logits, loc, scale), *_ = member.unroll_lagged_rnn(**inputs)
+            found.append((logits[:, -1].log_softmax(dim=-1), loc[:, -1], scale[:, -1]))
+        return tuple(torch.cat(arguments, dim=-1) for arguments in zip(*found, strict=True))
 
 
 def lags(task: ForecastTask) -> list[int]:

@@ -37,8 +37,15 @@ class LoadMixture(DistributionOutput):
         return ()
 
 
+def mean_of_exp(arguments: tuple[torch.Tensor, ...]) -> torch.Tensor:
+    """The mean of the exponential of what is distributed so, shape ``[...]``, from arguments ``[..., components]``."""
+    logits, loc, scale = arguments
+    mean: torch.Tensor = (logits.softmax(dim=-1) * torch.exp(loc + scale**2 / 2)).sum(dim=-1)
+    return mean
+
+
 class Mixtures:
-    """Many such mixtures at once: shares, means and deviations have shape ``[n, COMPONENTS]``."""
+    """Many such mixtures at once, of as many components each as the arguments have, shape ``[n, components]``."""
 
     def __init__(self, arguments: tuple[torch.Tensor, ...]) -> None:
         logits, loc, scale = (each.numpy().astype(np.float64) for each in arguments)
@@ -55,11 +62,6 @@ class Mixtures:
             under = self._below(middle) < levels
             low, high = np.where(under, middle, low), np.where(under, high, middle)
         return np.maximum.accumulate(high, axis=1)
-
-    def mean_of_exp(self) -> NDArray[np.float64]:
-        """The mean of the exponential of what is distributed so, shape ``[n]``."""
-        mean: NDArray[np.float64] = (self._shares * np.exp(self._loc + self._scale**2 / 2)).sum(axis=1)
-        return mean
 
     def _below(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         standard = (values[:, :, None] - self._loc[:, None, :]) / self._scale[:, None, :]

@@ -7,7 +7,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FLOORS = ("catalog", "dispatch", "workload", "forecast", "autoscaler", "simulator", "deployments", "serve_app", "benchmarks")
+FLOORS = (
+    "catalog",
+    "dispatch",
+    "workload",
+    "forecast",
+    "autoscaler",
+    "simulator",
+    "deployments",
+    "serve_app",
+    "benchmarks",
+)
 SIBLINGS = {"simulator": {"deployments"}, "deployments": {"simulator"}}
 PURE = {"dispatch", "autoscaler"}
 WITH_RAY = {"deployments", "serve_app", "benchmarks"}

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import orjson
 import pytest
-from forecast_value_scene import bursts_every_other_hour
 
 from benchmarks import forecast_value
+from forecast_value_scene import bursts_every_other_hour
 
 Run = Callable[..., str]
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from forecast_value_scene import DAY_S, HOUR_S, bursts_every_other_hour, some_parts
 
 from benchmarks.forecast_value_study.frontier import (
     ALL,
@@ -16,6 +15,7 @@ from benchmarks.forecast_value_study.frontier import (
 from benchmarks.forecast_value_study.parts import LENGTH_S, Choice, Part
 from benchmarks.forecast_value_study.play import Outcome, demands_qps
 from benchmarks.forecast_value_study.policies import Policy
+from forecast_value_scene import DAY_S, HOUR_S, bursts_every_other_hour, some_parts
 
 BURSTY = Part("bursty", 0, 1, np.zeros(1, dtype=np.int64))
 CALM = Part("diurnal", HOUR_S, 0, np.zeros(1, dtype=np.int64))

@@ -1,12 +1,12 @@
 """Policies in the simulator, on one bursty and one calm hour."""
 
 import pytest
-from forecast_value_scene import BURST_AT_S, BURST_QPS, DAY_S, HOUR_S, bursts_every_other_hour, some_parts
 
 from benchmarks.forecast_value_study.parts import LEAD_S, LENGTH_S
 from benchmarks.forecast_value_study.play import demands_qps, play, worker_s
 from benchmarks.forecast_value_study.policies import Policy, forecasts_of, oracle
 from benchmarks.forecast_value_study.service import START_S
+from forecast_value_scene import BURST_AT_S, BURST_QPS, DAY_S, HOUR_S, bursts_every_other_hour, some_parts
 
 SERIES = bursts_every_other_hour(2)
 PARTS = some_parts(SERIES, DAY_S, DAY_S + 2 * HOUR_S)

@@ -1,7 +1,6 @@
 """What policies plan for."""
 
 import numpy as np
-from forecast_value_scene import BURST_AT_S, BURST_QPS, DAY_S, HOUR_S, bursts_every_other_hour, some_parts
 
 from autoscaler.demand import MovingMaximum
 from autoscaler.forecast_demand import ForecastDemand
@@ -12,6 +11,7 @@ from benchmarks.forecast_value_study.play import demands_qps
 from benchmarks.forecast_value_study.policies import TASK, Policy, forecasts_of, oracle, origins_s
 from benchmarks.forecast_value_study.service import ENDPOINT, HORIZON_S, INTERVAL_S
 from forecast.registry import make
+from forecast_value_scene import BURST_AT_S, BURST_QPS, DAY_S, HOUR_S, bursts_every_other_hour, some_parts
 
 SERIES = bursts_every_other_hour(2)
 PARTS = some_parts(SERIES, DAY_S, DAY_S + 2 * HOUR_S)

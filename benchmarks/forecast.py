@@ -50,7 +50,7 @@ STUDIES = {
     ),
     "cocktail": Study(
         ForecastTask(
-            context_s=3600, window_s=60, lead_s=540, block_s=60, memory_s=6 * 3600, statistic="mean", point="mean"
+            context_s=3600, window_s=60, lead_s=540, block_s=60, memory_s=12 * 3600, statistic="mean", point="mean"
         ),
         60,
         ("deepar", "lstm", "feed_forward", "moving_average", "logistic", "linear", "trend", "ewma"),

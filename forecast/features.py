@@ -15,7 +15,7 @@ HOUR_S = 3600
 HARMONICS_OF_HOUR = 6
 """Scheduled work begins on the hour and its parts, so that the clock must be seen to a few minutes."""
 
-HARMONICS_OF_AGE = 3
+HARMONICS_OF_AGE = 1
 
 SURGE_FACTOR = 1.8
 """A load counts as a surge while its mean over a block is so many times the middle of all loads."""
@@ -33,7 +33,8 @@ class Features:
 
     They are: mean, maximum, spread and newest load of the block before the origin, on a logarithmic scale around
     ``level``, the mean of the logarithm of (load + 1); the time of the day and of the hour at which the window begins;
-    and, if the task remembers surges, how long ago the last one, above ``surge_qps``, began and ended.
+    and, if the task remembers surges, the time within two hours, and how long ago the last one, above ``surge_qps``,
+    began and ended.
     """
 
     task: ForecastTask
@@ -49,7 +50,7 @@ class Features:
     @property
     def width(self) -> int:
         """Numbers per position."""
-        return LOADS + CLOCK + (2 + 4 * HARMONICS_OF_AGE if self.task.memory_s else 0)
+        return LOADS + CLOCK + (4 + 4 * HARMONICS_OF_AGE if self.task.memory_s else 0)
 
     @property
     def reach_s(self) -> int:
@@ -75,7 +76,7 @@ class View:
         length = features.task.block_s // series.step_s
         self._length = length
         self._blocks = sliding_window_view(series.loads_qps, length)
-        self._surges = self._surge_instants() if features.task.memory_s else None
+        self._surges = self._surge_positions() if features.task.memory_s else None
 
     def at(self, positions: Origins) -> Floats:
         """Shape ``[..., features]`` for positions ``[...]``, each at least a block and at most the series' length."""
@@ -83,42 +84,40 @@ class View:
         block = self._blocks[positions - self._length]
         mean = block.mean(axis=-1)
         newest_s = self._series.times_s[positions - 1]
+        begins_s = newest_s + self._series.step_s + self._features.task.lead_s
         columns = [
             2 * known(mean),
             2 * known(block.max(axis=-1)),
             block.std(axis=-1) / (3 * np.sqrt(mean + 1)),
             2 * known(block[..., -1]),
-            *self._clock(newest_s + self._series.step_s + self._features.task.lead_s),
+            *self._waves(begins_s / DAY_S),
+            *(each for part in range(1, HARMONICS_OF_HOUR + 1) for each in self._waves(begins_s * part / HOUR_S)),
         ]
         if self._surges is not None:
-            for instants in self._surges:
-                columns += self._age(instants, positions, newest_s)
+            columns += self._waves(begins_s / (2 * HOUR_S))
+            for surges in self._surges:
+                columns += self._age(surges, positions, newest_s)
         return np.stack(columns, axis=-1).astype(np.float32)
 
-    def _clock(self, at_s: NDArray[np.int64]) -> list[NDArray[np.float64]]:
-        turns = [at_s % DAY_S / DAY_S]
-        turns += [at_s % HOUR_S / HOUR_S * harmonic for harmonic in range(1, HARMONICS_OF_HOUR + 1)]
-        return [wave(2 * np.pi * turn) for turn in turns for wave in (np.sin, np.cos)]
+    @staticmethod
+    def _waves(turns: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        """Where on a circle."""
+        return [wave(2 * np.pi * (turns % 1)) for wave in (np.sin, np.cos)]
 
-    def _surge_instants(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """By position, when the newest step of a surge was, and when the newest surge began; -inf before any."""
-        loads, times = self._series.loads_qps, self._series.times_s
+    def _surge_positions(self) -> tuple[Origins, Origins]:
+        """The positions of all steps of surges, and of those with which surges began, ascending."""
         length = self._length
-        sums = np.concatenate((np.zeros(length), np.cumsum(loads)))
-        surging = (sums[length:] - sums[:-length]) / length > self._features.surge_qps
-        begins = surging.copy()
-        begins[1:] &= ~surging[:-1]
-        begins[: length - 1] = False  # too little is known there to say
-        surging[: length - 1] = False
-        newest, began = (np.maximum.accumulate(np.where(which, times, -np.inf)) for which in (surging, begins))
-        return newest, began
+        sums = np.concatenate(([0.0], np.cumsum(self._series.loads_qps)))
+        surging = sums[length:] - sums[:-length] > length * self._features.surge_qps
+        began = surging[1:] & ~surging[:-1]  # of what is known: an older beginning is none
+        return np.flatnonzero(surging) + length - 1, np.flatnonzero(began) + length
 
-    def _age(
-        self, instants: NDArray[np.float64], positions: Origins, newest_s: NDArray[np.int64]
-    ) -> list[NDArray[np.float64]]:
-        """Hours, and where in their hour they are; what is forgotten is nowhere."""
-        age_s = np.minimum(newest_s - instants[positions - 1], self._features.task.memory_s)
-        known = age_s < self._features.task.memory_s
-        turns = [age_s / HOUR_S * harmonic for harmonic in range(1, HARMONICS_OF_AGE + 1)]
-        waves = [wave(2 * np.pi * turn) * known for turn in turns for wave in (np.sin, np.cos)]
-        return [age_s / HOUR_S, *waves]
+    def _age(self, surges: Origins, positions: Origins, newest_s: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+        """Hours since the newest of these, and where in their hour they are; what is forgotten is nowhere."""
+        memory_s = self._features.task.memory_s
+        before = np.searchsorted(surges, positions)
+        newest = np.append(self._series.times_s[surges], newest_s.min() - memory_s)[before - 1]
+        age_s = np.where(before > 0, np.minimum(newest_s - newest, memory_s), memory_s)
+        known = age_s < memory_s
+        where = [known * wave for part in range(1, HARMONICS_OF_AGE + 1) for wave in self._waves(age_s * part / HOUR_S)]
+        return [age_s / HOUR_S, *where]

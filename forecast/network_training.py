@@ -16,8 +16,8 @@ from forecast.forecaster import Fitting
 from forecast.sequences import StretchBatches
 
 EPOCH_BATCHES = 50
-LEAST_EPOCHS, MOST_EPOCHS = 8, 50
-PASSES = 100
+LEAST_EPOCHS, MOST_EPOCHS = 8, 80
+PASSES = 150
 """Every block of the history is seen about so often, within these bounds; more, and few data are learned by heart."""
 
 WEIGHT_DECAY = 0.01

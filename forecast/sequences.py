@@ -51,7 +51,7 @@ class StretchBatches(IterableDataset[Stretches]):
         self.batch_blocks = batch * blocks
         self._noise = np.full(features.width, OTHER_NOISE, dtype=np.float32)
         self._noise[LOADS : LOADS + CLOCK] = CLOCK_NOISE
-        self._noise *= min(1.0, (FEW_BLOCKS / self.history_blocks) ** 0.5)
+        self._noise *= min(1.0, FEW_BLOCKS / self.history_blocks)
         self._truth_qps = statistic_of(series.loads_qps, task, ahead - lead)[lead:]
         apart_s = np.diff(series.times_s, prepend=series.times_s[0] - step_s)
         broken = np.concatenate(([0], np.cumsum(apart_s != step_s)))

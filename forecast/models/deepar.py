@@ -27,8 +27,8 @@ warnings.filterwarnings("ignore", "Using a non-tuple sequence", UserWarning, r"g
 CELLS = 40
 LAYERS = 1
 DROPOUT = 0.3
-LAGS = 3
-MEMBERS = 3
+LAGS = 1
+MEMBERS = 2
 """So many networks learn side by side and are believed equally: a deep ensemble (Lakshminarayanan et al. 2017)."""
 
 BATCH = 64

@@ -11,7 +11,7 @@ from torch.distributions import Categorical, MixtureSameFamily, Normal
 
 COMPONENTS = 3
 NARROWEST = 0.02
-HALVINGS = 26
+HALVINGS = 20
 
 
 class LoadMixture(DistributionOutput):

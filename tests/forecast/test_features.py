@@ -37,7 +37,7 @@ def test_features_need_no_more_history_than_they_say() -> None:
 def test_a_forgotten_surge_is_as_none_and_one_that_is_remembered_has_its_age() -> None:
     series = surging()
     features = Features.of(series, TASK)
-    ages_h = features.view(series).at(np.array([5400 + 300 + 600, 5400 + 5000]))[:, LOADS + CLOCK]
+    ages_h = features.view(series).at(np.array([5400 + 300 + 600, 5400 + 5000]))[:, LOADS + CLOCK + 2]
     np.testing.assert_allclose(ages_h, [600 / 3600, 1.0], atol=0.004)
 
 

@@ -21,12 +21,11 @@ import yaml
 from benchmarks.forecast_study.comparison import Comparison, compare
 from catalog.errors import AccordError, ConfigError
 from forecast.registry import NAMES
-from forecast.series import LoadSeries
+from forecast.series import DAY_S, LoadSeries
 from forecast.series_file import read_series
 from forecast.task import ForecastTask
 
 SERIES_FILE = Path(__file__).parents[2] / "shared" / "data" / "twitter" / "load_per_second_18d.csv.gz"
-DAY_S = 86_400
 COCKTAIL_MEAN_QPS = 50.0
 COCKTAIL_TRAINED = 0.6
 

@@ -26,10 +26,10 @@ from benchmarks.forecast_value_study.parts import KINDS, choose
 from benchmarks.forecast_value_study.picture import save_picture
 from benchmarks.forecast_value_study.policies import FORECASTERS, ORACLE, REACTIVE
 from catalog.errors import BadSeries, ConfigError
+from forecast.series import DAY_S
 from forecast.series_file import read_series
 
 SERIES_FILE = Path(__file__).parents[2] / "shared" / "data" / "twitter" / "load_per_second_18d.csv.gz"
-DAY_S = 86_400
 
 GOALS = {"fewer_violations_than_reactive": 3.0, "share_of_oracle_gain": 0.6}
 """The least that each shall be, for the best forecaster in all hours."""

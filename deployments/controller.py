@@ -232,7 +232,10 @@ class Controller:
 
     async def _keep(self) -> None:
         while True:
-            await asyncio.to_thread(prune, self._store, self._clock())
+            try:
+                await asyncio.to_thread(prune, self._store, self._clock())
+            except Exception:
+                logger.exception("Outdated load could not be deleted; that is tried again.")
             for _ in range(PRUNE_AFTER_SAVES):
                 await asyncio.sleep(SAVE_EVERY_S)
                 await self._save()

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from forecast.models.seasonal_naive import DAY_S
-from forecast.series import LoadSeries
+from forecast.series import DAY_S, LoadSeries
 from forecast.task import ForecastTask
 from forecast.windows import Origins
 

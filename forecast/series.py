@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from catalog.errors import BadSeries
 
+DAY_S = 86_400
+
 
 @dataclass(frozen=True)
 class Gap:

@@ -7,10 +7,8 @@ from numpy.typing import NDArray
 
 from forecast.forecaster import Fitting
 from forecast.models.point_model import PointModel
-from forecast.series import LoadSeries
+from forecast.series import DAY_S, LoadSeries
 from forecast.windows import Origins, statistic_of
-
-DAY_S = 86_400
 
 
 class SeasonalNaive(PointModel):

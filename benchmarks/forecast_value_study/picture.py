@@ -50,7 +50,7 @@ def save_picture(path: Path, result: Result, best: str) -> None:
 
 
 def _frontiers(axes: Axes, result: Result, kind: str, colours: dict[str, str]) -> None:
-    for name, points in result.points(kind).items():
+    for number, (name, points) in enumerate(result.points(kind).items()):
         ordered = sorted(points, key=lambda point: point.workers)
         axes.plot(
             [point.workers for point in ordered],
@@ -59,6 +59,7 @@ def _frontiers(axes: Axes, result: Result, kind: str, colours: dict[str, str]) -
             markersize=3.5,
             linewidth=2 if name in (REACTIVE, ORACLE) else 1.3,
             color=colours[name],
+            linestyle="-" if number < len(COLOURS) else "--",
             label=name,
         )
     axes.set_yscale("log")

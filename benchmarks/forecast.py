@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import orjson
 import yaml
 
@@ -130,7 +129,7 @@ def _cocktail(comparison: Comparison) -> dict[str, Any]:
     if {"deepar", "lstm"} <= rmse.keys():
         order["deepar_leads_lstm_pct"] = float(100 * (1 - rmse["deepar"] / rmse["lstm"]))
     if "ewma" in rmse:
-        order["rmse_over_ewma"] = {name: float(np.divide(value, rmse["ewma"])) for name, value in rmse.items()}
+        order["rmse_over_ewma"] = {name: value / rmse["ewma"] for name, value in rmse.items()}
     return order
 
 

@@ -20,23 +20,23 @@ LEAST_EPOCHS, MOST_EPOCHS = 8, 80
 PASSES = 150
 """Every block of the history is seen about so often, within these bounds; more, and few data are learned by heart."""
 
+RATE = 8e-3
 WEIGHT_DECAY = 0.01
 CLIP = 1.0
 LAST = "last"
 
 
 class Training(pl.LightningModule):
-    """One run over ``epochs`` with a learning rate that rises to ``rate`` and falls to nothing (one cycle).
+    """One run over ``epochs`` with a learning rate that rises to `RATE` and falls to nothing (one cycle).
 
     ``network`` has a ``loss(batch)``.
     """
 
-    def __init__(self, network: torch.nn.Module, batches: StretchBatches, epochs: int, rate: float, fitting: Fitting):
+    def __init__(self, network: torch.nn.Module, batches: StretchBatches, epochs: int, fitting: Fitting):
         super().__init__()
         self.network = network
         self._batches = batches
         self._epochs = epochs
-        self._rate = rate
         self._fitting = fitting
 
     def train_dataloader(self) -> DataLoader[Any]:
@@ -55,12 +55,12 @@ class Training(pl.LightningModule):
 
     def configure_optimizers(self) -> Any:
         """See Lightning."""
-        optimizer = torch.optim.AdamW(self.parameters(), self._rate, weight_decay=WEIGHT_DECAY)
-        cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, self._rate, self._epochs * EPOCH_BATCHES)
+        optimizer = torch.optim.AdamW(self.parameters(), RATE, weight_decay=WEIGHT_DECAY)
+        cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, self._epochs * EPOCH_BATCHES)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": cycle, "interval": "step"}}
 
 
-def train(network: torch.nn.Module, batches: StretchBatches, rate: float, fitting: Fitting) -> None:
+def train(network: torch.nn.Module, batches: StretchBatches, fitting: Fitting) -> None:
     """Train in place, going on from the last checkpoint in ``fitting.checkpoint`` where there is one."""
     passes = PASSES * batches.history_blocks / batches.batch_blocks
     epochs = min(max(round(passes / EPOCH_BATCHES), LEAST_EPOCHS), MOST_EPOCHS)
@@ -78,7 +78,7 @@ def train(network: torch.nn.Module, batches: StretchBatches, rate: float, fittin
             enable_model_summary=False,
             logger=False,
         )
-        trainer.fit(Training(network, batches, epochs, rate, fitting), ckpt_path=_last(folder), weights_only=True)
+        trainer.fit(Training(network, batches, epochs, fitting), ckpt_path=_last(folder), weights_only=True)
     network.eval()
 
 

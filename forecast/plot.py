@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from forecast.backtest import Backtest
 from forecast.scores import Scores
-from forecast.series import LoadSeries
-from forecast.series_report import DAY_S, instant, length
+from forecast.series import DAY_S, LoadSeries
+from forecast.series_report import instant, length
 from forecast.task import ForecastTask
 
 Floats = NDArray[np.float64]

@@ -14,6 +14,9 @@ from forecast.windows import statistic_of
 
 CLOCK_NOISE, OTHER_NOISE = 0.4, 0.3
 FEW_BLOCKS = 20_000
+"""Histories of so many blocks or fewer are learned with all of the noise."""
+
+BATCH = 64
 
 
 class Stretches(NamedTuple):
@@ -33,10 +36,9 @@ class StretchBatches(IterableDataset[Stretches]):
     learn by heart what happened at which second.
     """
 
-    def __init__(self, series: LoadSeries, features: Features, blocks: int, batch: int, batches: int) -> None:
+    def __init__(self, series: LoadSeries, features: Features, blocks: int, batches: int) -> None:
         task, step_s = features.task, series.step_s
         self._view = features.view(series)
-        self._batch = batch
         self._batches = batches
         self._offsets = (np.arange(blocks) - blocks + 1) * (task.block_s // step_s)
         ahead, lead = task.horizon_s // step_s, task.lead_s // step_s
@@ -48,7 +50,7 @@ class StretchBatches(IterableDataset[Stretches]):
                 f"{task.block_s} s takes more than {(self._first + ahead) * step_s} s; give a longer history"
             )
         self.history_blocks = len(series) * step_s // task.block_s
-        self.batch_blocks = batch * blocks
+        self.batch_blocks = BATCH * blocks
         self._noise = np.full(features.width, OTHER_NOISE, dtype=np.float32)
         self._noise[LOADS : LOADS + CLOCK] = CLOCK_NOISE
         self._noise *= min(1.0, FEW_BLOCKS / self.history_blocks)
@@ -64,7 +66,7 @@ class StretchBatches(IterableDataset[Stretches]):
             yield self._stretches(draw)
 
     def _stretches(self, draw: np.random.Generator) -> Stretches:
-        ends = draw.integers(self._first, self._end, self._batch)
+        ends = draw.integers(self._first, self._end, BATCH)
         at = ends[:, None] + self._offsets
         seen = self._view.at(at)
         seen += self._noise * draw.standard_normal(seen.shape, dtype=np.float32)

@@ -5,9 +5,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from forecast.series import LoadSeries
-
-DAY_S = 86_400
+from forecast.series import DAY_S, LoadSeries
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """Load that a controller before has kept, models for it, and the settings of a controller that forecasts."""
 
 import asyncio
+import json
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +11,21 @@ import pytest
 from controller_parts import DictStore, settings
 from numpy.typing import NDArray
 
+from autoscaler.demand import MovingMaximum
 from deployments import forecast_trainer
 from deployments.control_settings import ControlSettings, ForecastSettings
 from deployments.forecast_choice import task_of
-from deployments.forecast_training import Order, Trained, train
+from deployments.forecast_keeper import ForecastKeeper
+from deployments.forecast_training import Order, Trained, TrainingRecord, train
 from deployments.load_history import HOUR_S, LoadHistory
+from deployments.saved_state import Knowledge
 from deployments.state_store import StateStore
+from deployments.variant_book import VariantBook
 from forecast.artifact import Model, ModelCard
 from forecast.registry import make
 from forecast.series import LoadSeries
 from forecast.task import ForecastTask
-from virtual_time import EPOCH_S
+from virtual_time import EPOCH_S, in_virtual_time, wall_clock, without_threads
 
 DAY_S = 86_400
 NOW_S = int(EPOCH_S)
@@ -108,3 +114,32 @@ class Trainings:
         if self.fails is not None:
             raise self.fails
         return train(store, order)
+
+
+Scene = Callable[[ForecastKeeper], Coroutine[Any, Any, None]]
+
+
+def play(monkeypatch: pytest.MonkeyPatch, scene: Scene, settings: ControlSettings, store: DictStore) -> Trainings:
+    without_threads(monkeypatch)
+    trainings = Trainings(monkeypatch)
+
+    async def whole() -> None:
+        now = MovingMaximum(endpoints=settings.endpoints)
+        keeper = ForecastKeeper(settings, Knowledge(VariantBook(settings)), store, now, wall_clock, EPOCH_S)
+        running = asyncio.create_task(keeper.run())
+        await keeper.catch_up()
+        await scene(keeper)
+        assert not running.done()
+
+    in_virtual_time(whole)
+    return trainings
+
+
+def record(**changes: Any) -> TrainingRecord:
+    given: dict[str, Any] = {"at_s": EPOCH_S - 60, "model": "linear", "horizon_s": 20, "promoted": False, "why": "so"}
+    return TrainingRecord(**(given | {"scores": {"candidate": {"pinball_qps": 2.0}}} | changes))
+
+
+def seen(keeper: ForecastKeeper) -> dict[str, Any]:
+    view: dict[str, Any] = json.loads(json.dumps(keeper.view(), allow_nan=False))["digits"]
+    return view

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from catalog.errors import BadSeries
+from forecast.backtest import backtest, origins_from
 from forecast.forecaster import Fitting, Forecaster
 from forecast.registry import make
-from forecast.scores import score
 from forecast.series import LoadSeries
 from forecast.task import ForecastTask
-from forecast.windows import Origins, origins, targets
+from forecast.windows import Origins
 
 SINGLE_FORECASTS = 200
 
@@ -45,20 +44,15 @@ def compare(
     torch.set_num_threads(1)
     forecasters = [make(name, task) for name in models]
     history = series.between(series.start_s, train_end_s)
-    at = origins(series, task, max(each.reach_s for each in forecasters), every_s)
-    at = at[at >= series.position(test_from_s)]
-    if not len(at):
-        raise BadSeries(
-            f"from {test_from_s:g} s on the series has no {task.horizon_s} s in one piece to score a forecast on; "
-            "score from an earlier day, or give a longer series"
-        )
-    truth_qps = targets(series, task, at)
+    reach_s = max(each.reach_s for each in forecasters)
+    origins_from(series, task, reach_s, test_from_s, every_s)  # better known before learning than after
     figures = {}
     for forecaster in forecasters:
         begun_s = time.perf_counter()
         forecaster.fit(history, Fitting(seed=seed))
         train_s = time.perf_counter() - begun_s
-        scores = score(forecaster.predict(series, at), truth_qps)
+        test = backtest(forecaster, series, test_from_s, every_s, reach_s=reach_s)
+        scores = test.scores
         figures[forecaster.name] = {
             "smape_pct": scores.smape_pct,
             "rmse": scores.rmse_qps,
@@ -66,10 +60,10 @@ def compare(
             "coverage_90_pct": scores.coverage_90_pct,
             "width_90_qps": scores.width_90_qps,
             "train_s": train_s,
-            "predict_ms": 1e3 * _single_s(forecaster, series, at),
+            "predict_ms": 1e3 * _single_s(forecaster, series, test.at),
         }
         print(f"{forecaster.name}: {figures[forecaster.name]}", file=sys.stderr, flush=True)
-    return Comparison(len(at), float(truth_qps.mean()), figures)
+    return Comparison(len(test.at), float(test.truth_qps.mean()), figures)
 
 
 def _single_s(forecaster: Forecaster, series: LoadSeries, at: Origins) -> float:

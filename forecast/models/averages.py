@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from forecast.forecaster import Fitting
 from forecast.models.point_model import PointModel
 from forecast.series import LoadSeries
+from forecast.task import ForecastTask
 from forecast.windows import Origins, block_means, targets
 
 HALF_LIFE_BLOCKS = 1.0
@@ -38,7 +39,7 @@ class Recent(PointModel):
         raise NotImplementedError
 
     def _weighted(self, series: LoadSeries, at: Origins) -> NDArray[np.float64]:
-        weighted: NDArray[np.float64] = np.maximum(context(series, at, self) @ self.weights(), 0.0)
+        weighted: NDArray[np.float64] = np.maximum(context(series, at, self.task) @ self.weights(), 0.0)
         return weighted
 
 
@@ -82,9 +83,8 @@ class Trend(Recent):
         return line
 
 
-def context(series: LoadSeries, at: Origins, model: PointModel) -> NDArray[np.float64]:
+def context(series: LoadSeries, at: Origins, task: ForecastTask) -> NDArray[np.float64]:
     """Mean load of each block of the context before each origin, shape ``[origins, blocks]``, oldest first."""
-    task = model.task
     length = task.block_s // series.step_s
     if len(at) == 1:
         known = series.loads_qps[at[0] - task.context_s // series.step_s : at[0]]

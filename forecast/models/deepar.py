@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from forecast.features import Features
 from forecast.forecaster import LEVELS, Fitting, Forecast, State
 from forecast.models.load_mixture import LoadMixture, Mixtures, mean_of_exp
-from forecast.models.point_model import check_reach
-from forecast.models.sequence_model import AT_ONCE, arrays_of, not_fitted, read, sequence_reach_s, take_arrays
-from forecast.network_training import EPOCH_BATCHES, train
-from forecast.sequences import StretchBatches, Stretches
+from forecast.models.point_model import check_reach, not_fitted
+from forecast.models.sequence_model import AT_ONCE, arrays_of, fitted, read, sequence_reach_s, stretch, take_arrays
+from forecast.sequences import Stretches
 from forecast.series import LoadSeries
 from forecast.task import ForecastTask
 from forecast.windows import Origins, statistic_of
@@ -30,11 +29,6 @@ DROPOUT = 0.3
 LAGS = 1
 MEMBERS = 2
 """So many networks learn side by side and are believed equally: a deep ensemble (Lakshminarayanan et al. 2017)."""
-
-BATCH = 64
-RATE = 8e-3
-LEAST_TRAINED = 60
-"""Stretches to learn from have at least so many origins, and three times those of the context."""
 
 MEDIAN = int(np.flatnonzero(LEVELS == 0.5)[0])
 
@@ -62,17 +56,17 @@ class DeepAR:
     def fit(self, series: LoadSeries, fitting: Fitting | None = None) -> None:
         """See `Forecaster.fit`."""
         self.task.check_step(series.step_s)
-        fitting = fitting or Fitting()
         features = Features.of(series, self.task)
-        context = max(LEAST_TRAINED, 3 * self.task.blocks)
-        batches = StretchBatches(series, features, context + max(lags(self.task)), BATCH, EPOCH_BATCHES)
-        with torch.random.fork_rng():
-            torch.manual_seed(fitting.seed)
-            network = DeepARNetwork(self.task, features)
-            network.use_context(context)
-            train(network, batches, RATE, fitting)
-        network.use_context(self.task.blocks)
-        self._features, self._network = features, network
+        learned = stretch(self.task)
+
+        def network() -> DeepARNetwork:
+            made = DeepARNetwork(self.task, features)
+            made.use_context(learned)
+            return made
+
+        self._network = fitted(network, series, features, learned + max(lags(self.task)), fitting or Fitting())
+        self._network.use_context(self.task.blocks)
+        self._features = features
 
     @torch.inference_mode()
     def predict(self, series: LoadSeries, at: Origins) -> Forecast:

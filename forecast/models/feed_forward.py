@@ -10,7 +10,6 @@ from forecast.forecaster import Fitting
 from forecast.models.averages import context
 from forecast.models.point_model import PointModel
 from forecast.series import LoadSeries
-from forecast.task import ForecastTask
 from forecast.windows import Origins, targets
 
 HIDDEN = (32, 32)
@@ -26,9 +25,6 @@ class FeedForward(PointModel):
     name: ClassVar[str] = "feed_forward"
     learned = ("level", "unit_qps", *(f"{kind}_{layer}" for layer in range(len(HIDDEN) + 1) for kind in ("w", "b")))
     once = True
-
-    def __init__(self, task: ForecastTask) -> None:
-        super().__init__(task)
 
     def learn(self, series: LoadSeries, at: Origins, fitting: Fitting) -> None:
         """See `PointModel.learn`."""
@@ -59,5 +55,5 @@ class FeedForward(PointModel):
         return found
 
     def _seen(self, series: LoadSeries, at: Origins) -> NDArray[np.float64]:
-        seen: NDArray[np.float64] = np.log1p(context(series, at, self)) - float(self.level)
+        seen: NDArray[np.float64] = np.log1p(context(series, at, self.task)) - float(self.level)
         return seen

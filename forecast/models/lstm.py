@@ -10,18 +10,14 @@ from numpy.typing import NDArray
 
 from forecast.features import Features
 from forecast.forecaster import Fitting, State
-from forecast.models.point_model import PointModel
-from forecast.models.sequence_model import AT_ONCE, arrays_of, not_fitted, read, sequence_reach_s, take_arrays
-from forecast.network_training import EPOCH_BATCHES, train
-from forecast.sequences import StretchBatches, Stretches
+from forecast.models.point_model import PointModel, not_fitted
+from forecast.models.sequence_model import AT_ONCE, arrays_of, fitted, read, sequence_reach_s, stretch, take_arrays
+from forecast.sequences import Stretches
 from forecast.series import LoadSeries
 from forecast.task import ForecastTask
 from forecast.windows import Origins
 
 UNITS = 25
-BATCH = 64
-RATE = 8e-3
-LEAST_TRAINED = 60
 
 
 class LSTM(PointModel):
@@ -51,13 +47,8 @@ class LSTM(PointModel):
         """See `PointModel.learn`."""
         known = series.slice(0, int(at[-1]) + self.task.horizon_s // series.step_s)
         features = Features.of(known, self._own_task)
-        stretch = max(LEAST_TRAINED, 3 * self.task.blocks)
-        batches = StretchBatches(known, features, stretch, BATCH, EPOCH_BATCHES)
-        with torch.random.fork_rng():
-            torch.manual_seed(fitting.seed)
-            network = LSTMNetwork(features)
-            train(network, batches, RATE, fitting)
-        self._features, self._network = features, network
+        self._network = fitted(lambda: LSTMNetwork(features), known, features, stretch(self.task), fitting)
+        self._features = features
 
     @torch.inference_mode()
     def points(self, series: LoadSeries, at: Origins) -> NDArray[np.float64]:

@@ -61,20 +61,25 @@ class PointModel:
     def predict(self, series: LoadSeries, at: Origins) -> Forecast:
         """See `Forecaster.predict`."""
         if self.ratios is None:
-            raise NotFitted(f"forecaster {self.name} was not fitted; call fit, or load one that was")
+            raise not_fitted(self.name)
         check_reach(series, at, self.reach_s)
         return spread(self.points(series, at), self.ratios)
 
     def state(self) -> State:
         """See `Forecaster.state`."""
         if self.ratios is None:
-            raise NotFitted(f"forecaster {self.name} was not fitted; there is nothing to save")
+            raise not_fitted(self.name)
         return {"ratios": self.ratios} | {key: np.asarray(getattr(self, key)) for key in self.learned}, {}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], values: Mapping[str, Any]) -> None:
         """See `Forecaster.restore`."""
         for key in ("ratios", *self.learned):
             setattr(self, key, arrays[key])
+
+
+def not_fitted(name: str) -> NotFitted:
+    """The error of a forecaster that is asked too early."""
+    return NotFitted(f"forecaster {name} was not fitted; call fit, or load one that was")
 
 
 def check_reach(series: LoadSeries, at: Origins, reach_s: int) -> None:

@@ -24,12 +24,12 @@ class Linear(PointModel):
 
     def learn(self, series: LoadSeries, at: Origins, fitting: Fitting) -> None:
         """See `PointModel.learn`."""
-        fitted = LinearRegression().fit(context(series, at, self), targets(series, self.task, at))
+        fitted = LinearRegression().fit(context(series, at, self.task), targets(series, self.task, at))
         self.weights, self.bias = fitted.coef_, np.array(fitted.intercept_)
 
     def points(self, series: LoadSeries, at: Origins) -> NDArray[np.float64]:
         """See `PointModel.points`."""
-        found: NDArray[np.float64] = context(series, at, self) @ self.weights + float(self.bias)
+        found: NDArray[np.float64] = context(series, at, self.task) @ self.weights + float(self.bias)
         return found
 
 
@@ -44,7 +44,7 @@ class Logistic(PointModel):
 
     def learn(self, series: LoadSeries, at: Origins, fitting: Fitting) -> None:
         """See `PointModel.learn`."""
-        seen, truth = context(series, at, self), targets(series, self.task, at)
+        seen, truth = context(series, at, self.task), targets(series, self.task, at)
         most = max(float(truth.max()), float(seen.max())) * HEADROOM or 1.0
         self.most_qps = np.array(most)
         share = truth / most
@@ -57,6 +57,6 @@ class Logistic(PointModel):
 
     def points(self, series: LoadSeries, at: Origins) -> NDArray[np.float64]:
         """See `PointModel.points`."""
-        odds = context(series, at, self) / float(self.most_qps) @ self.weights + float(self.bias[0])
+        odds = context(series, at, self.task) / float(self.most_qps) @ self.weights + float(self.bias[0])
         found: NDArray[np.float64] = float(self.most_qps) / (1 + np.exp(-odds))
         return found

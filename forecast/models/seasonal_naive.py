@@ -49,6 +49,6 @@ class SeasonalNaive(PointModel):
         values = statistic_of(series.loads_qps[:until], self.task, length)
         begins_s = series.times_s[: len(values)]
         whole = series.times_s[length - 1 : length - 1 + len(values)] - begins_s == (length - 1) * step_s
-        by_second = np.full(DAY_S // step_s, np.nan)
+        by_second = np.full(-(-DAY_S // step_s), np.nan)
         by_second[begins_s[whole] % DAY_S // step_s] = values[whole]
         return np.where(np.isnan(by_second), np.nanmedian(by_second), by_second)

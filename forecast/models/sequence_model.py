@@ -1,24 +1,49 @@
 """What the recurrent forecasters have in common."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from catalog.errors import NotFitted
 from forecast.features import Features
+from forecast.forecaster import Fitting
+from forecast.network_training import EPOCH_BATCHES, train
+from forecast.sequences import StretchBatches
 from forecast.series import LoadSeries
 from forecast.task import ForecastTask
 from forecast.windows import Origins
 
 AT_ONCE = 2048
 
+LEAST_TRAINED = 60
+"""Stretches to learn from have at least so many origins, and three times those of the context."""
+
+
+Network = TypeVar("Network", bound=torch.nn.Module)
+
 
 def sequence_reach_s(task: ForecastTask, features: Features) -> int:
     """How much history a network reads that sees every block of the context."""
     return task.context_s - task.block_s + features.reach_s
+
+
+def stretch(task: ForecastTask) -> int:
+    """How many origins a network learns from in one go."""
+    return max(LEAST_TRAINED, 3 * task.blocks)
+
+
+def fitted(
+    make: Callable[[], Network], series: LoadSeries, features: Features, blocks: int, fitting: Fitting
+) -> Network:
+    """A network that has learned from stretches of so many blocks; the same for the same seed."""
+    batches = StretchBatches(series, features, blocks, EPOCH_BATCHES)
+    with torch.random.fork_rng():
+        torch.manual_seed(fitting.seed)
+        network = make()
+        train(network, batches, fitting)
+    return network
 
 
 def read(series: LoadSeries, at: Origins, features: Features, blocks: int) -> torch.Tensor:
@@ -41,8 +66,3 @@ def take_arrays(network: torch.nn.Module, arrays: Mapping[str, NDArray[Any]]) ->
     own = {name.removeprefix("network."): array for name, array in arrays.items() if name.startswith("network.")}
     network.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in own.items()})
     network.eval()
-
-
-def not_fitted(name: str) -> NotFitted:
-    """The error of a forecaster that is asked too early."""
-    return NotFitted(f"forecaster {name} was not fitted; call fit, or load one that was")

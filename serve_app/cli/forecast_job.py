@@ -1,6 +1,7 @@
 """What ``accord forecast train`` is to do: the options of the command, those of a file where the command names none."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -56,15 +57,7 @@ class TrainJob(BaseModel):
     @property
     def task(self) -> ForecastTask:
         """What is to be forecast."""
-        return ForecastTask(
-            context_s=self.context_s,
-            window_s=self.window_s,
-            lead_s=self.lead_s,
-            block_s=self.block_s,
-            memory_s=self.memory_s,
-            statistic=self.statistic,
-            point=self.point,
-        )
+        return ForecastTask(**{each.name: getattr(self, each.name) for each in fields(ForecastTask)})
 
     @property
     def start_s(self) -> int | None:

@@ -1,59 +1,33 @@
 """Who forecasts for an endpoint: what was promoted, what the config names, or nobody, and why."""
 
 import asyncio
-import json
 import logging
 import subprocess
 import sys
-from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from controller_parts import DictStore
-from forecast_scene import DAY_S, NOW_S, Trainings, forecast, forecasting, saved, store_with, trained, waves
+from forecast_scene import (
+    DAY_S,
+    NOW_S,
+    forecast,
+    forecasting,
+    play,
+    record,
+    saved,
+    seen,
+    store_with,
+    trained,
+    waves,
+)
 
-from autoscaler.demand import MovingMaximum
 from autoscaler.observation import Statistics
-from deployments.control_settings import ControlSettings
-from deployments.forecast_archive import Shelf, opened, read_shelf, write_shelf
-from deployments.forecast_choice import task_of
+from deployments.forecast_archive import Shelf, write_shelf
 from deployments.forecast_keeper import ForecastKeeper
-from deployments.forecast_trainer import RETRY_S
-from deployments.forecast_training import TrainingRecord
-from deployments.saved_state import Knowledge
-from deployments.variant_book import VariantBook
-from virtual_time import EPOCH_S, in_virtual_time, until, wall_clock, without_threads
-
-Scene = Callable[[ForecastKeeper], Coroutine[Any, Any, None]]
-
-
-def play(monkeypatch: pytest.MonkeyPatch, scene: Scene, settings: ControlSettings, store: DictStore) -> Trainings:
-    without_threads(monkeypatch)
-    trainings = Trainings(monkeypatch)
-
-    async def whole() -> None:
-        now = MovingMaximum(endpoints=settings.endpoints)
-        keeper = ForecastKeeper(settings, Knowledge(VariantBook(settings)), store, now, wall_clock, EPOCH_S)
-        running = asyncio.create_task(keeper.run())
-        await keeper.catch_up()
-        await scene(keeper)
-        assert not running.done()
-
-    in_virtual_time(whole)
-    return trainings
-
-
-def record(**changes: Any) -> TrainingRecord:
-    given: dict[str, Any] = {"at_s": EPOCH_S - 60, "model": "linear", "horizon_s": 20, "promoted": False, "why": "so"}
-    return TrainingRecord(**(given | {"scores": {"candidate": {"pinball_qps": 2.0}}} | changes))
-
-
-def seen(keeper: ForecastKeeper) -> dict[str, Any]:
-    view: dict[str, Any] = json.loads(json.dumps(keeper.view(), allow_nan=False))["digits"]
-    return view
+from virtual_time import until
 
 
 def test_without_history_the_load_that_is_there_counts_and_the_view_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,116 +157,6 @@ def test_another_quantile_counts_at_once(monkeypatch: pytest.MonkeyPatch, tmp_pa
         assert seen(keeper)["quantile"] == 0.1
 
     play(monkeypatch, scene, config, store_with(digits=waves()))
-
-
-def test_a_better_model_is_promoted_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = store_with(digits=waves())
-
-    async def scene(keeper: ForecastKeeper) -> None:
-        assert seen(keeper)["why"] == "no model was trained yet: the first training begins within a minute"
-        await asyncio.sleep(62.0)
-        assert seen(keeper)["why"] == "a model is being trained"
-        await until(lambda: seen(keeper)["model"] == "linear", within_s=30.0)
-        view = seen(keeper)
-        assert view["training"]["promoted"]
-        assert view["training"]["took_s"] == 5.0
-        assert view["training"]["scores"].keys() == {"candidate", "simple"}
-        assert view["scores"] == view["training"]["scores"]["candidate"]
-        assert view["trained_until"] == view["training"]["learned"][1] == view["training"]["held_out"][0]
-
-    trainings = play(monkeypatch, scene, forecasting(), store)
-    [order] = trainings.orders
-    assert (order.endpoint, order.model, order.task, order.incumbent) == ("digits", "linear", task_of(20), None)
-    shelf = read_shelf(store, "digits")
-    assert shelf.promoted is not None
-    assert shelf.newest is not None
-    held_out_s = shelf.newest.held_out_s
-    assert held_out_s is not None
-    assert held_out_s[1] - held_out_s[0] == pytest.approx(6 * 3600, abs=60), "a fifth of 30 hours"
-    assert opened(shelf.promoted, "kept").card.trained_until_s == held_out_s[0]
-
-
-def test_a_model_that_is_no_better_is_not_promoted_and_the_view_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = store_with(digits=waves())
-
-    async def scene(keeper: ForecastKeeper) -> None:
-        await until(lambda: seen(keeper)["training"] is not None, within_s=100.0)
-        assert seen(keeper)["model"] == "moving_maximum"
-        assert "no model was promoted yet: the new model was no better" in seen(keeper)["why"]
-        assert not seen(keeper)["training"]["promoted"]
-
-    play(monkeypatch, scene, forecasting(model="constant"), store)
-    assert read_shelf(store, "digits").promoted is None
-
-
-def test_a_worse_model_does_not_replace_the_one_that_serves(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = store_with(digits=waves())
-    serving = trained(waves(20 * 3600, NOW_S - DAY_S)).to_bytes()
-    write_shelf(store, "digits", Shelf(serving, (record(at_s=EPOCH_S - 2 * DAY_S, promoted=True),)))
-
-    async def scene(keeper: ForecastKeeper) -> None:
-        await until(lambda: seen(keeper)["training"]["model"] == "constant", within_s=100.0)
-        assert seen(keeper)["model"] == "linear"
-        assert seen(keeper)["training"]["scores"].keys() == {"candidate", "simple", "incumbent"}
-
-    trainings = play(monkeypatch, scene, forecasting(model="constant"), store)
-    assert [order.incumbent for order in trainings.orders] == [serving]
-    assert read_shelf(store, "digits").promoted == serving
-
-
-def test_a_model_that_will_be_too_old_before_the_next_training_is_no_rival(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a model as good as it would not take its place, and nobody would forecast once it is too old."""
-    store = store_with(digits=waves())
-    serving = trained(waves(20 * 3600, NOW_S - 7 * DAY_S + 3600)).to_bytes()
-    write_shelf(store, "digits", Shelf(serving, (record(at_s=EPOCH_S - 2 * DAY_S, promoted=True),)))
-
-    async def scene(keeper: ForecastKeeper) -> None:
-        assert seen(keeper)["model"] == "linear"
-        await until(lambda: seen(keeper)["training"]["took_s"] > 0, within_s=100.0)
-        assert seen(keeper)["training"]["promoted"]
-
-    trainings = play(monkeypatch, scene, forecasting(), store)
-    assert [order.incumbent for order in trainings.orders] == [None]
-
-
-@pytest.mark.parametrize(
-    ("newest", "due"),
-    [
-        (record(at_s=EPOCH_S - DAY_S), True),
-        (record(at_s=EPOCH_S - DAY_S / 2), False),
-        (record(at_s=EPOCH_S - RETRY_S, scores={}), True),
-        (record(at_s=EPOCH_S - RETRY_S + 300, scores={}), False),
-        (record(at_s=EPOCH_S - RETRY_S, horizon_s=10), True),
-        (record(at_s=EPOCH_S - RETRY_S, model="deepar"), True),
-    ],
-    ids=["a day ago", "half a day ago", "failed", "failed just now", "for a shorter horizon", "another model"],
-)
-def test_a_training_is_due_after_a_day_or_sooner_where_the_last_is_of_no_use(
-    monkeypatch: pytest.MonkeyPatch, newest: TrainingRecord, due: bool
-) -> None:
-    store = store_with(digits=waves())
-    write_shelf(store, "digits", Shelf(None, (newest,)))
-
-    async def scene(keeper: ForecastKeeper) -> None:
-        await asyncio.sleep(100.0)
-
-    assert len(play(monkeypatch, scene, forecasting(), store).orders) == due
-
-
-def test_a_training_that_fails_changes_nothing_and_is_told(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """There are 30 hours of load, but the endpoint came an hour ago."""
-    store = store_with(letters=waves(), digits=waves(3600))
-
-    async def scene(keeper: ForecastKeeper) -> None:
-        await until(lambda: seen(keeper)["training"] is not None, within_s=100.0)
-        assert seen(keeper)["why"] == "no model was promoted yet: 3600 s of load are known, 24 h are needed; wait"
-        assert seen(keeper)["training"]["scores"] == {}
-        await asyncio.sleep(200.0)
-
-    assert len(play(monkeypatch, scene, forecasting(), store).orders) == 1
-    assert any("forecaster linear was not trained" in each.getMessage() for each in caplog.records)
 
 
 def test_what_cannot_be_read_of_the_state_is_left_out(

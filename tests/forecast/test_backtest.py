@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from catalog.errors import BadSeries
-from forecast.backtest import AT_ONCE, backtest, split
+from forecast.backtest import AT_ONCE, backtest
 from forecast.forecaster import LEVELS, Fitting, Forecast, State
 from forecast.registry import NAMES, make
 from forecast.series import LoadSeries
@@ -91,30 +91,9 @@ def test_a_long_test_is_forecast_in_parts() -> None:
     assert np.concatenate(forecaster.asked).tolist() == found.at.tolist()
 
 
-def test_a_refit_learns_everything_before_and_nothing_else() -> None:
-    forecaster = Newest()
-    loads_qps = waves(600)
-    found = backtest(forecaster, LoadSeries.regular(loads_qps), 200, 10, refit_every_s=100)
-    assert forecaster.fitted_until_s == [200, 300, 400, 500]
-    expected = [loads_qps[at - 1] + 100 * (at // 100) for at in found.at]
-    assert found.forecast.point.tolist() == expected
-
-
 def test_where_nothing_can_be_tested_the_error_says_what_it_takes() -> None:
     with pytest.raises(BadSeries, match=r"nothing to forecast from day 0 00:09:50 on: .* 25 s in one piece after it"):
         backtest(Newest(), LoadSeries.regular(waves(600)), 590, 1)
-
-
-def test_a_split_shares_no_step_between_learning_and_what_is_to_be_forecast() -> None:
-    series = with_gap(waves(600), 290, 310)
-    learned, at = split(series, TASK, 300)
-    assert learned.end_s == 290
-    assert series.times_s[at].min() >= 310
-    assert at.tolist() == list(range(291, 556))  # the step before the window's lead must be right before it
-    with pytest.raises(BadSeries, match="nothing lies before day 0 00:00:00"):
-        split(series, TASK, 0)
-    with pytest.raises(BadSeries, match="nothing to forecast"):
-        split(series, TASK, 595)
 
 
 @pytest.fixture
@@ -153,15 +132,3 @@ def test_a_forecast_is_the_same_where_the_future_is_not_there_at_all(name: str, 
     for row, each in enumerate(at):
         known = forecaster.predict(LoadSeries.regular(loads_qps[:each]), np.array([each]))
         np.testing.assert_allclose(known.quantiles[0], whole.quantiles[row], rtol=1e-4)
-
-
-@pytest.mark.parametrize("name", [each for each in NAMES if each not in NETWORKS])
-def test_refits_know_nothing_of_what_comes_after_either(name: str) -> None:
-    loads_qps = waves(6000)
-    changed_qps = np.concatenate([loads_qps[:5000], loads_qps[5000:] * 7])
-    before, after = (
-        backtest(make(name, TASK), LoadSeries.regular(each), 4000, 50, refit_every_s=400)
-        for each in (loads_qps, changed_qps)
-    )
-    known = before.at <= 5000
-    assert np.array_equal(before.forecast.quantiles[known], after.forecast.quantiles[known])

@@ -205,3 +205,12 @@ def test_an_artifact_that_is_none_is_refused(tmp_path) -> None:
         file.write_bytes(content)
         with pytest.raises(AccordError, match="train one with"):
             load(file)
+
+
+def test_a_day_need_not_be_a_multiple_of_the_step() -> None:
+    series = LoadSeries.regular(sine(2.0).loads_qps[::7], step_s=7)
+    task = ForecastTask(context_s=70, window_s=14, block_s=14)
+    forecaster = make("seasonal_naive", task)
+    forecaster.fit(series)
+    last_of_the_day = np.array([86_400 // 7 - 2, 86_400 // 7 - 1, 86_400 // 7])
+    assert np.isfinite(forecaster.predict(series, last_of_the_day).point).all()

@@ -90,3 +90,7 @@ class LatencyProfile:
     def p95_s(self, batch_size: int) -> float:
         """95th percentile in seconds, the value that selection plans with (RAMSIS, section 6)."""
         return self.latency_ms(batch_size, "p95_ms") / 1e3
+
+    def mean_s(self, batch_size: int) -> float:
+        """Mean in seconds: how long a worker is busy."""
+        return self.latency_ms(batch_size, "mean_ms") / 1e3

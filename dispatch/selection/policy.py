@@ -11,21 +11,30 @@ from catalog.variant import Variant
 
 @dataclass(frozen=True)
 class Candidate:
-    """A variant as selection sees it: its accuracy, and the time that a batch needs on this worker.
+    """A variant as selection sees it: its accuracy, and the time from the launch of a batch on this worker to its result.
 
-    ``latency_s[n]`` is the profiled p95 of a batch of n rows plus the transport to the worker and back,
-    for n from 0 (unused) to the variant's largest batch; it never decreases.
+    ``latency_s[n]`` is what a batch of n rows takes in nearly all cases, for n from 0 (unused) to the variant's largest
+    batch: what must fit into the slack. ``mean_s[n]`` is what it takes on average: how long the worker is busy; empty
+    where latency does not vary. Neither ever decreases with n.
     """
 
     variant: str
     accuracy: float
     latency_s: tuple[float, ...]
+    mean_s: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, variant: Variant, profile: LatencyProfile, transport_s: float) -> "Candidate":
-        """Tabulate a profile up to the variant's largest batch."""
-        per_batch = (profile.p95_s(rows) + transport_s for rows in range(1, variant.max_batch + 1))
-        return cls(variant.name, variant.accuracy, (0.0, *per_batch))
+        """A profile's 95th percentile and mean up to the variant's largest batch, plus ``transport_s``."""
+        sizes = range(1, variant.max_batch + 1)
+        tail_s = (profile.p95_s(rows) + transport_s for rows in sizes)
+        mean_s = (min(profile.mean_s(rows), profile.p95_s(rows)) + transport_s for rows in sizes)
+        return cls(variant.name, variant.accuracy, (0.0, *tail_s), (0.0, *mean_s))
+
+    @property
+    def busy_s(self) -> tuple[float, ...]:
+        """``mean_s``, or ``latency_s`` where latency does not vary."""
+        return self.mean_s or self.latency_s
 
     @property
     def max_batch(self) -> int:

@@ -129,7 +129,7 @@ class GuaranteeMonitor:
         self._endpoint = endpoint
         self._began_s = now_s
         self._bucket = _Bucket()
-        self._past: deque[_Bucket] = deque([], maxlen=round(WINDOW_S / BUCKET_S))
+        self._past: deque[_Bucket] = deque(maxlen=round(WINDOW_S / BUCKET_S))
         self._broken = False
         self.queries = 0
         self.violations = 0
@@ -190,7 +190,9 @@ class GuaranteeMonitor:
             observed_violation_rate=seen.violations / queries if queries else None,
             client_violation_rate=(seen.late_for_clients + seen.refused) / queries if queries else None,
             expected_violation_rate=seen.expected_violations / decided if decided else None,
-            expected_accuracy=seen.expected_accuracy / seen.decided_in_time if decided and seen.decided_in_time else None,
+            expected_accuracy=seen.expected_accuracy / seen.decided_in_time
+            if decided and seen.decided_in_time
+            else None,
             observed_accuracy=seen.accuracy / seen.in_time if seen.in_time else None,
             broken=self._broken,
         )

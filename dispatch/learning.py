@@ -54,7 +54,9 @@ class Learning:
         now_s: float,
     ) -> None:
         for candidate in lane.offered:
-            if candidate.variant == variant and rows <= candidate.max_batch:  # else the plan has changed since the launch
+            if (
+                candidate.variant == variant and rows <= candidate.max_batch
+            ):  # else the plan has changed since the launch
                 estimate = self.latency.on_batch(worker.id, candidate, rows, run_s, total_s, load_qps, now_s)
                 if estimate is not None:
                     _correct(worker, estimate)

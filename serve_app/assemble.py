@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from types import MappingProxyType
 
 from catalog.catalogue import Catalogue
 from catalog.errors import ConfigError
@@ -16,12 +17,16 @@ from deployments.worker_messages import WorkerSpec
 from dispatch.balancing.registry import create_balancer
 from dispatch.plan import EndpointPlan, Plan
 from dispatch.selection.policy import Candidate
+from dispatch.selection.ramsis.policy import RamsisSelection
+from dispatch.selection.ramsis.table_work import worth_a_table
 from dispatch.selection.registry import create_selection
 from dispatch.table_plan import with_tables
 from serve_app.endpoint_info import EndpointInfo
 from serve_app.schema import EVERYWHERE, AppConfig, EndpointConfig
 
 logger = logging.getLogger(__name__)
+
+NO_GRIDS: Grids = MappingProxyType({})
 
 Profiles = Mapping[str, Mapping[str, LatencyProfile]]
 """Device type to variant name to profile."""
@@ -53,11 +58,11 @@ def candidates_of(
     }
 
 
-def assemble(config: AppConfig, catalogue: Catalogue, profiles: Profiles, grids: Grids) -> Assembly:
+def assemble(config: AppConfig, catalogue: Catalogue, profiles: Profiles, grids: Grids = NO_GRIDS) -> Assembly:
     """Check the config against the catalogue and the profiles, and derive all that is deployed.
 
-    ``grids`` holds the tables of every endpoint with policy ``ramsis``; variants that they never choose are not
-    loaded for it. Raises `ConfigError` naming the field, the value and the remedy.
+    ``grids`` holds tables of endpoints with policy ``ramsis`` where there are some beforehand; variants that tables never choose
+    are not loaded. Raises `ConfigError` naming the field, the value and the remedy.
     """
     plans, infos = {}, {}
     _warn_of_shared_workers(config)
@@ -70,8 +75,8 @@ def assemble(config: AppConfig, catalogue: Catalogue, profiles: Profiles, grids:
         except ConfigError as error:
             raise ConfigError(f"endpoints.{name}.selection: {error}") from error
         candidates = candidates_of(name, config, catalogue, profiles)
-        for device, grid in grids.get(name, {}).items():
-            candidates[device] = tuple(c for c in candidates[device] if c.variant in grid.variants)
+        if endpoint.selection.policy == RamsisSelection.name:
+            candidates = {device: worth_a_table(own, endpoint.slo_ms / 1e3) for device, own in candidates.items()}
         plan = EndpointPlan(
             name,
             endpoint.slo_ms / 1e3,

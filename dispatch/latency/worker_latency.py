@@ -43,7 +43,9 @@ class WorkerLatency:
     def __init__(self, prior: LatencyEstimate) -> None:
         self._prior = prior
         self._runs: Sums | None = None
-        self._of_variant: dict[str, Sums] = {}  # against the factor of all: what a variant has not shown lately follows that
+        self._of_variant: dict[
+            str, Sums
+        ] = {}  # against the factor of all: what a variant has not shown lately follows that
         self._path = _mean(prior.path_s)
         self._run_tail = DecayedHistogram(TAIL_HALF_LIFE_S, TAIL_HALF_LIFE_BATCHES, least=2.0**-4)
         self._path_tail = DecayedHistogram(TAIL_HALF_LIFE_S, TAIL_HALF_LIFE_BATCHES, least=1e-5)

@@ -30,10 +30,10 @@ def create_selection(
     known_variants: Iterable[str],
     grids: Mapping[str, TableGrid] | None = None,
 ) -> SelectionPolicy:
-    """The policy of that name for a task with ``known_variants``; ``grids`` are the tables of ``ramsis`` by device.
+    """The policy of that name for a task with ``known_variants``; ``grids`` are the tables of ``ramsis`` by device, if there are any yet.
 
     Raises `ConfigError` for an unknown policy, a ``fixed`` one without its variant or with one that the task
-    does not have, for a variant given to a policy that chooses for itself, and for ``ramsis`` without tables.
+    does not have, and for a variant given to a policy that chooses for itself.
     """
     known = tuple(known_variants)
     if policy == FixedSelection.name:
@@ -51,7 +51,5 @@ def create_selection(
     if policy in BATCHING:
         return BATCHING[policy]
     if policy == RamsisSelection.name:
-        if not grids:
-            raise ConfigError("selection policy 'ramsis' without decision tables; make them for the endpoint's workers")
-        return RamsisSelection(grids)
+        return RamsisSelection(grids or {})
     raise ConfigError(f"unknown selection policy {policy!r}; known: {', '.join(POLICIES)}")

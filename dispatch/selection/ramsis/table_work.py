@@ -113,3 +113,11 @@ def _around(level: LatencyLevel) -> list[LatencyLevel]:
         slower = slower.slower()
         levels.append(slower)
     return list(dict.fromkeys(levels))
+
+
+def worth_a_table(offered: tuple[Candidate, ...], slo_s: float) -> tuple[Candidate, ...]:
+    """Those that decision tables could choose."""
+    if not offered:
+        return ()
+    names = WorkerProblem.of(offered, slo_s, 1, Poisson(1.0)).variants
+    return tuple(candidate for candidate in offered if candidate.variant in names)

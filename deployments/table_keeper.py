@@ -164,11 +164,11 @@ class TableKeeper:
         if not isinstance(endpoint.selection, RamsisSelection):
             return TableState.NONE
         load_qps, latency = self._router.anticipated_qps(name), self._latency()
-        readings = [endpoint.selection.reading(device, latency) for device in self._work[name]]
-        if not readings or any(reading is None for reading in readings):
+        workers = self._router.workers_of(name)
+        if not workers or not self._work[name]:
             return TableState.NONE
-        exact = all(
-            reading is not None and reading.exact and reading.grid.covers(load_qps * reading.mean)
-            for reading in readings
-        )
+        readings = [endpoint.selection.reading(device, latency, workers, load_qps) for device in self._work[name]]
+        if any(reading is None for reading in readings):
+            return TableState.NONE
+        exact = all(reading is not None and reading.exact for reading in readings)
         return TableState.EXACT if exact else TableState.APPROXIMATE

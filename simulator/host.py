@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dispatch.commands import Command, Launch, Served, WakeAt
 from dispatch.dispatcher import Dispatcher
+from dispatch.latency.estimator import LatencyEstimator
 from dispatch.plan import Plan
 from dispatch.query import NO_INPUTS, Batch, Query, quick
 from simulator.batch_log import BatchLog
@@ -31,18 +32,24 @@ class Host:
     """Carries the commands of one dispatcher out, in virtual time that starts at 0.
 
     ``workers`` maps worker id to device type; every worker is there from the start, and holds every variant that the
-    plan has for its device. With a ``control`` path, whose first plan is to be ``plan``, a worker holds what that says,
+    plan has for its device. With an ``estimator`` policies see what batches take, as they do live; without, what the plan
+    says. With a ``control`` path, whose first plan is to be ``plan``, a worker holds what that says,
     and plans change while the host runs; every endpoint must be in the first plan.
     """
 
     def __init__(
-        self, plan: Plan, workers: Mapping[str, str], latency: LatencyModel, control: Control | None = None
+        self,
+        plan: Plan,
+        workers: Mapping[str, str],
+        latency: LatencyModel,
+        control: Control | None = None,
+        estimator: LatencyEstimator | None = None,
     ) -> None:
-        self._dispatcher = Dispatcher(plan)
+        self._dispatcher = Dispatcher(plan, estimator)
         self._control = control
         self._devices = dict(workers)
         self._latency = latency
-        self._running: list[tuple[float, int, Batch]] = []
+        self._running: list[tuple[float, int, Batch, float]] = []
         self._wake_s = inf
         self._log = BatchLog()
         for worker, device in workers.items():
@@ -101,8 +108,7 @@ class Host:
         """The first batch that is done, or the timer."""
         running = self._running
         if running and running[0][0] <= self._wake_s:
-            now_s, _, batch = heappop(running)
-            run_s = now_s - batch.launched_s
+            now_s, _, batch, run_s = heappop(running)
             self._carry_out(self._dispatcher.on_done(batch.worker, batch.id, (), run_s, now_s), now_s)
         else:
             now_s, self._wake_s = self._wake_s, inf
@@ -112,8 +118,8 @@ class Host:
         for command in commands:
             if isinstance(command, Launch):
                 batch = command.batch
-                run_s = self._latency.batch_s(self._devices[batch.worker], batch.variant, batch.rows)
-                heappush(self._running, (now_s + run_s, batch.id, batch))
+                run_s, path_s = self._latency.times_s(self._devices[batch.worker], batch)
+                heappush(self._running, (now_s + run_s + path_s, batch.id, batch, run_s))
             elif isinstance(command, Served):
                 self._log.on_served(command)
                 if self._control is not None:

@@ -9,6 +9,7 @@ import numpy as np
 from autoscaler.cluster import Endpoint
 from catalog.profile import LatencyProfile
 from dispatch.plan import EndpointPlan
+from dispatch.query import Batch
 
 SAMPLES_AT_ONCE = 4096
 
@@ -16,8 +17,8 @@ SAMPLES_AT_ONCE = 4096
 class LatencyModel(Protocol):
     """Gives the time from the launch of a batch to its result. May keep state (a generator), never a clock."""
 
-    def batch_s(self, device: str, variant: str, rows: int) -> float:
-        """Seconds, above 0; ``rows`` is at most the variant's largest batch."""
+    def times_s(self, device: str, batch: Batch) -> tuple[float, float]:
+        """The run of the batch and its way to the worker and back, in seconds; their sum is above 0."""
         ...
 
 
@@ -37,8 +38,12 @@ class PlannedLatency:
         }
 
     def batch_s(self, device: str, variant: str, rows: int) -> float:
-        """The candidate's own figure."""
+        """The candidate's own figure, the way included."""
         return self._latency_s[device, variant][rows]
+
+    def times_s(self, device: str, batch: Batch) -> tuple[float, float]:
+        """The candidate's own figure as the run."""
+        return self._latency_s[device, batch.variant][batch.rows], 0.0
 
 
 class SampledLatency:
@@ -58,7 +63,11 @@ class SampledLatency:
         self._normals: list[float] = []
         self._parameters: dict[tuple[str, str, int], tuple[float, float]] = {}
 
-    def batch_s(self, device: str, variant: str, rows: int) -> float:
+    def times_s(self, device: str, batch: Batch) -> tuple[float, float]:
+        """The next draw, and the transport."""
+        return self.run_s(device, batch.variant, batch.rows), self._transport_s
+
+    def run_s(self, device: str, variant: str, rows: int) -> float:
         """The next draw."""
         key = (device, variant, rows)
         if key not in self._parameters:
@@ -67,7 +76,7 @@ class SampledLatency:
         mu, sigma = self._parameters[key]
         if not self._normals:
             self._normals = self._rng.standard_normal(SAMPLES_AT_ONCE).tolist()
-        return exp(mu + sigma * self._normals.pop()) / 1e3 + self._transport_s
+        return exp(mu + sigma * self._normals.pop()) / 1e3
 
 
 def _lognormal(mean: float, std: float) -> tuple[float, float]:

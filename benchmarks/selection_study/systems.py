@@ -71,8 +71,8 @@ def table_plan(task: Task, workload: Workload, tables: tuple[DecisionTable, ...]
     problem = WorkerProblem.of(task.candidates, task.slo_s, task.workers, Poisson(1.0))
     ordered = tuple(sorted(tables, key=lambda table: table.load_qps))
     grid = TableGrid(ordered, beyond_table(problem, ordered[-1].group))
-    balancer = RoundRobin(TableGroup((grid,), load))
     selection = RamsisSelection({DEVICE: grid})
+    balancer = RoundRobin(TableGroup(selection, load))
     return EndpointPlan(ENDPOINT, task.slo_s, False, sys.maxsize, {DEVICE: task.candidates}, selection, balancer, load)
 
 

@@ -35,6 +35,11 @@ class TableGrid:
         """The load of every table, ascending."""
         return tuple(table.load_qps for table in self.tables)
 
+    def meeting(self, load_qps: float) -> DecisionTable | None:
+        """The lowest-load table that meets the load, None where none does."""
+        index = bisect_left(self.loads_qps, load_qps)
+        return self.tables[index] if index < len(self.tables) else None
+
     def at(self, load_qps: float) -> DecisionTable:
         """The lowest-load table that meets the load (RAMSIS, section 3.2.2), `beyond` where none does."""
         index = bisect_left(self.loads_qps, load_qps)

@@ -1,14 +1,13 @@
-"""The latencies that a grid of tables is made for."""
+"""The latencies that decision tables are made for."""
 
 from dataclasses import dataclass
 from math import ceil, log
 
 from dispatch.latency.estimate import LatencyEstimate
-from dispatch.selection.policy import Candidate
 
-RUN_STEP = 1.25
-PATH_STEP = 1.35
-TAIL_STEP = 1.2
+RUN_STEP = 1.1
+PATH_STEP = 1.15
+TAIL_STEP = 1.15
 """Levels are these factors apart: what lies between two is read from the upper one in rescaled time."""
 
 SHORTEST_PATH_S = 0.0005
@@ -17,51 +16,45 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True, order=True)
 class LatencyLevel:
-    """Runs take ``run_factor`` times their profile on average, the way ``path_s``, and nearly all batches up to ``tail`` times
-    what they take on average."""
+    """A rounded `LatencyEstimate`: the same model of run and way, with few values, so that tables can be kept.
+
+    Runs take ``run_factor`` times their profile on average and nearly always up to ``run_tail`` times that; the way takes
+    ``path_s`` on average and nearly always up to ``path_tail`` times that.
+    """
 
     run_factor: float
+    run_tail: float
     path_s: float
-    tail: float
+    path_tail: float
 
     @classmethod
     def above(cls, estimate: LatencyEstimate) -> "LatencyLevel":
-        """The lowest level that is no faster than an estimate, for batches such as the recent ones."""
-        run_s = estimate.typical_run_s
+        """The lowest level that is no faster than an estimate."""
         path_s = max(estimate.path_s, SHORTEST_PATH_S)
-        tail = estimate.tail_s(run_s) / max(estimate.mean_s(run_s), SHORTEST_PATH_S)
         return cls(
             run_factor=_up(estimate.run_factor, RUN_STEP),
+            run_tail=_up(max(estimate.run_tail, 1.0), TAIL_STEP),
             path_s=SHORTEST_PATH_S * _up(path_s / SHORTEST_PATH_S, PATH_STEP),
-            tail=_up(max(tail, 1.0), TAIL_STEP),
+            path_tail=_up(max(estimate.path_tail_s / path_s, 1.0), TAIL_STEP),
         )
 
-    def slower(self) -> "LatencyLevel":
-        """The next level of the run."""
-        return LatencyLevel(run_factor=self.run_factor * RUN_STEP, path_s=self.path_s, tail=self.tail)
+    def inflated(self, run: float, path: float) -> "LatencyLevel":
+        """A level further on: runs and way longer by about these factors, rounded up."""
+        return LatencyLevel(
+            run_factor=_up(self.run_factor * run, RUN_STEP),
+            run_tail=self.run_tail,
+            path_s=SHORTEST_PATH_S * _up(self.path_s / SHORTEST_PATH_S * path, PATH_STEP),
+            path_tail=self.path_tail,
+        )
 
-    def faster(self) -> "LatencyLevel":
-        """The level of the run before."""
-        return LatencyLevel(run_factor=self.run_factor / RUN_STEP, path_s=self.path_s, tail=self.tail)
-
-    def longer(self) -> "LatencyLevel":
-        """The next level of the way."""
-        return LatencyLevel(run_factor=self.run_factor, path_s=self.path_s * PATH_STEP, tail=self.tail)
-
-    def mean_s(self, run_s: float) -> float:
-        """Mean time of a batch whose profiled run takes ``run_s``."""
-        return self.run_factor * run_s + self.path_s
-
-    def candidate(self, offered: Candidate) -> Candidate:
-        """A candidate of the plan at this level."""
-        mean_s = (self.mean_s(run_s) for run_s in offered.runs_s[1:])
-        busy_s = (0.0, *mean_s)
-        return Candidate(
-            variant=offered.variant,
-            accuracy=offered.accuracy,
-            latency_s=tuple(self.tail * each for each in busy_s),
-            mean_s=busy_s,
+    @property
+    def estimate(self) -> LatencyEstimate:
+        """The level as an estimate, which corrects candidates."""
+        return LatencyEstimate(
+            run_factor=self.run_factor,
+            run_tail=self.run_tail,
             path_s=self.path_s,
+            path_tail_s=self.path_s * self.path_tail,
         )
 
 

@@ -7,63 +7,97 @@ from math import log
 from dispatch.latency.estimate import LatencyEstimate
 from dispatch.selection.ramsis.grid import TableGrid
 from dispatch.selection.ramsis.latency_level import LatencyLevel
+from dispatch.selection.ramsis.table import DecisionTable
 
 EXACT = 1.05
 """A reading promises something where the worker is slower than what its table was made for by no more than this factor."""
 
-OPTIMISM = 4.0
-"""How much worse it is to read a grid for a faster worker than one for a slower."""
+OPTIMISM = 2.0
+"""How much worse it is to read a table for a faster worker than one for a slower, by the same factor."""
 
-MOST_KEPT = 1024
+OVERSIZE = 0.5
+"""And how much less it matters that a table is for a higher load."""
+
+FARTHEST = 2.0
+"""Worse readings than by this factor decide nothing."""
+
+MOST_KEPT = 4096
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A grid, and the factors by which time on the worker differs from what the grid was made for.
+    """A table, and the factors by which time on the worker differs from what it was made for.
 
     A worker c times slower, with objective S and load L, is the faster one with objective S / c and load c L: so the
     load is multiplied by ``mean``, and the slack divided by ``tail``, the factor of what nearly all batches take.
     """
 
-    grid: TableGrid
+    table: DecisionTable
     mean: float
     tail: float
 
     @property
     def exact(self) -> bool:
-        """Whether the bounds of the grid's tables hold for the worker."""
+        """Whether the bounds of the table hold for the worker."""
         return self.mean <= EXACT and self.tail <= EXACT
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """How a worker compares with one level."""
+
+    grid: TableGrid
+    mean: float
+    tail: float
+    cost: float
 
 
 @dataclass(frozen=True, eq=False)
 class LeveledGrids:
-    """Grids for one device type and number of workers, by the latency that each was made for; at least one."""
+    """Grids for one device type and number of workers, by the latency that each was made for."""
 
     grids: Mapping[LatencyLevel, TableGrid]
-    _kept: dict[int, tuple[LatencyEstimate, Reading]] = field(default_factory=dict, repr=False)
+    _scales: dict[int, tuple[LatencyEstimate, tuple[_Scale, ...]]] = field(default_factory=dict, repr=False)
 
-    def read(self, latency: LatencyEstimate) -> Reading:
-        """The nearest grid for a worker, one for a slower worker where there is one; worked out once per estimate."""
-        kept = self._kept.get(id(latency))
+    def read(self, latency: LatencyEstimate, workers: int, load_qps: float) -> Reading | None:
+        """The best table for a worker of this latency, where so many share the load; None where none is near enough.
+
+        A table must meet the load in rescaled time. Of those that do, the one that differs least, in latency and in load.
+        """
+        best, best_cost = None, log(FARTHEST)
+        for scale in self._compared(latency):
+            if scale.cost >= best_cost:
+                break  # they ascend by cost
+            scaled_qps = load_qps * scale.mean
+            if workers != scale.grid.workers:
+                scaled_qps *= scale.grid.workers / workers
+            table = scale.grid.meeting(scaled_qps)
+            if table is not None:
+                cost = scale.cost + OVERSIZE * log(max(table.load_qps / max(scaled_qps, 1.0), 1.0))
+                if cost < best_cost or best is None:
+                    best, best_cost = Reading(table, scale.mean, scale.tail), cost
+        return best
+
+    def _compared(self, latency: LatencyEstimate) -> tuple[_Scale, ...]:
+        kept = self._scales.get(id(latency))
         if kept is not None:
             return kept[1]
-        reading = min((_reading(level, grid, latency) for level, grid in self.grids.items()), key=_distance)
-        if len(self._kept) >= MOST_KEPT:
-            self._kept.clear()
-        self._kept[id(latency)] = latency, reading  # with the estimate, so that its id stays its own
-        return reading
-
-    @property
-    def variants(self) -> frozenset[str]:
-        """Every variant that some table may choose."""
-        return frozenset(variant for grid in self.grids.values() for variant in grid.variants)
+        scales = (_scale(level, grid, latency) for level, grid in self.grids.items())
+        compared = tuple(sorted(scales, key=lambda scale: scale.cost))
+        if len(self._scales) >= MOST_KEPT:
+            self._scales.clear()
+        self._scales[id(latency)] = latency, compared  # with the estimate, so that its id stays its own
+        return compared
 
 
-def _reading(level: LatencyLevel, grid: TableGrid, latency: LatencyEstimate) -> Reading:
-    run_s = latency.typical_run_s
-    mean_s = level.mean_s(run_s)
-    return Reading(grid, latency.mean_s(run_s) / mean_s, latency.tail_s(run_s) / (level.tail * mean_s))
+def _scale(level: LatencyLevel, grid: TableGrid, latency: LatencyEstimate) -> _Scale:
+    run_s, made_for = latency.typical_run_s, level.estimate
+    mean = latency.mean_s(run_s) / made_for.mean_s(run_s)
+    tail = latency.tail_s(run_s) / made_for.tail_s(run_s)
+    run, path = latency.run_factor / level.run_factor, max(latency.path_s, 1e-4) / level.path_s
+    apart = sum(map(_badness, (mean, tail))) + 0.25 * sum(abs(log(c)) for c in (run, path))
+    return _Scale(grid, mean, tail, apart / 2.0)
 
 
-def _distance(reading: Reading) -> float:
-    return sum(OPTIMISM * log(c) if c > 1.0 else -log(c) for c in (reading.mean, reading.tail))
+def _badness(factor: float) -> float:
+    return OPTIMISM * log(factor) if factor > 1.0 else -log(factor)

@@ -36,12 +36,12 @@ class RamsisSelection:
     leveled: Mapping[str, LeveledGrids] = field(default_factory=dict)
 
     def choose(self, view: QueueView) -> Choice | Hold:
-        """The table's decision; beyond the grid, the fastest variant with the whole queue."""
-        reading = self.reading(view.device, view.latency)
+        """The table's decision; beyond a grid for exact latencies, the fastest variant with the whole queue."""
+        reading = self.reading(view.device, view.latency, view.workers, view.load_qps)
         if reading is None:
             return _GREEDY.choose(view)
+        table = reading.table
         slack_s = view.earliest_deadline_s - view.now_s
-        table = reading.grid.for_workers(view.workers, view.load_qps * reading.mean)
         if slack_s > table.slo_s * view.slack_share + SLACK_TOLERANCE_S:
             return _GREEDY.choose(view)
         slack_s /= reading.tail
@@ -63,19 +63,21 @@ class RamsisSelection:
             return Choice(timely.variant, timely.batch_rows(rows))
         return Choice(variant, rows, None, Promise(table.expected_accuracy, table.expected_violation_rate))
 
-    def reading(self, device: str, latency: LatencyEstimate | None) -> Reading | None:
-        """The grid for a worker of this device type and latency, and how to read it; None where there is none yet."""
+    def reading(
+        self, device: str, latency: LatencyEstimate | None, workers: int, load_qps: float
+    ) -> Reading | None:
+        """The table for a worker of this device type and latency under this load; None where there is none near enough."""
         leveled = self.leveled.get(device)
         if leveled is not None and latency is not None:
-            return leveled.read(latency)
+            return leveled.read(latency, workers, load_qps)
         grid = self.grids.get(device)
-        return None if grid is None else Reading(grid, mean=1.0, tail=1.0)
+        return None if grid is None else Reading(grid.for_workers(workers, load_qps), mean=1.0, tail=1.0)
 
     def group(self, workers: int, load_qps: float, latency: LatencyEstimate | None) -> int:
         """How many consecutive queries round robin is to give to each of the workers; the least of all device types."""
         devices = (*self.leveled, *self.grids)
-        readings = (reading for device in devices if (reading := self.reading(device, latency)) is not None)
-        return min((each.grid.for_workers(workers, load_qps * each.mean).group for each in readings), default=1)
+        readings = (self.reading(device, latency, workers, load_qps) for device in devices)
+        return min((reading.table.group for reading in readings if reading is not None), default=1)
 
 
 def _timely(chosen: Candidate, rows: int, view: QueueView) -> Candidate:

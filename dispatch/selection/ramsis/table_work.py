@@ -6,17 +6,28 @@ from dispatch.latency.estimate import LatencyEstimate
 from dispatch.latency.worker_latency import TAIL
 from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.arrivals import Poisson
-from dispatch.selection.ramsis.grid import fluid_capacity_qps
-from dispatch.selection.ramsis.ladder import LadderMaker
+from dispatch.selection.ramsis.grid import TableGrid, beyond_table, fluid_capacity_qps
 from dispatch.selection.ramsis.latency_level import LatencyLevel
 from dispatch.selection.ramsis.leveled_grids import LeveledGrids
 from dispatch.selection.ramsis.problem import Balancing, WorkerProblem
 from dispatch.selection.ramsis.table import DecisionTable
 
-SLOWEST = 3.0
-"""Levels are made ahead of time up to this multiple of the present run factor."""
+RUNG = 1.15
+"""Loads that tables are made for are this factor apart."""
 
-MOST_LEVELS = 24
+NEAR = (0.75, 1.6)
+"""First come the loads within these multiples of the present one."""
+
+SPARSE = 3
+"""Ahead of time, every so-manyth load is enough: tables are read for the next higher load there is."""
+
+IDLE_QUERIES = 0.1
+"""The lightest load brings a worker so many queries within the objective: none to wait for."""
+
+AHEAD = ((1.0, 1.0), (1.5, 1.5), (1.0, 2.0), (2.0, 1.0), (2.2, 2.2), (3.2, 3.2))
+"""Run and way of the levels that are made ahead of time, as multiples of the present ones."""
+
+MOST_LEVELS = 48
 """Those aimed at longest ago are forgotten."""
 
 
@@ -36,7 +47,7 @@ class TableTask:
         Queues joined by length have no process per query, and take the paper's formulation.
         """
         return WorkerProblem.of(
-            tuple(level.candidate(each) for each in self.offered),
+            tuple(map(level.estimate.corrected, self.offered)),
             self.slo_s,
             self.workers,
             Poisson(1.0),
@@ -46,35 +57,61 @@ class TableTask:
         )
 
 
-class TableWork:
-    """Keeps ladders of tables by level of latency; `aim` says what is needed now, `next` what to make.
+class _Ladder:
+    """The tables of one level: ``loads_qps`` descend from the highest that is worth a table."""
 
-    First comes the level that fits the present estimate, at the present load first; then slower levels up to `SLOWEST`
-    times, a longer way, and a faster level, so that a change is a look-up.
+    def __init__(self, task: TableTask, level: LatencyLevel) -> None:
+        self.problem = task.problem(level)
+        idle_qps = IDLE_QUERIES / task.slo_s * task.workers
+        highest_qps = min(fluid_capacity_qps(self.problem), task.highest_qps)
+        self.loads_qps = [max(highest_qps, idle_qps)]
+        while self.loads_qps[-1] > idle_qps:
+            self.loads_qps.append(self.loads_qps[-1] / RUNG)
+        self.tables: dict[float, DecisionTable] = {}
+
+    def near(self, load_qps: float) -> list[float]:
+        """Loads about the present one, from it upwards first."""
+        low_qps, high_qps = (load_qps * factor for factor in NEAR)
+        return sorted(self.within(low_qps, high_qps), key=lambda rung_qps: (rung_qps < load_qps, rung_qps))
+
+    def within(self, low_qps: float, high_qps: float) -> list[float]:
+        return [rung_qps for rung_qps in self.loads_qps if low_qps <= rung_qps <= high_qps]
+
+    def sparse(self) -> list[float]:
+        return self.loads_qps[::SPARSE]
+
+
+class TableWork:
+    """Keeps tables by level of latency and load; `aim` says what is needed now, `next` what to make.
+
+    First come the tables for the present latency near the present load. Then, ahead of time and for loads farther apart, those for all
+    loads at the present latency and at slower ones (`AHEAD`), so that a change is a look-up. Then what lies between.
     """
 
     def __init__(self, task: TableTask) -> None:
         self.task = task
-        self._ladders: dict[LatencyLevel, LadderMaker] = {}
-        self._levels: list[LatencyLevel] = []
+        self._ladders: dict[LatencyLevel, _Ladder] = {}
+        self._wanted: list[tuple[LatencyLevel, float]] = []
 
     def aim(self, latency: LatencyEstimate, load_qps: float) -> None:
         """The workers' latency and the load are about this now."""
         level = LatencyLevel.above(latency)
-        if self._levels and self._levels[0] == level:
-            return
-        self._levels = _around(level)
-        for each in reversed(self._levels):
-            ladder = self._ladders.pop(each, None) or self._ladder(each, load_qps)
+        ahead = [level.inflated(run, path) for run, path in AHEAD]
+        for each in reversed((level, *ahead)):
+            ladder = self._ladders.pop(each, None) or _Ladder(self.task, each)
             self._ladders = {each: ladder, **self._ladders}
         for forgotten in list(self._ladders)[MOST_LEVELS:]:
             del self._ladders[forgotten]
+        present = self._ladders[level]
+        wanted = [(level, rung_qps) for rung_qps in present.near(load_qps)]
+        wanted += [(each, rung_qps) for each in ahead for rung_qps in self._ladders[each].sparse()]
+        self._wanted = list(dict.fromkeys(wanted))
 
     def next(self) -> tuple[LatencyLevel, WorkerProblem] | None:
         """The next table to make, and the level that it is for; None where all are made."""
-        for level in self._levels:
+        for level, load_qps in self._wanted:
             ladder = self._ladders[level]
-            for load_qps in ladder.next_loads(1):
+            if load_qps not in ladder.tables:
                 return level, ladder.problem.at_load(load_qps)
         return None
 
@@ -82,37 +119,28 @@ class TableWork:
         """A table was made; one of a level that was forgotten meanwhile is dropped."""
         ladder = self._ladders.get(level)
         if ladder is not None:
-            ladder.add(table)
+            ladder.tables[table.load_qps] = table
 
     @property
     def grids(self) -> LeveledGrids | None:
         """All tables so far; None before the first."""
-        made = {level: grid for level, ladder in self._ladders.items() if (grid := ladder.grid()) is not None}
+        made = {level: _grid(ladder) for level, ladder in self._ladders.items() if ladder.tables}
         return LeveledGrids(made) if made else None
 
     @property
     def made(self) -> int:
-        """Tables that are made for the levels aimed at."""
-        return sum(self._ladders[level].made for level in self._levels)
+        """Tables that are made, of those that are wanted now."""
+        return sum(load_qps in self._ladders[level].tables for level, load_qps in self._wanted)
 
     @property
     def wanted(self) -> int:
-        """Tables that there will be of them, at most."""
-        return self.made + sum(self._ladders[level].remaining for level in self._levels)
-
-    def _ladder(self, level: LatencyLevel, load_qps: float) -> LadderMaker:
-        problem = self.task.problem(level)
-        highest_qps = min(fluid_capacity_qps(problem), self.task.highest_qps)
-        return LadderMaker(problem, highest_qps, first_qps=load_qps)
+        """Tables that are wanted now."""
+        return len(self._wanted)
 
 
-def _around(level: LatencyLevel) -> list[LatencyLevel]:
-    levels = [level, level.slower(), level.longer(), level.faster(), level.slower().longer()]
-    slower = level.slower()
-    while slower.run_factor < SLOWEST * level.run_factor:
-        slower = slower.slower()
-        levels.append(slower)
-    return list(dict.fromkeys(levels))
+def _grid(ladder: _Ladder) -> TableGrid:
+    tables = tuple(sorted(ladder.tables.values(), key=lambda table: table.load_qps))
+    return TableGrid(tables, beyond_table(ladder.problem, tables[-1].group))
 
 
 def worth_a_table(offered: tuple[Candidate, ...], slo_s: float) -> tuple[Candidate, ...]:

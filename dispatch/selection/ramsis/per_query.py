@@ -92,7 +92,7 @@ class QueryProcess:
         exists = np.arange(most)[:, None] < in_time[0]
         self._ranked = np.where(exists, ranked, 0)
         self._impossible = np.where(exists, 0.0, -np.inf)[:, :, None]
-        self._waiting = Waiting(problem.load_qps, turn, ages) if turn.single else None
+        self._waiting = Waiting(problem.load_qps, turn, ages, in_time > 0) if turn.single else None
         phases, group = turn.phases, turn.group
         bins = np.concatenate([in_time, np.zeros((1, rows), dtype=np.intp)])  # and one for all that is late
         bin_of, length, phase = np.unravel_index(self.renewals.states, (*bins.shape, phases))
@@ -116,7 +116,7 @@ class QueryProcess:
         flat = best.ravel()
         own, holds = flat[self._own], np.zeros(self._own.shape, dtype=bool)
         if self._waiting is not None:
-            own, holds = self._waiting.values(own, flat[self._passed], hopeless, gain, self.in_time > 0, None)
+            own, holds = self._waiting.values(own, flat[self._passed], hopeless, gain)
         by_launch = launch.ravel()
         self._policy = _Policy(launch, by_launch[self._states], by_launch[self._own], by_launch[self._passed], holds)
         return self._expect(flat[self._states], own, gain)
@@ -131,7 +131,7 @@ class QueryProcess:
         own = flat[policy.own]
         if self._waiting is not None and policy.holds.any():
             hopeless = values[self.launches.starts]
-            own, _ = self._waiting.values(own, flat[policy.passed], hopeless, gain, policy.holds, policy.holds)
+            own, _ = self._waiting.values(own, flat[policy.passed], hopeless, gain, policy.holds)
         return self._expect(flat[policy.states], own, gain)
 
     def _expect(self, states: Floats, own: Floats, gain: float) -> Floats:

@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 DAMPING = 0.8
 """Share of the new value in each sweep of value iteration; below 1, since the process may be periodic."""
 
-FIRST_SWEEPS = 8
+FIRST_SWEEPS = 2
 """Sweeps of value iteration with which a process without a start begins: the first policies are not worth solving."""
 
 MOST_IMPROVEMENTS = 40

@@ -23,7 +23,7 @@ Bools = NDArray[np.bool_]
 TOLERANCE = 3e-5
 """Largest change of a value relative to the others, in accurate answers, at which they count as settled."""
 
-ROUGH_TOLERANCE = 1e-3
+ROUGH_TOLERANCE = 1e-4
 """The same where only the order of gains is asked for."""
 
 MOST_TOGETHER = 64

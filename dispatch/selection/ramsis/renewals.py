@@ -49,8 +49,8 @@ class Renewals:
         weights = _age_weights(arrivals, turn, ages, durations_s, farthest)  # [duration, d - 1, bin end]
         weights[weights <= NEGLIGIBLE] = 0.0
         self._next = weights[:, 0]
-        self._weights = weights if not turn.single else None
-        self._sparse_weights = csr_array(weights.reshape(-1, weights.shape[2])) if turn.single else None
+        self._weights = weights
+        self._sparse_weights = csr_array(weights.reshape(-1, weights.shape[2]))
         self._afters, case_of_phase = np.unique(turn.after, return_inverse=True)
         self._phases_of = [np.flatnonzero(case_of_phase == case) for case in range(len(self._afters))]
         self._ends = 2 * len(ages.low_s)
@@ -79,17 +79,20 @@ class Renewals:
             [self._state(ages.timely, bin_of, rows[counts], phase[counts]) for rows, phase in self._cases(most)]
         )
         first = [self._state(ages.timely, np.zeros(1, dtype=np.intp), r[:1], p[:1]) for r, p in self._cases(most)]
-        occurring, column = np.unique(np.concatenate([states, *first]), return_inverse=True)
+        states = np.concatenate([states, *first])
+        occurs = np.zeros((ages.timely + 1) * self._max_rows * turn.phases, dtype=bool)
+        occurs[states] = True
+        column = (np.cumsum(occurs) - 1)[states]
         cases = len(first)
-        row = np.concatenate(
-            [(np.arange(cases)[:, None] * self._ends + end).ravel(), cases * self._ends + np.arange(cases)]
+        entries = np.concatenate(
+            [np.tile(np.bincount(end, minlength=self._ends), cases), np.ones(cases, dtype=np.intp)]
         )
         share_of = np.concatenate([np.tile(shares, cases), np.ones(cases)])
-        shape = (cases * self._ends + cases, len(occurring))
-        return occurring, csr_array((share_of, (row, column)), shape=shape)
+        begins = np.concatenate([[0], np.cumsum(entries)])  # entries are in the order of ends
+        return np.flatnonzero(occurs), csr_array((share_of, column, begins), shape=(len(entries), int(occurs.sum())))
 
     def _cases(self, most: int) -> Iterator[tuple[Ints, Ints]]:
-        """Rows and phase after k followers, by phase after the worker's arrival and overshoot: overshoot runs fastest."""
+        """Rows and phase after k followers, by phase after the worker's arrival, and by overshoot within that."""
         for after in self._afters:
             rows = self.turn.rows_after(int(after), most + self._beyond)
             phase = (int(after) + np.arange(len(rows))) % self.turn.phases
@@ -137,7 +140,7 @@ class Renewals:
 
     def _until(self, by_end: Floats, distance: Ints) -> Floats:
         """Value by duration and distance from ``by_end[overshoot, bin end]``."""
-        if self._sparse_weights is None:
+        if not self.turn.single:
             by_distance = by_end.T @ self.turn.overshoot[distance].T
             return np.asarray(np.einsum("lde,ed->ld", self._weights[:, distance - 1], by_distance))
         if distance.max() == 1:

@@ -62,14 +62,14 @@ class Waiting:
         return np.asarray(self._in_time @ then + np.multiply.outer(self._too_late, late) - gain * self._mean_s)
 
     def _one_by_one(self, own: Floats, held: Bools, hopeless: Floats, gain: float, holds: Bools | None) -> None:
-        """From the longest queue down. A length can only wait where it would for a launch at the next, or that waits."""
+        """From the longest queue down: waiting can be worth it only where it is for a launch next, or the next waits."""
         lengths, phases = own.shape[1], own.shape[2]
         following = (np.arange(phases) + 1) % phases
         late = hopeless[:, following]
         if holds is None:
             once = self._waiting(own[:, 1:, following].reshape(len(own), -1), late[1:].ravel(), gain)
             once = once.reshape(len(own), lengths - 1, phases)
-            worth = ((once > own[:, :-1]) & self._allowed[:, :, None]).any(axis=(0, 2))
+            worth: Bools = ((once > own[:, :-1]) & self._allowed[:, :, None]).any(axis=(0, 2))
         else:
             worth = holds[:, :-1].any(axis=(0, 2))
         longer_waits = False

@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dispatch.selection.ramsis import policy_iteration
 from dispatch.selection.ramsis.arrivals import NegativeBinomial, Poisson
 from dispatch.selection.ramsis.per_query import solve_per_query
 from dispatch.selection.ramsis.problem import WorkerProblem
 from dispatch.selection.ramsis.solver import best_group, solve
-from dispatch.selection.ramsis.table import HOLD
+from dispatch.selection.ramsis.table import HOLD, DecisionTable
 from ramsis_scene import assert_bounds_hold_in, observe, problem, random_problem
 
 
@@ -50,6 +51,28 @@ def test_bounds_hold_where_latency_is_random(workers: int, group: int, load_qps:
     late, late_error = seen.mean_and_error(seen.late)
     assert late <= table.expected_violation_rate + 3 * late_error
     assert accuracy / (1 - late) >= table.expected_accuracy - 3 * accuracy_error
+
+
+@pytest.mark.parametrize(("improvements", "evaluations"), [(1, 8), (2, 8), (30, 0)])
+def test_a_table_that_did_not_settle_says_so_and_keeps_its_bounds(
+    improvements: int, evaluations: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(policy_iteration, "MOST_IMPROVEMENTS", improvements)
+    monkeypatch.setattr(policy_iteration, "MOST_EVALUATIONS", evaluations)
+    solved = problem(workers=4, load_qps=440.0, slack_steps=100, lengths=16)
+    table = solve(solved)
+    assert not table.settled
+    assert not DecisionTable.from_arrays(table.arrays()).settled
+    seen = observe(table, solved)
+    accuracy, accuracy_error = seen.mean_and_error(seen.accuracy)
+    late, late_error = seen.mean_and_error(seen.late)
+    assert late <= table.expected_violation_rate + 3 * late_error
+    assert accuracy >= table.expected_accuracy - 3 * accuracy_error
+
+
+def test_tables_settle_at_every_load() -> None:
+    for load_qps in (10.0, 200.0, 480.0, 520.0, 600.0):
+        assert solve(problem(workers=4, load_qps=load_qps, lengths=16)).settled
 
 
 def costly_start() -> WorkerProblem:

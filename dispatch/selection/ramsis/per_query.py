@@ -1,183 +1,197 @@
 """Our decision process: reward per query, phases known, and waiting allowed (docs/ramsis.md)."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dispatch.selection.ramsis.ages import Ages
 from dispatch.selection.ramsis.durations import Durations
 from dispatch.selection.ramsis.launches import Launches
+from dispatch.selection.ramsis.policy_iteration import Settled, gain_bounds, settle
 from dispatch.selection.ramsis.problem import WorkerProblem
 from dispatch.selection.ramsis.renewals import Renewals
 from dispatch.selection.ramsis.slack import slack_grid
 from dispatch.selection.ramsis.table import HOLD, DecisionTable
 from dispatch.selection.ramsis.turns import Turn
+from dispatch.selection.ramsis.waiting import Waiting
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
-
-DAMPING = 0.8
-"""Share of the new value in each sweep; below 1, since the process may be periodic."""
+Bools = NDArray[np.bool_]
 
 TOLERANCE = 3e-5
 """Largest change of a value relative to the others, in accurate answers, at which they count as settled."""
 
-ROUGH_SWEEPS = 300
-ROUGH_TOLERANCE = 1e-3
+ROUGH_TOLERANCE = 1e-4
 """The same where only the order of gains is asked for."""
 
-MAX_SWEEPS = 1000
-"""Enough but for loads at the very edge of what can be borne, where a queue hardly forgets."""
-
 MOST_TOGETHER = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Values by duration and phase from which a process of the same or a similar problem may begin."""
+
+    nodes_s: Floats
+    after: Floats
+    gain: float
+
+    def on(self, nodes_s: Floats, phases: int) -> Floats:
+        """The values for other durations and another number of phases."""
+        phase = np.arange(phases) * self.after.shape[1] // phases
+        by_phase = [np.interp(nodes_s, self.nodes_s, self.after[:, p]) for p in phase]
+        values = np.stack(by_phase, axis=1)
+        return np.asarray(values - values[0, 0])
+
+
+@dataclass(frozen=True, eq=False)
+class _Policy:
+    """Decisions, as indices into the values of launches without and then with rewards, and which states wait.
+
+    ``launch[r, n - 1, phase]`` is for queues that r variants serve in time, ``holds[bin, n - 1, phase]`` for the
+    worker's own phases.
+    """
+
+    launch: Ints
+    states: Ints
+    own: Ints
+    passed: Ints
+    holds: Bools
 
 
 class QueryProcess:
     """The semi-Markov process of one worker under maximal batching.
 
-    Its gain is the accuracy of timely answers per second. Relative value iteration on the values after launches: the
-    state before a launch needs none of its own. The gain moves by the common drift of values, over the time that a
-    decision takes at most, until there is none.
+    Its gain is the sum of ``rewards`` of launches in time, per second. Its values are those after launches, by duration
+    and phase: the state before a launch needs none of its own.
 
-    A launch is in time where its ``latency_s`` fits into the slack, and keeps the worker busy for its ``duration_s``.
+    A launch is in time where its ``latency_s`` fits into the slack, and keeps the worker busy for its ``duration_s``
+    on average.
     """
 
     def __init__(self, problem: WorkerProblem) -> None:
         self.problem = problem
         self.slack_s = slack_grid(problem)
         self.launches = launches = Launches.of(problem)
+        self.rewards = np.asarray(launches.rows * launches.accuracy)
         arrivals, rows = problem.arrivals, problem.max_queue_rows
-        self.turn = Turn(problem.workers, problem.group, tuple(arrivals.together_pmf(MOST_TOGETHER).tolist()))
-        self.ages = Ages.of(self.slack_s, float(launches.duration_s.max()))
-        self.durations = Durations.of(launches.duration_s)
-        self.renewals = Renewals(arrivals, self.turn, self.ages, self.durations.nodes_s, rows)
-        self.wait_s = self.turn.instants / problem.load_qps
+        self.turn = turn = Turn(problem.workers, problem.group, tuple(arrivals.together_pmf(MOST_TOGETHER).tolist()))
+        tail_s = launches.latency_s if problem.busy_s else None
+        self.durations = Durations.of(launches.duration_s, tail_s, problem.late_share)
+        self.ages = ages = Ages.of(self.slack_s, float(self.durations.nodes_s[-1]))
+        self.renewals = Renewals(arrivals, turn, ages, self.durations.nodes_s, rows)
+        self.wait_s = turn.instants / problem.load_qps
+        self.quickest_s = float(launches.duration_s.min())
+        self.slowest_s = float(launches.duration_s.max() + self.wait_s.max())
         meets = launches.meets(self.slack_s[::-1])
-        self.in_time = np.add.reduceat(meets.astype(np.intp), launches.starts, axis=0).T  # [bin, n - 1], fastest first
-        most = max(int(self.in_time.max()), 1)
+        in_time = np.add.reduceat(meets.astype(np.intp), launches.starts, axis=0).T  # [bin, n - 1], fastest first
+        self.in_time = in_time
+        most = max(int(in_time.max()), 1)
         ranked = launches.starts[None, :] + np.arange(most)[:, None]
-        self.exists = (ranked < np.append(launches.starts[1:], len(launches.rows))) & (
-            np.arange(most)[:, None] < self.in_time[0]
-        )
-        self.ranked = np.where(self.exists, ranked, 0)
-        self.after_wait = self.ages.after_exponential(problem.load_qps) if self.turn.single else None
-        self.best_rank: Ints | None = None
-        self.hold: NDArray[np.bool_] | None = None
+        exists = np.arange(most)[:, None] < in_time[0]
+        self._ranked = np.where(exists, ranked, 0)
+        self._impossible = np.where(exists, 0.0, -np.inf)[:, :, None]
+        self._waiting = Waiting(problem.load_qps, turn, ages, in_time > 0) if turn.single else None
+        phases, group = turn.phases, turn.group
+        bins = np.concatenate([in_time, np.zeros((1, rows), dtype=np.intp)])  # and one for all that is late
+        bin_of, length, phase = np.unravel_index(self.renewals.states, (*bins.shape, phases))
+        self._states = (bins[bin_of, length] * rows + length) * phases + phase
+        launch_of = (in_time * rows + np.arange(rows)) * phases
+        self._own = launch_of[:, :, None] + np.arange(group)
+        self._passed = launch_of + group if phases > group else launch_of[:0]
+        self._own_states = np.flatnonzero((bin_of < len(in_time)) & (phase < group))
+        mine = self._own_states
+        self._own_of = (bin_of[mine] * rows + length[mine]) * group + phase[mine]
+        self._policy: _Policy | None = None
 
-    def settle(
-        self, timely: Floats, tolerance: float = TOLERANCE, enough: float = -np.inf, sweeps: int = MAX_SWEEPS
-    ) -> float:
-        """Gain per second of rewards for timely launches, under the best policy or that of `freeze`.
-
-        Stops early where the gain is sure to stay below ``enough``: it exceeds the present one by the largest change
-        over the shortest decision at most.
-        """
-        after = np.zeros((len(self.durations.nodes_s), self.turn.phases))
-        quickest_s, slowest_s = self.launches.duration_s.min(), self.launches.duration_s.max() + self.wait_s.max()
-        gain = 0.0
-        for _ in range(sweeps):
-            change = self._sweep(after, gain, timely) - after
-            low, high = float(change.min()), float(change.max())
-            if gain + max(high, 0.0) / quickest_s < enough:
-                break
-            after += DAMPING * change
-            after -= after[0, 0]
-            gain += 0.5 * (low + high) / float(slowest_s)
-            if high - low < tolerance and abs(high + low) < tolerance:
-                break
-        return gain
-
-    def freeze(self) -> None:
-        """Keep to the decisions of the last sweep from now on."""
-        self.best_rank, self.hold = self._last
-
-    def _sweep(self, after: Floats, gain: float, timely: Floats) -> Floats:
+    def improve(self, after: Floats, gain: float) -> Floats:
+        """See `policy_iteration.Process`."""
         values = self.durations.interpolate(after) - gain * self.launches.duration_s[:, None]
         hopeless = values[self.launches.starts]
-        ranked = np.where(self.exists[:, :, None], timely[self.ranked][:, :, None] + values[self.ranked], -np.inf)
-        best_rank = self.best_rank
-        if best_rank is None:
-            best_rank = _running_argmax(ranked)
-        best = np.concatenate([hopeless[None], np.take_along_axis(ranked, best_rank, axis=0)])
-        own, holds = self._with_waiting(best, hopeless, gain)
-        self._last = best_rank, holds
+        with_reward = values + self.rewards[:, None]
+        ranked = with_reward[self._ranked] + self._impossible
+        best = np.concatenate([hopeless[None], np.maximum.accumulate(ranked, axis=0)])
+        launch = self._chosen(ranked, best[1:])
+        flat = best.ravel()
+        own, holds = flat[self._own], np.zeros(self._own.shape, dtype=bool)
+        if self._waiting is not None:
+            own, holds = self._waiting.values(own, flat[self._passed], hopeless, gain)
+        by_launch = launch.ravel()
+        self._policy = _Policy(launch, by_launch[self._states], by_launch[self._own], by_launch[self._passed], holds)
+        return self._expect(flat[self._states], own, gain)
 
-        def timely_value(rows: Ints, phase: Ints) -> Floats:
-            states = best[self.in_time[:, rows - 1], rows - 1, phase]
-            mine = np.flatnonzero(phase < self.turn.group)
-            states[:, mine] = own[:, rows[mine] - 1, phase[mine]]
-            return np.asarray(states)
+    def follow(self, after: Floats, gain: float, rewarded: bool) -> Floats:
+        """See `policy_iteration.Process`."""
+        policy = self._policy
+        assert policy is not None
+        values = self.durations.interpolate(after) - gain * self.launches.duration_s[:, None]
+        in_time = values + self.rewards[:, None] if rewarded else values
+        flat = np.concatenate([values, in_time]).ravel()
+        own = flat[policy.own]
+        if self._waiting is not None and policy.holds.any():
+            hopeless = values[self.launches.starts]
+            own, _ = self._waiting.values(own, flat[policy.passed], hopeless, gain, policy.holds)
+        return self._expect(flat[policy.states], own, gain)
 
-        def late_value(rows: Ints, phase: Ints) -> Floats:
-            return np.asarray(hopeless[rows - 1, phase])
+    def _expect(self, states: Floats, own: Floats, gain: float) -> Floats:
+        states[self._own_states] = own.ravel()[self._own_of]
+        return self.renewals.expect(states, gain * self.wait_s)
 
-        idle = self.renewals.first_value(timely_value) - gain * self.wait_s
-        return self.renewals.expect(timely_value, late_value, idle)
+    def _chosen(self, ranked: Floats, best: Floats) -> Ints:
+        """Which launch each of ``best`` is, as `_Policy.launch` has it; of equals the fastest."""
+        phases, launches = self.turn.phases, len(self.launches.rows)
+        is_new = np.concatenate([np.ones((1, *ranked.shape[1:]), dtype=bool), ranked[1:] > best[:-1]])
+        ranks = np.where(is_new, np.arange(len(ranked))[:, None, None], 0)
+        rank = np.concatenate([np.zeros_like(ranks[:1]), np.maximum.accumulate(ranks, axis=0)])
+        launch = (self.launches.starts[None, :, None] + rank) * phases + np.arange(phases)
+        launch[1:] += launches * phases
+        return np.asarray(launch)
 
-    def _with_waiting(self, best: Floats, hopeless: Floats, gain: float) -> tuple[Floats, NDArray[np.bool_]]:
-        """Values of states whose next arrival is their own, and whether they wait for it: [bin, n - 1, phase]."""
-        lengths, group = self.problem.max_queue_rows, self.turn.group
-        own = np.stack([best[self.in_time[:, n], n, :group] for n in range(lengths)], axis=1)
-        holds = np.zeros(own.shape, dtype=bool)
-        if self.after_wait is not None:
-            following = (np.arange(group) + 1) % self.turn.phases
-            timely = self.ages.timely
-            in_time, too_late = self.after_wait[:, :timely], self.after_wait[:, timely:].sum(axis=1)[:, None]
-            for n in range(lengths - 2, -1, -1):
-                then = best[self.in_time[:, n + 1], n + 1][:, following]
-                inside = following < group
-                then[:, inside] = own[:, n + 1, following[inside]]
-                waiting = in_time @ then + too_late * hopeless[n + 1, following] - gain / self.problem.load_qps
-                waiting[self.in_time[:, n] == 0] = -np.inf
-                holds[:, n] = waiting > own[:, n] if self.hold is None else self.hold[:, n]
-                own[:, n] = np.where(holds[:, n], waiting, own[:, n])
-        return own, holds
+    def start(self, start: Start | None) -> Settled:
+        """Where to begin: with the values given, or with none."""
+        nodes_s, phases = self.durations.nodes_s, self.turn.phases
+        if start is None:
+            return Settled(np.zeros((len(nodes_s), phases)), 0.0, settled=False)
+        return Settled(start.on(nodes_s, phases), start.gain, settled=False)
 
     def variants(self) -> NDArray[np.uint8]:
-        """The frozen decisions as a table wants them: [n - 1, slack step, phase]."""
-        assert self.best_rank is not None
-        assert self.hold is not None
-        starts = self.launches.starts[None, :, None]
-        rank = np.concatenate([np.zeros((1, *self.best_rank.shape[1:]), dtype=np.intp), self.best_rank])
-        launch = starts + rank[self.in_time, np.arange(starts.size)]  # [bin, n - 1, phase]
-        variant = self.launches.variant[launch].astype(np.uint8)
-        variant[:, :, : self.turn.group][self.hold] = HOLD
+        """The decisions kept as a table wants them: [n - 1, slack step, phase]."""
+        assert self._policy is not None
+        phases = self.turn.phases
+        launch = self._policy.launch[self.in_time, np.arange(self.in_time.shape[1])]  # [bin, n - 1, phase]
+        variant = self.launches.variant[launch // phases % len(self.launches.rows)].astype(np.uint8)
+        variant[:, :, : self.turn.group][self._policy.holds] = HOLD
         return np.ascontiguousarray(variant[::-1].transpose(1, 0, 2))
 
 
-def rough_accuracy(problem: WorkerProblem, enough: float) -> float:
-    """About what `solve_per_query` expects of the problem's group; anything below ``enough`` where that is certain."""
+def rough_accuracy(problem: WorkerProblem, enough: float, start: Start | None = None) -> tuple[float, Start]:
+    """About what `solve_per_query` expects of the problem's group, and values to begin with.
+
+    Anything below ``enough`` where it is certain to be below.
+    """
     process = QueryProcess(problem)
     own_qps = problem.load_qps / problem.workers
-    rewards = launch_rewards(process.launches)
-    return process.settle(rewards, ROUGH_TOLERANCE, enough * own_qps, ROUGH_SWEEPS) / own_qps
+    found = settle(process, process.start(start), ROUGH_TOLERANCE, enough * own_qps, cold=start is None)
+    return found.gain / own_qps, Start(process.durations.nodes_s, found.after, found.gain)
 
 
-def solve_per_query(problem: WorkerProblem) -> DecisionTable:
+def solve_per_query(problem: WorkerProblem, start: Start | None = None) -> DecisionTable:
     """Our policy for the problem's group, with its accuracy and violation rate per query.
 
     Of the launches whose latency fits into the slack, the problem's ``late_share`` is late all the same, whatever the
     variant. That leaves the best policy and the mean accuracy of answers in time as they are: the expected accuracy
-    counts 0 only for launches that do not fit.
+    counts 0 only for launches that do not fit. Both expectations are of the policy that the table has, whether it is
+    the best one or only the best that was found; where they are not known exactly, the worse end counts.
     """
     process = QueryProcess(problem)
-    launches = process.launches
-    gain = process.settle(launch_rewards(launches))
-    process.freeze()
-    timely_qps = process.settle(launches.rows.astype(np.float64))
+    found = settle(process, process.start(start), TOLERANCE, cold=start is None)
     own_qps = problem.load_qps / problem.workers
+    accurate_qps, _, evaluated = gain_bounds(process, found, own_qps)
+    process.rewards = process.launches.rows.astype(np.float64)
+    timely_qps, _, counted = gain_bounds(process, process.start(None), own_qps)
     timely_rate = min(max(timely_qps / own_qps, 0.0), 1.0)
-    accuracy = min(max(gain / own_qps, 0.0), timely_rate * max(problem.accuracies))
-    return DecisionTable.of(problem, process.slack_s, process.variants(), None, accuracy, 1.0 - timely_rate)
-
-
-def launch_rewards(launches: Launches) -> Floats:
-    """Accurate answers of each launch in time."""
-    return np.asarray(launches.rows * launches.accuracy)
-
-
-def _running_argmax(values: Floats) -> Ints:
-    """Index of the largest of the first r + 1 values along axis 0, for every r; of equals the first."""
-    best = np.maximum.accumulate(values, axis=0)
-    is_new = np.concatenate([np.ones((1, *values.shape[1:]), dtype=bool), values[1:] > best[:-1]])
-    ranks = np.where(is_new, np.arange(len(values))[:, None, None], 0)
-    return np.asarray(np.maximum.accumulate(ranks, axis=0))
+    accuracy = min(max(accurate_qps / own_qps, 0.0), timely_rate * max(problem.accuracies))
+    variant = process.variants()
+    settled = found.settled and evaluated.settled and counted.settled
+    return DecisionTable.of(problem, process.slack_s, variant, None, accuracy, 1.0 - timely_rate, settled)

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 
 from dispatch.selection.ramsis.per_decision import solve_per_decision
-from dispatch.selection.ramsis.per_query import MOST_TOGETHER, rough_accuracy, solve_per_query
+from dispatch.selection.ramsis.per_query import MOST_TOGETHER, Start, rough_accuracy, solve_per_query
 from dispatch.selection.ramsis.problem import WorkerProblem
 from dispatch.selection.ramsis.table import DecisionTable
 from dispatch.selection.ramsis.variable_batching import solve_variable_batching
 
-VERSION = 5
+VERSION = 6
 """Raised whenever answers change, so that tables kept from before are made anew."""
 
 SHORTEST_QUEUE_ROWS = 16
@@ -45,7 +45,8 @@ def solve(problem: WorkerProblem) -> DecisionTable:
             "use formulation 'per_decision', or maximal batching with round robin"
         )
     short = shortened(problem)
-    return solve_per_query(short.grouped(best_group(short)))
+    group, start = best_group(short)
+    return solve_per_query(short.grouped(group), start)
 
 
 def shortened(problem: WorkerProblem) -> WorkerProblem:
@@ -58,7 +59,7 @@ def shortened(problem: WorkerProblem) -> WorkerProblem:
     return problem.up_to(rows)
 
 
-def best_group(problem: WorkerProblem) -> int:
+def best_group(problem: WorkerProblem) -> tuple[int, Start | None]:
     """Consecutive queries per worker that give the most accuracy: 1 for one worker, or where queries come in bursts.
 
     Groups are tried on a coarser grid of slacks and queue lengths, up to the largest batch that meets the objective and
@@ -68,17 +69,19 @@ def best_group(problem: WorkerProblem) -> int:
     in_time = [n for latency_s in problem.latency_s for n, s in enumerate(latency_s, start=1) if s <= problem.slo_s]
     single = problem.arrivals.together_pmf(1)[1] == 1.0
     if problem.workers == 1 or not single or not in_time:
-        return 1
+        return 1, None
     most = min(max(in_time), MOST_IN_GROUP, math.ceil(problem.load_qps / problem.workers * problem.slo_s))
     steps = min(problem.slack_steps, COARSE_SLACK_STEPS) if problem.slack_steps else COARSE_SLACK_STEPS
     rows = min(problem.max_queue_rows, 2 * max(in_time))
     coarse = replace(problem.up_to(rows), slack_steps=steps)
     best, best_accuracy = 1, -math.inf
+    best_start: Start | None = None
+    start: Start | None = None
     for group in range(1, most + 1):
         hopeless = group > FEW_GROUPS and best_accuracy < HOPELESS
         if hopeless or best_accuracy > max(problem.accuracies) - NO_WORSE:
             break
-        accuracy = rough_accuracy(coarse.grouped(group), best_accuracy)
+        accuracy, start = rough_accuracy(coarse.grouped(group), best_accuracy, start)
         if accuracy > best_accuracy + NO_WORSE:
-            best, best_accuracy = group, accuracy
-    return best
+            best, best_accuracy, best_start = group, accuracy, start
+    return best, best_start

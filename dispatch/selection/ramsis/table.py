@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dispatch.selection.ramsis.problem import WorkerProblem
 
-FORMAT = 1
+FORMAT = 2
 """Version of the arrays below; a table of another version is not read."""
 
 HOLD = 255
@@ -34,7 +34,9 @@ class DecisionTable:
     ``expected_accuracy`` is a lower bound of the mean accuracy over queries in time: it counts 0 for those of batches
     that did not fit into the slack when they were launched. Batches that fit and are late all the same (the problem's
     ``late_share``) do not lower it, since they are so on any variant. ``expected_violation_rate`` is an upper bound of
-    the share of late queries (section 5.1), which counts both. Both are from 0 to 1.
+    the share of late queries (section 5.1), which counts both. Both are from 0 to 1. ``settled`` is whether the
+    decisions are known to be the best ones: not where the solver came to the end of its work before. The bounds are
+    those of the decisions either way.
     """
 
     variants: tuple[str, ...]
@@ -47,6 +49,7 @@ class DecisionTable:
     rows: NDArray[np.uint8] | None
     expected_accuracy: float
     expected_violation_rate: float
+    settled: bool = True
 
     @classmethod
     def of(
@@ -57,6 +60,7 @@ class DecisionTable:
         rows: NDArray[np.uint8] | None,
         expected_accuracy: float,
         late_rate: float,
+        settled: bool = True,
     ) -> "DecisionTable":
         """The solution of a problem; ``late_rate`` is the share of queries whose batch did not fit into the slack."""
         return cls(
@@ -70,6 +74,7 @@ class DecisionTable:
             rows,
             expected_accuracy,
             late_rate + problem.late_share * (1.0 - late_rate),
+            settled,
         )
 
     @property
@@ -111,6 +116,7 @@ class DecisionTable:
             "format": np.array(FORMAT),
             "variants": np.array(self.variants),
             "group": np.array([self.workers, self.group]),
+            "settled": np.array(self.settled),
             "numbers": np.array([self.slo_s, self.load_qps, self.expected_accuracy, self.expected_violation_rate]),
             "slack_s": self.slack_s,
             "variant": self.variant,
@@ -136,4 +142,5 @@ class DecisionTable:
             arrays["rows"].astype(np.uint8) if "rows" in arrays else None,
             accuracy,
             violation_rate,
+            bool(arrays["settled"]),
         )

@@ -53,9 +53,11 @@ class Turn:
 
         By conditioning on the first instant, which brings b arrivals: either d is not reached, or passed by b - d.
         """
+        farthest = int(self.distance.max())
+        if self.single:
+            return np.ones((farthest + 1, 1))
         most = len(self.together) - 1
         together = np.array(self.together)
-        farthest = int(self.distance.max())
         beyond = np.zeros((farthest + 1, most))
         for d in range(1, farthest + 1):
             reached = together[d:] if d <= most else together[:0]
@@ -63,7 +65,7 @@ class Turn:
             for burst in range(1, min(d - 1, most) + 1):
                 beyond[d] += together[burst] * beyond[d - burst]
         beyond[1:] /= beyond[1:].sum(axis=1, keepdims=True)
-        return beyond if not self.single else beyond[:, :1]
+        return beyond
 
     @cached_property
     def instants(self) -> Floats:

@@ -16,6 +16,7 @@ from serve_app.assemble import assemble, resolve_paths
 from serve_app.control import control_settings
 from serve_app.control_app import ControllerDeployment
 from serve_app.ingress import RouterDeployment
+from serve_app.ladders import ladders_for
 from serve_app.profiles import profiles_for
 from serve_app.schema import AppConfig, PoolConfig
 from serve_app.tables import grids_for, problems_for
@@ -34,7 +35,7 @@ def build(args: AppConfig) -> serve.Application:
     """The Serve application of a config: routers, a controller, and one deployment of workers per pool.
 
     Raises `ConfigError` naming the field that is wrong. Measures, once, the variants of devices for which the
-    config names no profile, and makes the tables of arrival-aware endpoints.
+    config names no profile, and makes the tables of arrival-aware endpoints and the ladders of those by load.
     """
     config = resolve_paths(args, Path.cwd())
     catalogue = load_catalogue(config.catalogue)
@@ -44,7 +45,8 @@ def build(args: AppConfig) -> serve.Application:
         for device, grid in by_device.items():
             loads = (len(grid.tables), grid.loads_qps[0], grid.loads_qps[-1])
             logger.info("Endpoint %s on %s: %d decision tables, for %.3g to %.4g queries/s.", name, device, *loads)
-    assembly = assemble(config, catalogue, profiles, grids)
+    ladders = ladders_for(config, catalogue, profiles)
+    assembly = assemble(config, catalogue, profiles, grids, ladders)
     problems = problems_for(config, catalogue, profiles)
     settings = control_settings(config, catalogue, profiles)
     pools = {name: _pool(name, pool, assembly.workers[name]) for name, pool in config.pools.items()}

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
+from deployments.endpoint_state import EndpointState
 from deployments.router import Router
 from dispatch.guarantee import GuaranteeEvent, GuaranteeMonitor
 
@@ -16,7 +17,7 @@ LOOK_EVERY_S = 1.0
 class GuaranteeSink(Protocol):
     """Takes what the monitors know to wherever it is looked at."""
 
-    def export(self, endpoint: str, monitor: GuaranteeMonitor, anticipated_qps: float) -> None:
+    def export(self, endpoint: str, monitor: GuaranteeMonitor, state: EndpointState) -> None:
         """The state of one endpoint as it is now."""
         ...
 
@@ -45,22 +46,21 @@ class GuaranteeWatch:
             event = monitor.roll(now_s)
             if event is not None:
                 _log(event)
-            self._sink.export(name, monitor, self._router.anticipated_qps(name))
+            self._sink.export(name, monitor, self._router.state(name, now_s))
 
 
 def _log(event: GuaranteeEvent) -> None:
-    rates = (100 * event.observed_violation_rate, 100 * event.expected_violation_rate, event.queries)
+    rates = (100 * event.observed_violation_rate, 100 * event.promised_violation_rate, event.queries)
     if event.broken:
         logger.warning(
-            "Endpoint %s misses more deadlines than its decision tables allow for: %.2f%% of queries, at most %.2f%% "
-            "were expected (%d queries). Its profiles may be out of date (`accord profile --again`), its machine busy "
-            "with other work, or its arrivals burstier than Poisson.",
+            "Endpoint %s breaks its promise: %.2f%% of its last queries missed their deadlines or failed, at most %.2f%% "
+            "were to (%d queries). `accord status` shows what batches take, and how much of the slack is being spent.",
             event.endpoint,
             *rates,
         )
     else:
         logger.warning(
-            "Endpoint %s keeps to its bound again: %.2f%% violations, at most %.2f%% expected (%d queries).",
+            "Endpoint %s keeps its promise again: %.2f%% violations, at most %.2f%% promised (%d queries).",
             event.endpoint,
             *rates,
         )

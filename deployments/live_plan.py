@@ -7,14 +7,15 @@ from deployments.control_messages import Directive, EndpointTerms
 from dispatch.balancing.weighted_shares import WeightedShares
 from dispatch.plan import EndpointPlan, Plan
 from dispatch.selection.ramsis.policy import RamsisSelection
+from dispatch.table_plan import with_selection
 
 
 def live_plan(plan: Plan, directive: Directive, before: Directive | None) -> Plan:
     """The plan that follows ``plan``, in force under the directive ``before``.
 
     What endpoints have learned (their load, where a balancer stands) is kept where its terms are the same. Decision
-    tables are made for certain variants and one objective, so that endpoints served by them get others from the keeper
-    of the tables (`deployments.table_keeper`), and only the bounds of their queue here.
+    tables are made for certain variants and one objective: where these change, the endpoint is served without tables until
+    `deployments.table_keeper` has others.
     """
     terms_before: Mapping[str, EndpointTerms] = {} if before is None else before.endpoints
     return Plan(
@@ -30,7 +31,9 @@ def live_plan(plan: Plan, directive: Directive, before: Directive | None) -> Pla
 def _endpoint(endpoint: EndpointPlan, terms: EndpointTerms, before: EndpointTerms | None) -> EndpointPlan:
     bounded = replace(endpoint, drop_late=terms.drop_late, max_queued_rows=terms.max_queued_rows)
     if isinstance(endpoint.selection, RamsisSelection):
-        return bounded
+        if before is None or (before.slo_s, before.candidates) == (terms.slo_s, terms.candidates):
+            return replace(bounded, candidates=terms.candidates)
+        return replace(with_selection(bounded, RamsisSelection()), slo_s=terms.slo_s, candidates=terms.candidates)
     balancer = endpoint.balancer
     if terms.shares is not None and (before is None or (before.shares, before.kinds) != (terms.shares, terms.kinds)):
         balancer = WeightedShares(terms.shares, terms.kinds)

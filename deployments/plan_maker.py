@@ -24,8 +24,7 @@ from deployments.planner_process import PlannerProcess
 from deployments.saved_state import Knowledge
 from deployments.variant_book import cluster_of
 from dispatch.selection.policy import Candidate
-from dispatch.selection.ramsis.arrivals import Poisson
-from dispatch.selection.ramsis.problem import WorkerProblem
+from dispatch.selection.ramsis.table_work import worth_a_table
 
 EVERYWHERE = Everywhere.name
 """The planner of applications whose endpoints choose among all variants on every worker."""
@@ -114,8 +113,8 @@ class PlanMaker:
     def candidates(self, now_s: float) -> dict[str, dict[str, tuple[Candidate, ...]]]:
         """By endpoint and pool what may answer there, as fast as it was lately, without what cannot be loaded there.
 
-        Tables take minutes to make, so that endpoints served by them keep to the profiles as they are; they have the
-        variants that some table could choose.
+        Endpoints served by tables choose among their variants themselves, by what routers measure; they have the variants that
+        some table could choose.
         """
         known = self._known
         barred = frozenset(key for key, each in known.unloadable.items() if each.until_s > now_s)
@@ -189,12 +188,17 @@ class PlanMaker:
                 endpoint.slo_s,
                 endpoint.drop_late,
                 endpoint.max_queued_rows,
-                served[name].candidates if planned else self._offered(endpoint, candidates[name]),
+                self._as_profiled(served[name].candidates if planned else self._offered(endpoint, candidates[name])),
                 served[name].shares if planned else None,
                 served[name].kinds if planned else {},
             )
             for name, endpoint in self._settings.endpoints.items()
         }
+
+    def _as_profiled(self, by_pool: Mapping[str, tuple[Candidate, ...]]) -> dict[str, tuple[Candidate, ...]]:
+        """The same batches without corrections: routers measure latency themselves, worker by worker."""
+        book = self._known.book
+        return {pool: tuple(book.as_profiled(each, pool) for each in own) for pool, own in by_pool.items()}
 
     def _offered(
         self, endpoint: EndpointSettings, by_pool: Mapping[str, tuple[Candidate, ...]]
@@ -203,14 +207,6 @@ class PlanMaker:
         if not endpoint.by_tables:
             return by_pool
         return {self._settings.pools[pool].device: offered for pool, offered in by_pool.items()}
-
-
-def worth_a_table(offered: tuple[Candidate, ...], slo_s: float) -> tuple[Candidate, ...]:
-    """Those that decision tables could choose."""
-    if not offered:
-        return ()
-    names = WorkerProblem.of(offered, slo_s, 1, Poisson(1.0)).variants
-    return tuple(candidate for candidate in offered if candidate.variant in names)
 
 
 def _kept(observation: Observation, sizes: Mapping[str, int]) -> Observation:

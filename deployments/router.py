@@ -12,20 +12,24 @@ from typing import Any
 from catalog.tensor import Arrays
 from deployments.control_messages import Directive, RouterStanding
 from deployments.crew import Crew
+from deployments.endpoint_state import EndpointState
 from deployments.live_plan import live_plan
+from deployments.loop_lag import LoopLag
 from deployments.peers import Peers
 from deployments.router_meter import RouterMeter
 from deployments.router_stats import EndpointStats
 from deployments.router_status import router_status, together
 from deployments.stacking import stack, unstack
+from deployments.table_progress import TableProgress
 from deployments.worker_client import WorkerClient, WorkerGone
 from dispatch.commands import Answer, Command, Launch, Reject, Served, WakeAt
 from dispatch.dispatcher import Dispatcher
 from dispatch.guarantee import GuaranteeMonitor
+from dispatch.latency.estimator import LatencyEstimator
 from dispatch.plan import Plan
 from dispatch.query import Batch, Query
 from dispatch.refusals import unknown_endpoint
-from dispatch.selection.ramsis.policy import RamsisSelection
+from dispatch.selection.policy import Candidate
 
 logger = logging.getLogger("ray.serve")
 
@@ -40,7 +44,8 @@ class Router:
     """Answers queries through one `Dispatcher`; lives on one event loop and is not thread-safe.
 
     ``clients`` are the pools. Workers are the `Crew`'s: those that a `Directive` gives to the router ``name``, and no
-    others. ``peers`` answer for endpoints that none of its workers serves.
+    others. ``peers`` answer for endpoints that none of its workers serves. ``path_s`` is what batches are taken to need to
+    a worker and back beside their runs, until that is measured.
     """
 
     def __init__(
@@ -50,9 +55,11 @@ class Router:
         clients: Mapping[str, WorkerClient],
         peers: Peers | None = None,
         clock: Callable[[], float] = time.monotonic,
+        path_s: float = 0.01,
     ):
         self.name = name
-        self._dispatcher = Dispatcher(plan)
+        self.latency = LatencyEstimator(path_s)
+        self._dispatcher = Dispatcher(plan, self.latency)
         self._clock = clock
         self._peers = peers
         self._ids = itertools.count(1)
@@ -70,10 +77,16 @@ class Router:
         self.directive: Directive | None = None
         self.stats = {endpoint: EndpointStats() for endpoint in plan.endpoints}
         self.guarantees = {endpoint: GuaranteeMonitor(endpoint, clock()) for endpoint in plan.endpoints}
+        self.tables: dict[str, TableProgress] = {}
+        """How far the tables of endpoints are that have any."""
+        self.lag = LoopLag()
+        self.warm = True
+        """False while a warm-up is to come or under way: the service is not ready yet."""
 
     async def start(self) -> None:
         """Begin to follow the workers of every pool; returns at once, workers join as they come."""
         await self.crew.start()
+        self._spawn(self.lag.run())
         if self._peers is not None:
             self._peers.follow()
 
@@ -147,20 +160,23 @@ class Router:
                 stats = self.stats[command.batch.endpoint]
                 promised_s = self._objective_s(command.batch.endpoint)
                 ended = late = 0
+                late_for_clients = 0.0
                 for answer in command.answers():
                     stats.on_answer(answer)
                     if not answer.deadline_met:
                         self.meter.on_violation(command.batch.endpoint)
                     ended += 1
-                    late += answer.latency_s > max(promised_s, answer.query.allowed_s)
+                    allowed_s = max(promised_s, answer.query.allowed_s)
+                    late += answer.latency_s > allowed_s
+                    late_for_clients += answer.latency_s + self.lag.mean_s > allowed_s
                     future = self._open.pop(answer.query.id, None)
                     if future is not None and not future.done():
                         future.set_result(answer)
                 guarantee = self.guarantees[command.batch.endpoint]
-                guarantee.on_served(ended - late, late, command.batch.accuracy)
+                batch = command.batch
+                guarantee.on_served(ended - late, late, late_for_clients, batch.accuracy, batch.promise)
                 self.meter.on_served(command)
             elif isinstance(command, Launch):
-                self._note_promise(command.batch)
                 self.crew.calls[command.batch.worker] = self._spawn(self._run(command.batch))
             elif isinstance(command, Reject):
                 self.stats[command.query.endpoint].on_reject(command)
@@ -180,17 +196,6 @@ class Router:
         """What guarantees are about, whatever deadline clients ask for; nothing counts once an endpoint is gone."""
         plan = self.plan.endpoints.get(endpoint)
         return plan.slo_s if plan is not None else math.inf
-
-    def _note_promise(self, batch: Batch) -> None:
-        """What the table that decided on this batch promises."""
-        endpoint = self.plan.endpoints[batch.endpoint]
-        if isinstance(endpoint.selection, RamsisSelection):
-            worker = self._dispatcher.workers[batch.worker]
-            grid = endpoint.selection.grids.get(worker.device)
-            if grid is not None:
-                workers = len(worker.lanes[batch.endpoint].endpoint.lanes)
-                table = grid.for_workers(workers, endpoint.load.load_qps(batch.launched_s))
-                self.guarantees[batch.endpoint].on_launch(len(batch.jobs), table)
 
     def _on_timer(self) -> None:
         self._timer = None
@@ -261,12 +266,39 @@ class Router:
         """How many live workers serve the endpoint."""
         return sum(endpoint in state.lanes for state in self._dispatcher.workers.values())
 
+    def offered(self, endpoint: str) -> dict[str, tuple[Candidate, ...]]:
+        """By device type what the plan offers for the endpoint on the workers that are there."""
+        lanes = ((state.device, state.lanes.get(endpoint)) for state in self._dispatcher.workers.values())
+        return {device: lane.offered for device, lane in lanes if lane is not None}
+
+    def held(self, worker: str) -> list[tuple[str, tuple[Candidate, ...], float]]:
+        """The endpoints that a worker serves, with what the plan offers of each there, and its objective in seconds."""
+        state = self._dispatcher.workers.get(worker)
+        lanes = {} if state is None else state.lanes
+        return [(name, lane.offered, lane.endpoint.plan.slo_s) for name, lane in lanes.items()]
+
+    async def measure(self, worker: str, variant: str, rows: int, inputs: Arrays) -> None:
+        """Run a batch of no query, to learn what it takes; raises `WorkerGone`."""
+        launched_s = self._clock()
+        result = await self.crew.client(worker).run(worker, variant, inputs)
+        if result.error is None:
+            now_s = self._clock()
+            self._dispatcher.on_measured(worker, variant, rows, result.run_s, now_s - launched_s, now_s)
+
     def anticipated_qps(self, endpoint: str) -> float:
         """The load that the endpoint has to reckon with."""
         return self.plan.endpoints[endpoint].load.load_qps(self._clock())
 
+    def state(self, endpoint: str, now_s: float) -> EndpointState:
+        """An endpoint as it is now."""
+        feedback = self._dispatcher.feedback(endpoint)
+        guarantee = self.guarantees[endpoint].guarantee(now_s)
+        return EndpointState(guarantee, self.anticipated_qps(endpoint), 1.0 if feedback is None else feedback.share)
+
     def ready(self, endpoint: str) -> bool:
-        """Whether some live worker holds a variant for the endpoint, here or at a peer."""
+        """Whether some live worker holds a variant for the endpoint, here or at a peer, and the warm-up is over."""
+        if not self.warm:
+            return False
         if self.workers_of(endpoint) > 0:
             return True
         return self._peers is not None and bool(self._peers.able(self.plan.endpoints[endpoint], self.directive))
@@ -275,7 +307,7 @@ class Router:
         """Endpoints and workers as they are now, for ``GET /accord/status``."""
         plan_version = 0 if self.directive is None else self.directive.plan_version
         ready = {endpoint: self.ready(endpoint) for endpoint in self.plan.endpoints}
-        known = (self._dispatcher, self.stats, self.guarantees, ready, self.crew.reports)
+        known = (self._dispatcher, self.stats, self.guarantees, self.tables, ready, self.crew.reports)
         return router_status(self.name, plan_version, *known, self._clock())
 
     async def status_of_all(self) -> dict[str, Any]:

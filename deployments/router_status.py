@@ -6,12 +6,18 @@ from dataclasses import asdict
 from typing import Any
 
 from deployments.router_stats import EndpointStats
+from deployments.table_progress import TableProgress, TableState
 from deployments.worker_messages import WorkerReport
 from dispatch.dispatcher import Dispatcher
 from dispatch.guarantee import GuaranteeMonitor
 
 SUMMED = ("arrived", "answered", "late", "rejected", "failed", "violations", "queued", "anticipated_qps")
 WORST = ("latency_ms", "transport_ms")
+
+NO_TABLES = TableProgress(TableState.NONE, 0, 0)
+
+SLOW = 1.3
+"""A worker whose runs take more than so many times those of the median worker is called slow."""
 
 
 def router_status(
@@ -20,6 +26,7 @@ def router_status(
     dispatcher: Dispatcher,
     stats: Mapping[str, EndpointStats],
     guarantees: Mapping[str, GuaranteeMonitor],
+    tables: Mapping[str, TableProgress],
     ready: Mapping[str, bool],
     reports: Mapping[str, WorkerReport],
     now_s: float,
@@ -36,7 +43,9 @@ def router_status(
             "selection": endpoint.selection.name,
             "ready": ready[name],
             "anticipated_qps": endpoint.load.load_qps(now_s),
-            "guarantee": asdict(guarantees[name].guarantee()),
+            "guarantee": asdict(guarantees[name].guarantee(now_s)),
+            "tables": tables.get(name, NO_TABLES)._asdict(),
+            "feedback": _feedback(dispatcher, name),
             "queued": dispatcher.queued_rows(name),
             **snapshot,
         }
@@ -52,8 +61,32 @@ def router_status(
             "loaded": sorted(state.variants),
             "failed": report.failed,
             "memory_bytes": report.memory_bytes,
+            "latency": _latency(dispatcher, worker),
         }
     return {"routers": [router], "plan_version": plan_version, "endpoints": endpoints, "workers": workers}
+
+
+def _feedback(dispatcher: Dispatcher, endpoint: str) -> dict[str, Any]:
+    feedback = dispatcher.feedback(endpoint)
+    return {
+        "slack_factor": 1.0 if feedback is None else feedback.share,
+        "reason": None if feedback is None else feedback.reason,
+    }
+
+
+def _latency(dispatcher: Dispatcher, worker: str) -> dict[str, Any] | None:
+    """What batches take on a worker, against their profiles; None where that is not measured."""
+    if dispatcher.learning is None:
+        return None
+    known, typical = dispatcher.learning.latency.estimate(worker), dispatcher.learning.latency.typical()
+    return {
+        "run_factor": known.run_factor,
+        "run_factors": dict(known.run_factors),
+        "run_tail": known.run_tail,
+        "path_ms": known.path_s * 1e3,
+        "path_p99_ms": known.path_tail_s * 1e3,
+        "slow": known.run_factor > SLOW * typical.run_factor,
+    }
 
 
 def together(statuses: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

@@ -1,19 +1,21 @@
 """Makes the decision tables of arrival-aware endpoints, in processes of their own, and keeps them on disk."""
 
+import asyncio
 import multiprocessing
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from threadpoolctl import threadpool_limits
 
 from catalog.array_store import ArrayStore
 from catalog.profile_cache import cache_dir
 from dispatch.selection.ramsis.grid import TableGrid
-from dispatch.selection.ramsis.grid_maker import make_grid
+from dispatch.selection.ramsis.grid_maker import make_grid, make_table
 from dispatch.selection.ramsis.problem import WorkerProblem
+from dispatch.selection.ramsis.table import DecisionTable
 
 OnProgress = Callable[[str, int, int], None]
 """Called with the endpoint in hand, its tables that are made, and how many are wanted as far as is known by then."""
@@ -25,11 +27,24 @@ Grids = Mapping[str, Mapping[str, TableGrid]]
 """Endpoint to device type to its tables."""
 
 BACKGROUND_NICENESS = 19
+"""Processes this nice run only where a core has nothing else to do, as far as the system knows such a thing."""
 
 
 def table_store() -> ArrayStore:
     """Where tables are kept between starts."""
     return ArrayStore(cache_dir() / "tables")
+
+
+class TableMaker:
+    """One process that makes tables beside a service, on what its machine's cores have to spare."""
+
+    def __init__(self) -> None:
+        self._process = ExitStack()
+        self._executor: Executor = self._process.enter_context(processes(1, BACKGROUND_NICENESS))
+
+    async def table(self, problem: WorkerProblem) -> DecisionTable:
+        """The table of a problem: kept from before, or made now."""
+        return await asyncio.to_thread(make_table, problem, self._executor, table_store())
 
 
 @contextmanager
@@ -67,6 +82,8 @@ def _settle(niceness: int) -> None:
     """Each process is one of many: it computes in one thread."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.nice(niceness)
+    if niceness >= BACKGROUND_NICENESS and hasattr(os, "SCHED_IDLE"):
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     threadpool_limits(1)
 
 

@@ -5,7 +5,7 @@ from dispatch.commands import Command, Reject
 from dispatch.lane import Lane
 from dispatch.query import Batch, quick
 from dispatch.selection.greedy import GreedySelection
-from dispatch.selection.policy import Drop, Hold, QueueView
+from dispatch.selection.policy import Drop, Hold, QueueView, within
 from dispatch.variant_health import VariantHealth
 from dispatch.worker_state import WorkerState
 
@@ -38,8 +38,11 @@ class BatchMaker:
             _, _, arrival_s, deadline_s, first_rows, _ = first.query
             workers = len(lane.endpoint.lanes)
             device, state, last = worker.device, lane.state, lane.last
+            share = lane.endpoint.feedback.share
+            if share < 1.0:
+                deadline_s, load_qps = within(share, now_s, deadline_s), load_qps / share
             seen = (now_s, rows, deadline_s, held, load_qps, workers, phase, device)
-            view = quick(QueueView, (*seen, arrival_s, queue, state, last, first_rows))
+            view = quick(QueueView, (*seen, arrival_s, queue, state, last, first_rows, lane.latency, share))
             choice = plan.selection.choose(view)
             if isinstance(choice, Hold) and first.excluded:  # runs alone: there is nothing to wait for
                 choice = ALONE.choose(view)
@@ -61,5 +64,6 @@ class BatchMaker:
             if choice.state is not None or state is not None:
                 lane.batch_id, lane.state, lane.last = batch_id, choice.state, None
             accuracy, batch_rows = lane.accuracies[variant], before - queue.rows
-            return quick(Batch, (batch_id, worker.id, plan.name, variant, accuracy, jobs, batch_rows, now_s))
+            launched = (batch_id, worker.id, plan.name, variant, accuracy, jobs, batch_rows, now_s)
+            return quick(Batch, (*launched, choice.promise))
         return None

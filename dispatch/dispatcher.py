@@ -10,7 +10,10 @@ from dispatch import refusals
 from dispatch.batch_maker import BatchMaker
 from dispatch.commands import Command, Launch, Reject, Served, WakeAt
 from dispatch.endpoint_queues import EndpointQueues
+from dispatch.feedback import SlackFeedback
 from dispatch.lane import Lane
+from dispatch.latency.estimator import LatencyEstimator
+from dispatch.learning import Learning
 from dispatch.plan import Plan
 from dispatch.query import Batch, Job, Query, quick
 from dispatch.variant_health import VariantHealth
@@ -28,11 +31,14 @@ class Dispatcher:
 
     A plain object without I/O, for whatever host keeps the time and carries commands out. Every method takes ``now_s``
     of one monotonic clock and returns commands. Not thread-safe; call it from one thread, one event at a time.
+    With ``latency``, policies see what batches take on each worker instead of the plan's figures, and spend less of the
+    slack while more deadlines are missed than promised (`SlackFeedback`); without, the plan's figures are exact.
     Every query that `on_arrival` takes is in exactly one Served or Reject, unless `on_cancel` withdraws it.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, latency: LatencyEstimator | None = None) -> None:
         self.plan = plan
+        self.learning = None if latency is None else Learning(latency)
         self.workers: dict[str, WorkerState] = {}
         self._endpoints: dict[str, EndpointQueues] = {}
         self._withdrawn: set[int] = set()
@@ -120,6 +126,8 @@ class Dispatcher:
         commands: list[Command] = []
         for state in lost:
             self._health.on_worker_lost(state.id)
+            if self.learning is not None:
+                self.learning.latency.forget(state.id)
             if state.batch is not None:
                 commands += self._retry(state.batch, refusals.worker_lost(state.id), now_s, blame=False)
         return commands + self._after_change(now_s)
@@ -136,6 +144,8 @@ class Dispatcher:
         lane = state.lanes.get(batch.endpoint)
         if lane is not None and lane.state is not None:
             lane.on_done(batch, now_s)
+        if lane is not None and self.learning is not None:
+            self.learning.on_done(state, lane, batch, run_s, now_s)
         withdrawn = NOTHING
         if self._withdrawn:
             withdrawn = frozenset(job.query.id for job in batch.jobs) & self._withdrawn
@@ -178,6 +188,17 @@ class Dispatcher:
                 worker.set_lane(name, None)
         return commands + self._after_change(now_s)
 
+    def on_measured(self, worker: str, variant: str, rows: int, run_s: float, total_s: float, now_s: float) -> None:
+        """A batch of no query came back, which was run to measure what batches take."""
+        state = self.workers.get(worker)
+        if state is not None and self.learning is not None:
+            self.learning.on_measured(state, variant, rows, run_s, total_s, now_s)
+
+    def feedback(self, endpoint: str) -> SlackFeedback | None:
+        """How much of the slack an endpoint's policy may spend; None for one that is not served."""
+        queues = self._endpoints.get(endpoint)
+        return None if queues is None else queues.feedback
+
     # -- inner steps ------------------------------------------------------------------------------------------
 
     def _in_order(self) -> list[WorkerState]:
@@ -200,6 +221,8 @@ class Dispatcher:
             if name not in self._endpoints:
                 self._endpoints[name] = EndpointQueues(plan)
             self._endpoints[name].refresh(plan, workers)
+        if self.learning is not None:
+            self.learning.on_lanes(workers)
 
     def _after_change(self, now_s: float) -> list[Command]:
         """Workers or plan changed: place anew what has no worker or the wrong one, then fill idle workers."""

@@ -1,91 +1,125 @@
-"""Whether what was promised is kept: the bounds of the tables in force against what happened."""
+"""Whether what was promised is kept: the promise against what happened, over the last seconds."""
 
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from math import floor
 from typing import NamedTuple
 
-from scipy.special import bdtrc
+from scipy.special import bdtr, bdtrc
 
-from dispatch.selection.ramsis.table import DecisionTable
+from dispatch.selection.policy import Promise
 
+TARGET_RATE = 0.01
+"""Every endpoint is held to this violation rate; where a policy promises less, to no less than this, since no machine is
+without hiccups, and where it can only promise more (overload), to that."""
+
+BUCKET_S = 1.0
 WINDOW_S = 10.0
-"""Queries are judged window by window."""
+"""Queries are judged over the last so many seconds, second by second."""
 
-WINDOWS_KEPT = 6
-
-WINDOWS_IN_A_ROW = 3
-"""So many windows above the bound make an event, so many below it end it."""
+MOSTLY = 0.95
+"""Bounds are shown where tables decided on at least this share of the queries."""
 
 FALSE_ALARM = 0.001
-"""Probability at most that a window counts as above a bound that holds."""
+"""Probability at most of the verdict no, where the promise holds."""
 
-TOLERATED_RATE = 0.001
-"""A bound below this counts as this: tables promise less than the hiccups of a machine allow."""
+TOO_MANY = 2.0
+DOUBT = 0.05
+"""The verdict yes needs so many queries that, were the rate `TOO_MANY` times what is promised, so few violations had at
+most this probability."""
+
+
+def promised_rate(promise: Promise | None) -> float:
+    """The violation rate that a decision is held to."""
+    return TARGET_RATE if promise is None else max(TARGET_RATE, promise.violation_rate)
+
+
+class Kept(StrEnum):
+    """Whether the promise is kept."""
+
+    YES = "yes"
+    NO = "no"
+    TOO_EARLY = "too early"
 
 
 class GuaranteeEvent(NamedTuple):
-    """The violation rate of an endpoint rose above its bound for good (``broken``), or is back under it."""
+    """An endpoint began to break its promise (``broken``), or keeps it again."""
 
     endpoint: str
     broken: bool
-    expected_violation_rate: float
+    promised_violation_rate: float
     observed_violation_rate: float
     queries: int
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What was promised and what came of it, over ``queries`` that ended; None where there is nothing to tell from.
+    """Promise and truth over the queries that ended in the last ``window_s``; None where there is nothing to tell from.
 
     ``expected_accuracy`` bounds the observed one from below and ``expected_violation_rate`` from above (RAMSIS,
-    section 5.1); both are means over the tables in force, weighted by the queries that each decided on. Observed
-    accuracy is what the variants' measured accuracies promise, over queries answered in time.
+    section 5.1): means of what the tables promise, weighted by the queries that each decided on. Observed accuracy is the mean
+    measured accuracy of the variants that answered in time. ``kept`` is about ``promised_violation_rate``.
     """
 
+    window_s: float
+    kept: Kept
     queries: int
     violations: int
+    promised_violation_rate: float | None
+    observed_violation_rate: float | None
+    client_violation_rate: float | None
+    expected_violation_rate: float | None
     expected_accuracy: float | None
     observed_accuracy: float | None
-    expected_violation_rate: float | None
-    observed_violation_rate: float | None
     broken: bool
 
 
 @dataclass
-class _Window:
-    """Sums over the queries of one window; ``late_squares`` sums the squared number of late queries per batch."""
+class _Bucket:
+    """Sums over the queries that ended in one second; ``late_squares`` sums the squared number of late ones per batch."""
 
-    decided: int = 0
-    promised_accuracy: float = 0.0
-    promised_violations: float = 0.0
     in_time: int = 0
     accuracy: float = 0.0
     late: int = 0
+    late_for_clients: float = 0.0
     late_squares: int = 0
     refused: int = 0
+    promised: float = 0.0
+    decided: int = 0  # queries of batches that a policy promised something of
+    decided_in_time: int = 0
+    expected_accuracy: float = 0.0
+    expected_violations: float = 0.0
 
-    @property
-    def queries(self) -> int:
-        return self.in_time + self.violations
+    def add(self, other: "_Bucket") -> None:
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
 
     @property
     def violations(self) -> int:
         return self.late + self.refused
 
-    def above_bound(self) -> bool:
-        """Whether chance leaves so many violations a probability below `FALSE_ALARM`, if the bound holds.
+    @property
+    def queries(self) -> int:
+        return self.in_time + self.violations
 
-        Queries of one batch are late together. As in cluster sampling, n such queries tell no more than
-        n divided by the mean size of a late batch, seen from a late query, that are independent.
+    def kept(self) -> Kept:
+        """The verdict.
+
+        Queries of one batch are late together. As in cluster sampling, n such queries tell no more than n divided by the
+        mean size of a late batch, seen from a late query, that are independent.
         """
-        if not self.decided or not self.violations:
-            return False
-        bound = max(self.promised_violations / self.decided, TOLERATED_RATE)
-        together = (self.late_squares + self.refused) / self.violations
-        violations, queries = floor(self.violations / together), round(self.queries / together)
-        return bound < 1.0 and float(bdtrc(violations - 1, queries, bound)) < FALSE_ALARM
+        if not self.queries:
+            return Kept.TOO_EARLY
+        promised = self.promised / self.queries
+        together = (self.late_squares + self.refused) / self.violations if self.violations else 1.0
+        violations, queries = self.violations / together, max(round(self.queries / together), 1)
+        if self.violations > promised * self.queries:
+            significant = promised < 1.0 and float(bdtrc(floor(violations) - 1, queries, promised)) < FALSE_ALARM
+            return Kept.NO if violations >= 1.0 and significant else Kept.TOO_EARLY
+        sure = TOO_MANY * promised >= 1.0 or float(bdtr(floor(violations), queries, TOO_MANY * promised)) < DOUBT
+        return Kept.YES if sure else Kept.TOO_EARLY
 
 
 class GuaranteeMonitor:
@@ -93,75 +127,86 @@ class GuaranteeMonitor:
 
     def __init__(self, endpoint: str, now_s: float) -> None:
         self._endpoint = endpoint
-        self._ends_s = now_s + WINDOW_S
-        self._window = _Window()
-        self._past: deque[_Window] = deque(maxlen=WINDOWS_KEPT)
-        self._against = 0
+        self._began_s = now_s
+        self._bucket = _Bucket()
+        self._past: deque[_Bucket] = deque(maxlen=round(WINDOW_S / BUCKET_S))
         self._broken = False
         self.queries = 0
         self.violations = 0
         self.events = 0
 
-    def on_launch(self, queries: int, table: DecisionTable | None) -> None:
-        """A batch was decided on by a table, or by something that promises nothing."""
-        if table is not None:
-            window = self._window
-            window.decided += queries
-            window.promised_accuracy += queries * table.expected_accuracy
-            window.promised_violations += queries * table.expected_violation_rate
+    def on_served(
+        self, in_time: int, late: int, late_for_clients: float, accuracy: float, promise: Promise | None
+    ) -> None:
+        """A batch was answered by a variant of that accuracy.
 
-    def on_served(self, in_time: int, late: int, accuracy: float) -> None:
-        """A batch was answered by a variant of that accuracy."""
-        window = self._window
-        window.in_time += in_time
-        window.accuracy += in_time * accuracy
-        window.late += late
-        window.late_squares += late * late
-        self.queries += in_time + late
+        ``late`` of its queries missed their deadlines here, ``late_for_clients`` are estimated to have, seen by clients.
+        """
+        bucket, queries = self._bucket, in_time + late
+        bucket.in_time += in_time
+        bucket.accuracy += in_time * accuracy
+        bucket.late += late
+        bucket.late_squares += late * late
+        bucket.late_for_clients += late_for_clients
+        bucket.promised += queries * promised_rate(promise)
+        if promise is not None:
+            bucket.decided += queries
+            bucket.decided_in_time += in_time
+            bucket.expected_accuracy += in_time * promise.accuracy
+            bucket.expected_violations += queries * promise.violation_rate
+        self.queries += queries
         self.violations += late
 
     def on_refused(self) -> None:
         """A query got an error, which violates its objective as well."""
-        self._window.refused += 1
+        self._bucket.refused += 1
+        self._bucket.promised += TARGET_RATE
         self.queries += 1
         self.violations += 1
 
     def roll(self, now_s: float) -> GuaranteeEvent | None:
-        """Judge the window if it is over; gives the event that begins or ends with it."""
-        if now_s < self._ends_s:
+        """Close the seconds that are over; gives the event that begins or ends with them."""
+        self._close(now_s)
+        seen = _sum(self._past)
+        kept = seen.kept()
+        if kept is not (Kept.YES if self._broken else Kept.NO):
             return None
-        self._ends_s = now_s + WINDOW_S
-        window, self._window = self._window, _Window()
-        self._past.append(window)
-        if not window.queries:
-            return None
-        self._against = self._against + 1 if window.above_bound() != self._broken else 0
-        if self._against < WINDOWS_IN_A_ROW:
-            return None
-        self._against = 0
         self._broken = not self._broken
         self.events += self._broken
-        seen = _summary(list(self._past)[-WINDOWS_IN_A_ROW:], self._broken)
-        expected, observed = seen.expected_violation_rate or 0.0, seen.observed_violation_rate or 0.0
-        return GuaranteeEvent(self._endpoint, self._broken, expected, observed, seen.queries)
+        promised, observed = seen.promised / seen.queries, seen.violations / seen.queries
+        return GuaranteeEvent(self._endpoint, self._broken, promised, observed, seen.queries)
 
-    def guarantee(self) -> Guarantee:
-        """Expected and observed over the last windows and the one that is under way."""
-        return _summary([*self._past, self._window], self._broken)
+    def guarantee(self, now_s: float) -> Guarantee:
+        """Promise and truth over the last whole seconds."""
+        self._close(now_s)
+        seen = _sum(self._past)
+        queries, decided = seen.queries, seen.decided if seen.decided >= MOSTLY * seen.queries else 0
+        return Guarantee(
+            window_s=WINDOW_S,
+            kept=seen.kept(),
+            queries=queries,
+            violations=seen.violations,
+            promised_violation_rate=seen.promised / queries if queries else None,
+            observed_violation_rate=seen.violations / queries if queries else None,
+            client_violation_rate=(seen.late_for_clients + seen.refused) / queries if queries else None,
+            expected_violation_rate=seen.expected_violations / decided if decided else None,
+            expected_accuracy=seen.expected_accuracy / seen.decided_in_time
+            if decided and seen.decided_in_time
+            else None,
+            observed_accuracy=seen.accuracy / seen.in_time if seen.in_time else None,
+            broken=self._broken,
+        )
+
+    def _close(self, now_s: float) -> None:
+        self._began_s = max(self._began_s, now_s - 2 * WINDOW_S)  # where nobody looked for long
+        while now_s >= self._began_s + BUCKET_S:
+            self._began_s += BUCKET_S
+            self._past.append(self._bucket)
+            self._bucket = _Bucket()
 
 
-def _summary(windows: Iterable[_Window], broken: bool) -> Guarantee:
-    kept = list(windows)
-    decided = sum(window.decided for window in kept)
-    in_time = sum(window.in_time for window in kept)
-    queries = sum(window.queries for window in kept)
-    violations = sum(window.violations for window in kept)
-    return Guarantee(
-        queries,
-        violations,
-        sum(window.promised_accuracy for window in kept) / decided if decided else None,
-        sum(window.accuracy for window in kept) / in_time if in_time else None,
-        sum(window.promised_violations for window in kept) / decided if decided else None,
-        violations / queries if queries else None,
-        broken,
-    )
+def _sum(buckets: Iterable[_Bucket]) -> _Bucket:
+    total = _Bucket()
+    for bucket in buckets:
+        total.add(bucket)
+    return total

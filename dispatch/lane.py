@@ -4,6 +4,8 @@ from typing import Any
 
 from dispatch.balancing.balancer import WorkerLoad
 from dispatch.deadline_queue import DeadlineQueue
+from dispatch.feedback import SlackFeedback
+from dispatch.latency.estimate import LatencyEstimate
 from dispatch.plan import EndpointPlan
 from dispatch.query import Batch, Job, Query, quick
 from dispatch.selection.policy import Candidate, Outcome
@@ -21,34 +23,59 @@ class Waiting:
         self.rows = 0
         self.place: dict[int, Lane] = {}
         self.deadlines_matter = True
+        self.feedback = SlackFeedback()
 
 
 class Lane:
     """A way from one endpoint's jobs to one worker: the queue that the worker takes them from.
 
     ``load`` is what the queue's rows count for: the worker's, or nobody's where workers share the queue.
-    ``accuracies`` are those of ``candidates``, by variant; ``index`` is the worker's place among all that serve the
-    endpoint. ``state`` is what the policy wants to see again with its next decision, ``last`` what became of the batch
+    ``offered`` is what the plan has for the worker, ``candidates`` the same with the ``latency`` that was measured on
+    it. ``accuracies`` are by variant; ``index`` is the worker's place among all that serve the endpoint. ``state`` is what the policy wants to see again with its next decision, ``last`` what became of the batch
     ``batch_id``, which its last decision launched: see `QueueView`.
     """
 
-    __slots__ = ("accuracies", "batch_id", "candidates", "endpoint", "index", "last", "load", "queue", "state")
+    __slots__ = (
+        "accuracies",
+        "batch_id",
+        "candidates",
+        "endpoint",
+        "index",
+        "last",
+        "latency",
+        "load",
+        "offered",
+        "queue",
+        "state",
+    )
 
     def __init__(self, endpoint: Waiting, queue: DeadlineQueue, load: WorkerLoad) -> None:
         self.endpoint = endpoint
         self.queue = queue
         self.load = load
         self.index = 0
+        self.latency: LatencyEstimate | None = None
+        self.offered: tuple[Candidate, ...] = ()
         self.candidates: tuple[Candidate, ...] = ()
         self.accuracies: dict[str, float] = {}
         self.forget_decisions()
 
     def offer(self, candidates: tuple[Candidate, ...]) -> None:
         """The worker holds these from now on, most accurate first; with others than before, decisions begin anew."""
-        if candidates != self.candidates:
-            self.candidates = candidates
+        if candidates != self.offered:
+            self.offered = candidates
             self.accuracies = {c.variant: c.accuracy for c in candidates}
             self.forget_decisions()
+            self._correct()
+
+    def measured(self, latency: LatencyEstimate) -> None:
+        """This is what batches take on the worker from now on."""
+        self.latency = latency
+        self._correct()
+
+    def _correct(self) -> None:
+        latency = self.latency
+        self.candidates = self.offered if latency is None else tuple(map(latency.corrected, self.offered))
 
     def forget_decisions(self) -> None:
         """The policy sees nothing of its decisions so far."""
@@ -59,8 +86,8 @@ class Lane:
     def on_done(self, batch: Batch, now_s: float) -> None:
         """A batch came back from the worker; its jobs are in the order of their deadlines."""
         if batch.id == self.batch_id:
-            _, _, arrival_s, deadline_s, _, _ = batch.jobs[0].query
-            self.last = quick(Outcome, (now_s > deadline_s, now_s - batch.launched_s > deadline_s - arrival_s))
+            first = batch.jobs[0].query
+            self.last = quick(Outcome, (now_s > first.deadline_s, now_s - batch.launched_s > first.allowed_s))
 
     def push(self, job: Job) -> None:
         """The job waits here from now on."""

@@ -50,7 +50,10 @@ class Job(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Jobs of one endpoint that one worker runs together on one variant of that ``accuracy`` (0 to 1)."""
+    """Jobs of one endpoint that one worker runs together on one variant of that ``accuracy`` (0 to 1).
+
+    ``promise`` is what the policy promised of them (`dispatch.selection.policy.Promise`), None where nothing.
+    """
 
     id: int
     worker: str
@@ -60,3 +63,4 @@ class Batch(NamedTuple):
     jobs: tuple[Job, ...]
     rows: int
     launched_s: float
+    promise: Any = None

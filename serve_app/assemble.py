@@ -18,8 +18,9 @@ from dispatch.balancing.registry import create_balancer
 from dispatch.plan import EndpointPlan, Plan
 from dispatch.selection import jellyfish, model_switching
 from dispatch.selection.ladder_selection import LadderSelection
-from dispatch.selection.policy import Candidate, SelectionPolicy
+from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.policy import RamsisSelection
+from dispatch.selection.ramsis.table_work import worth_a_table
 from dispatch.selection.registry import create_selection
 from dispatch.table_plan import with_tables
 from serve_app.endpoint_info import EndpointInfo
@@ -27,6 +28,7 @@ from serve_app.schema import EVERYWHERE, AppConfig, EndpointConfig
 
 logger = logging.getLogger(__name__)
 
+NO_GRIDS: Grids = MappingProxyType({})
 NO_LADDERS: Mapping[str, LadderSelection] = MappingProxyType({})
 
 RECKONING = (RamsisSelection.name, jellyfish.NAME, model_switching.NAME)
@@ -66,20 +68,21 @@ def assemble(
     config: AppConfig,
     catalogue: Catalogue,
     profiles: Profiles,
-    grids: Grids,
+    grids: Grids = NO_GRIDS,
     ladders: Mapping[str, LadderSelection] = NO_LADDERS,
 ) -> Assembly:
     """Check the config against the catalogue and the profiles, and derive all that is deployed.
 
-    ``grids`` holds the tables of every endpoint with policy ``ramsis``; variants that they never choose are not
-    loaded for it. ``ladders`` holds the policies of endpoints that are served by load alone (`serve_app.ladders`).
-    Raises `ConfigError` naming the field, the value and the remedy.
+    ``grids`` holds tables of endpoints with policy ``ramsis`` where there are some beforehand; variants that tables
+    never choose are not loaded. ``ladders`` holds the policies of endpoints that are served by load alone
+    (`serve_app.ladders`). Raises `ConfigError` naming the field, the value and the remedy.
     """
     plans, infos = {}, {}
     _warn_of_shared_workers(config)
     for name, endpoint in config.endpoints.items():
         variants = _variants_of(name, endpoint, catalogue)
-        made: SelectionPolicy | None = RamsisSelection(grids[name]) if name in grids else ladders.get(name)
+        by_tables = endpoint.selection.policy == RamsisSelection.name
+        made = RamsisSelection(grids.get(name, {})) if by_tables else ladders.get(name)
         try:
             selection = create_selection(
                 endpoint.selection.policy, endpoint.selection.variant, [v.name for v in variants], made
@@ -87,8 +90,8 @@ def assemble(
         except ConfigError as error:
             raise ConfigError(f"endpoints.{name}.selection: {error}") from error
         candidates = candidates_of(name, config, catalogue, profiles)
-        for device, grid in grids.get(name, {}).items():
-            candidates[device] = tuple(c for c in candidates[device] if c.variant in grid.variants)
+        if by_tables:
+            candidates = {device: worth_a_table(own, endpoint.slo_ms / 1e3) for device, own in candidates.items()}
         plan = EndpointPlan(
             name,
             endpoint.slo_ms / 1e3,

@@ -15,7 +15,8 @@ from deployments.guarantee_watch import GuaranteeWatch
 from deployments.peers import Peers
 from deployments.router import Router
 from deployments.table_keeper import TableKeeper
-from deployments.table_making import Problems
+from deployments.table_making import TableMaker
+from deployments.warm_up import WarmUp
 from deployments.worker_client import WorkerClient
 from dispatch.commands import Answer
 from dispatch.plan import Plan
@@ -23,8 +24,13 @@ from serve_app import fast_path
 from serve_app.api import build_api
 from serve_app.edge import Edge
 from serve_app.endpoint_info import EndpointInfo
+from serve_app.router_settings import RouterSettings
 
 ROUTER = "Router"
+
+MOST_QPS = 6000.0
+"""No router carries more queries per second than this, whatever its workers could bear: one core spends 150 microseconds and
+more on a query (docs/benchmarks.md)."""
 
 
 class Ingress:
@@ -34,19 +40,18 @@ class Ingress:
         self,
         plan: Plan,
         endpoints: dict[str, EndpointInfo],
-        problems: Problems,
-        max_body_bytes: int,
+        settings: RouterSettings,
         pools: dict[str, DeploymentHandle],
         controller: DeploymentHandle,
     ) -> None:
         context = serve.get_replica_context()
         self._name = str(context.replica_id.unique_id)
         self._endpoints = endpoints
-        self._max_body_bytes = max_body_bytes
+        self._settings = settings
         peers = Peers(self._name, serve.get_deployment_handle(ROUTER, context.app_name))
         clients = {pool: WorkerClient(pool, handle, self._name) for pool, handle in pools.items()}
-        self._router = Router(self._name, plan, clients, peers)
-        self._problems = problems
+        self._router = Router(self._name, plan, clients, peers, path_s=settings.path_s)
+        self._router.warm = not settings.warm_up_s
         self._controller = ControllerClient(controller)
         self._beside: list[asyncio.Task[None]] = []
 
@@ -54,14 +59,20 @@ class Ingress:
         """Called by Serve on the replica's event loop, before the replica counts as ready."""
         await self._address(self._name)
         await self._router.start()
-        keeper = TableKeeper(self._router, self._problems, time.monotonic)
         watch = GuaranteeWatch(self._router, GuaranteeMetrics(), time.monotonic)
         link = ControlLink(self._router, self._controller, time.time)
-        self._beside = [asyncio.create_task(work) for work in (keeper.run(), watch.run(), link.run())]
+        self._beside = [asyncio.create_task(work) for work in (self._warm_up_and_keep(), watch.run(), link.run())]
         other = build_api(self._router, self._endpoints, self._controller)
-        edge = Edge(self._name, self._router, self._endpoints, self._max_body_bytes, other)
+        edge = Edge(self._name, self._router, self._endpoints, self._settings.max_body_bytes, other)
         fast_path.install(edge)
         return edge
+
+    async def _warm_up_and_keep(self) -> None:
+        """Tables are made for what the warm-up measures, and not beside it."""
+        if self._settings.warm_up_s:
+            inputs = {name: info.inputs for name, info in self._endpoints.items()}
+            await WarmUp(self._router, inputs, self._settings.warm_up_s, time.monotonic).run()
+        await TableKeeper(self._router, self._settings.balancing, TableMaker(), time.monotonic, MOST_QPS).run()
 
     @serve.multiplexed(max_num_models_per_replica=1)
     async def _address(self, name: str) -> str:

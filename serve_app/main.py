@@ -1,7 +1,5 @@
 """What ``serve run`` imports: ``serve_app.main:build``."""
 
-import logging
-import time
 from pathlib import Path
 
 from ray import serve
@@ -9,7 +7,6 @@ from ray.serve.config import AutoscalingConfig, AutoscalingPolicy, RequestRouter
 
 from catalog.catalogue import load_catalogue
 from deployments.scaling_policy import PlannedSize
-from deployments.table_making import OnProgress
 from deployments.worker import WorkerDeployment
 from deployments.worker_messages import WorkerSpec
 from serve_app.assemble import assemble, resolve_paths
@@ -18,12 +15,8 @@ from serve_app.control_app import ControllerDeployment
 from serve_app.ingress import RouterDeployment
 from serve_app.ladders import ladders_for
 from serve_app.profiles import profiles_for
+from serve_app.router_settings import router_settings
 from serve_app.schema import AppConfig, PoolConfig
-from serve_app.tables import grids_for, problems_for
-
-logger = logging.getLogger("ray.serve")
-
-LOG_EVERY_S = 5.0
 
 MOST_WORKERS = 10_000
 """Serve's own limit of a pool; the config's is the controller's to keep, and may change while it runs."""
@@ -35,19 +28,12 @@ def build(args: AppConfig) -> serve.Application:
     """The Serve application of a config: routers, a controller, and one deployment of workers per pool.
 
     Raises `ConfigError` naming the field that is wrong. Measures, once, the variants of devices for which the
-    config names no profile, and makes the tables of arrival-aware endpoints and the ladders of those by load.
+    config names no profile, and makes the ladders of endpoints that are served by load alone.
     """
     config = resolve_paths(args, Path.cwd())
     catalogue = load_catalogue(config.catalogue)
     profiles = profiles_for(config, catalogue)
-    grids = grids_for(config, catalogue, profiles, _log_progress())
-    for name, by_device in grids.items():
-        for device, grid in by_device.items():
-            loads = (len(grid.tables), grid.loads_qps[0], grid.loads_qps[-1])
-            logger.info("Endpoint %s on %s: %d decision tables, for %.3g to %.4g queries/s.", name, device, *loads)
-    ladders = ladders_for(config, catalogue, profiles)
-    assembly = assemble(config, catalogue, profiles, grids, ladders)
-    problems = problems_for(config, catalogue, profiles)
+    assembly = assemble(config, catalogue, profiles, ladders=ladders_for(config, catalogue, profiles))
     settings = control_settings(config, catalogue, profiles)
     pools = {name: _pool(name, pool, assembly.workers[name]) for name, pool in config.pools.items()}
     controller = ControllerDeployment.options(ray_actor_options={"num_cpus": config.controller.num_cpus})
@@ -56,7 +42,7 @@ def build(args: AppConfig) -> serve.Application:
         ray_actor_options={"num_cpus": config.router_num_cpus},
     )
     bound = controller.bind(settings, pools)
-    return router.bind(assembly.plan, assembly.endpoints, problems, config.max_body_bytes, pools, bound)
+    return router.bind(assembly.plan, assembly.endpoints, router_settings(config), pools, bound)
 
 
 def _pool(name: str, pool: PoolConfig, spec: WorkerSpec) -> serve.Application:
@@ -77,16 +63,3 @@ def _pool(name: str, pool: PoolConfig, spec: WorkerSpec) -> serve.Application:
             policy=AutoscalingPolicy(policy_function=PlannedSize),
         ),
     ).bind(spec)
-
-
-def _log_progress() -> OnProgress:
-    """Logs how far the tables are, where that takes long."""
-    logged_s = time.monotonic()
-
-    def on_table(endpoint: str, done: int, wanted: int) -> None:
-        nonlocal logged_s
-        if time.monotonic() - logged_s > LOG_EVERY_S:
-            logged_s = time.monotonic()
-            logger.info("Endpoint %s: %d decision tables are made, of %d or more.", endpoint, done, wanted)
-
-    return on_table

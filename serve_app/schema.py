@@ -163,9 +163,9 @@ class AppConfig(Strict):
     """One Accord application.
 
     ``catalogue`` is a YAML file or ``builtin``. ``profiles`` maps a device to a CSV of measured latencies; a
-    device without one is measured on this machine, once, and kept. ``transport_ms`` is the time that a batch
-    needs to its worker and back beside its run, which selection adds to the profile. Queries come to any of the
-    ``routers``, each of which has workers of its own.
+    device without one is measured on this machine, once, and kept. ``transport_ms`` is the time that a batch is taken
+    to need to its worker and back beside its run, until it is measured: at first by a load of its own for ``warm_up_s``, before
+    the service is ready; 0 skips that. Queries come to any of the ``routers``, each of which has workers of its own.
     """
 
     catalogue: str = "builtin"
@@ -173,6 +173,7 @@ class AppConfig(Strict):
     endpoints: dict[Name, EndpointConfig] = Field(min_length=1)
     pools: dict[Name, PoolConfig] = Field(min_length=1)
     transport_ms: float = Field(default=10.0, ge=0)
+    warm_up_s: float = Field(default=2.0, ge=0)
     max_body_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
     routers: int = Field(default=1, ge=1)
     router_num_cpus: float = Field(default=0.5, ge=0)

@@ -1,7 +1,8 @@
 """Small decision problems, and a plain simulation of one worker that shares no code with solvers or simulator."""
 
 import bisect
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,10 @@ from numpy.typing import NDArray
 from dispatch.selection.ramsis.arrivals import ArrivalDistribution, NegativeBinomial, Poisson
 from dispatch.selection.ramsis.problem import Batching, Formulation, WorkerProblem
 from dispatch.selection.ramsis.table import HOLD, DecisionTable
+
+LATE_SHARE = 0.01
+Z99 = 2.3263478740408408
+"""The 99th percentile of the standard normal distribution."""
 
 
 def problem(
@@ -37,6 +42,22 @@ def problem(
         slack_steps,
         group,
     )
+
+
+def random_problem(load_qps: float, workers: int = 1, group: int = 1, slack_steps: int = 100) -> WorkerProblem:
+    """`problem` where its latency is the 99th percentile of lognormal run times, and the mean lies 20 to 40% below."""
+    certain = problem(load_qps, workers, lengths=16, slack_steps=slack_steps, group=group)
+    shares = (0.8, 0.7, 0.6)
+    busy_s = tuple(
+        tuple(share * s for s in of_variant) for share, of_variant in zip(shares, certain.latency_s, strict=True)
+    )
+    return replace(certain, busy_s=busy_s, late_share=LATE_SHARE)
+
+
+def lognormal_of(mean_s: float, p99_s: float) -> tuple[float, float]:
+    """Location and scale of the lognormal distribution with that mean and 99th percentile."""
+    scale = Z99 - math.sqrt(Z99**2 - 2 * math.log(p99_s / mean_s))
+    return math.log(mean_s) - scale**2 / 2, scale
 
 
 def tiny(lengths: int = 3, slack_steps: int = 4, workers: int = 2) -> WorkerProblem:
@@ -80,7 +101,8 @@ class Observed:
 
 
 def observe(table: DecisionTable, solved: WorkerProblem, count: int = 40_000, seed: int = 1) -> Observed:
-    """Worker 0 of a round robin of groups under a table."""
+    """Worker 0 of a round robin of groups under a table; where latency varies it is lognormal."""
+    rng = np.random.default_rng(seed + 1)
     cycle = solved.workers * table.group
     times_s = arrival_times_s(solved.arrivals, count * solved.workers, seed)
     own = times_s[np.arange(len(times_s)) % cycle < table.group].tolist()
@@ -100,7 +122,10 @@ def observe(table: DecisionTable, solved: WorkerProblem, count: int = 40_000, se
             assert until_s > now_s
             after = first + waiting
             now_s = min(until_s, own[after]) if after < len(own) else until_s
-        done_s = now_s + solved.latency_s[variant][rows - 1]
+        run_s = solved.latency_s[variant][rows - 1]
+        if solved.busy_s:
+            run_s = rng.lognormal(*lognormal_of(solved.busy_s[variant][rows - 1], run_s))
+        done_s = now_s + run_s
         in_time = done_s <= own[first] + solved.slo_s + 1e-9
         accuracy[first : first + rows] = solved.accuracies[variant] * in_time
         late[first : first + rows] = not in_time

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
 from typing import Any, NamedTuple, Protocol
 
@@ -15,13 +16,15 @@ class Candidate:
 
     ``latency_s[n]`` is what a batch of n rows takes in nearly all cases, for n from 0 (unused) to the variant's largest
     batch: what must fit into the slack. ``mean_s[n]`` is what it takes on average: how long the worker is busy; empty
-    where latency does not vary. Neither ever decreases with n.
+    where latency does not vary. Neither ever decreases with n. Both have ``path_s`` in them, the way to the worker and
+    back beside the run.
     """
 
     variant: str
     accuracy: float
     latency_s: tuple[float, ...]
     mean_s: tuple[float, ...] = ()
+    path_s: float = 0.0
 
     @classmethod
     def of(cls, variant: Variant, profile: LatencyProfile, transport_s: float) -> "Candidate":
@@ -29,12 +32,17 @@ class Candidate:
         sizes = range(1, variant.max_batch + 1)
         tail_s = (profile.p95_s(rows) + transport_s for rows in sizes)
         mean_s = (min(profile.mean_s(rows), profile.p95_s(rows)) + transport_s for rows in sizes)
-        return cls(variant.name, variant.accuracy, (0.0, *tail_s), (0.0, *mean_s))
+        return cls(variant.name, variant.accuracy, (0.0, *tail_s), (0.0, *mean_s), transport_s)
 
     @property
     def busy_s(self) -> tuple[float, ...]:
         """``mean_s``, or ``latency_s`` where latency does not vary."""
         return self.mean_s or self.latency_s
+
+    @cached_property
+    def runs_s(self) -> tuple[float, ...]:
+        """Mean run of n rows, without the way."""
+        return (0.0, *(busy_s - self.path_s for busy_s in self.busy_s[1:]))
 
     @property
     def max_batch(self) -> int:
@@ -75,7 +83,9 @@ class QueueView(NamedTuple):
     infinite where that is unknown, and ``first_rows`` how many rows it has; ``waiting`` is the queue, where the host
     lets it be seen. ``state`` is what the policy gave with its last choice for this worker and endpoint, None at first
     and where the worker's variants or the policy are others since; ``last`` is what became of the batch of that
-    choice, None where it did not come back or the choice had no state.
+    choice, None where it did not come back or the choice had no state. ``latency`` is what is known of the worker's
+    latency, which ``candidates`` have in them already; None where they are taken to be exact. ``slack_share`` is the
+    share of the slack that feedback lets policies spend: the view's deadlines and load have it in them already.
     """
 
     now_s: float
@@ -91,12 +101,17 @@ class QueueView(NamedTuple):
     state: Any = None
     last: Outcome | None = None
     first_rows: int = 1
+    latency: Any = None
+    slack_share: float = 1.0
 
     def deadlines_s(self) -> Sequence[float]:
         """The deadlines of the ``rows`` rows, ascending; all the earliest where the queue cannot be seen."""
         if self.waiting is None:
             return [self.earliest_deadline_s] * self.rows
-        return self.waiting.deadlines_s()[: self.rows]
+        deadlines_s = self.waiting.deadlines_s()[: self.rows]
+        if self.slack_share >= 1.0:
+            return deadlines_s
+        return [within(self.slack_share, self.now_s, deadline_s) for deadline_s in deadlines_s]
 
     @property
     def slack_s(self) -> float:
@@ -104,12 +119,31 @@ class QueueView(NamedTuple):
         return self.earliest_deadline_s - self.now_s
 
 
+def within(slack_share: float, now_s: float, deadline_s: float) -> float:
+    """The deadline that leaves this share of the slack; one that has passed stays."""
+    return now_s + (deadline_s - now_s) * slack_share if deadline_s > now_s else deadline_s
+
+
+class Promise(NamedTuple):
+    """What a policy promises of the queries that a decision is about, both from 0 to 1.
+
+    Their accuracy, where they are in time, is at least ``accuracy``, and at most ``violation_rate`` of them are late.
+    """
+
+    accuracy: float
+    violation_rate: float
+
+
 class Choice(NamedTuple):
-    """Run up to ``rows`` rows, earliest deadline first, on ``variant``; ``state`` is for the policy's next decision."""
+    """Run up to ``rows`` rows, earliest deadline first, on ``variant``; ``state`` is for the policy's next decision.
+
+    ``promise`` is None where the policy promises nothing.
+    """
 
     variant: str
     rows: int
     state: Any = None
+    promise: Promise | None = None
 
 
 class Hold(NamedTuple):

@@ -21,7 +21,6 @@ from serve_app.cli.console import ERR, OUT, exit_codes, print_json
 from serve_app.cli.options import AsJson
 from serve_app.ladders import ladders_for
 from serve_app.profiles import profiles_for
-from serve_app.tables import grids_for
 
 
 def profile(
@@ -54,17 +53,11 @@ def profile(
 
 
 def prepare(file: ServeFile) -> None:
-    """Measure whatever a config serves on this machine without naming a profile, and make its tables and ladders."""
+    """Measure whatever a config serves on this machine without naming a profile, and make the ladders that it needs."""
     config = resolve_paths(file.app, Path.cwd())
     catalogue = load_catalogue(config.catalogue)
     with _shown() as on_progress:
         profiles = profiles_for(config, catalogue, on_progress)
-    with _bar("Decision tables") as update:
-
-        def on_table(endpoint: str, done: int, wanted: int) -> None:
-            update(f"Decision tables of {endpoint}", done / wanted)
-
-        grids_for(config, catalogue, profiles, on_table)
     with _bar("Response latencies") as update:
 
         def on_load(endpoint: str, done: int, wanted: int) -> None:

@@ -59,17 +59,16 @@ class TableGrid:
 def fluid_capacity_qps(problem: WorkerProblem) -> float:
     """The load that all workers bear when every batch is as efficient as a batch in time can be."""
     rates_qps = [
-        rows / latency_s
-        for of_variant in problem.latency_s
-        for rows, latency_s in enumerate(of_variant, start=1)
+        rows / duration_s
+        for latencies_s, durations_s in zip(problem.latency_s, problem.duration_s, strict=True)
+        for rows, (latency_s, duration_s) in enumerate(zip(latencies_s, durations_s, strict=True), start=1)
         if latency_s <= problem.slo_s
     ]
-    return problem.workers * max(rates_qps, default=1.0 / problem.latency_s[0][0])
+    return problem.workers * max(rates_qps, default=1.0 / problem.duration_s[0][0])
 
 
 def beyond_table(problem: WorkerProblem, group: int) -> DecisionTable:
     """For any load: the whole queue on the variant that is fastest for it. It promises nothing."""
-    latency_s = np.array(problem.latency_s)
-    variant = np.argmin(latency_s, axis=0).astype(np.uint8)[:, None, None]
+    variant = np.argmin(np.array(problem.duration_s), axis=0).astype(np.uint8)[:, None, None]
     endless = problem.at_load(float("inf")).grouped(group)
-    return DecisionTable.of(endless, np.zeros(1), variant, None, expected_accuracy=0.0, expected_violation_rate=1.0)
+    return DecisionTable.of(endless, np.zeros(1), variant, None, expected_accuracy=0.0, late_rate=1.0)

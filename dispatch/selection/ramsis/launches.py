@@ -15,25 +15,27 @@ class Launches:
     """Pairs of variant and batch size, by batch size and within one by latency, the fastest first.
 
     A batch size has the variants that meet the objective with it, and the fastest in any case: it is what runs when
-    no variant meets the slack (section 4.3.1).
+    no variant meets the slack (section 4.3.1). ``latency_s`` must fit into the slack, ``duration_s`` is how long the
+    worker is busy.
     """
 
     problem: WorkerProblem
     variant: NDArray[np.intp]
     rows: NDArray[np.intp]
     latency_s: NDArray[np.float64]
+    duration_s: NDArray[np.float64]
 
     @classmethod
     def of(cls, problem: WorkerProblem) -> "Launches":
         """All launches of a problem."""
-        latency_s = np.array(problem.latency_s)
+        latency_s, duration_s = np.array(problem.latency_s), np.array(problem.duration_s)
         pairs = []
         for rows in range(1, problem.max_queue_rows + 1):
             order = np.argsort(latency_s[:, rows - 1], kind="stable")
             in_time = [v for v in order if latency_s[v, rows - 1] <= problem.slo_s]
             pairs += [(v, rows) for v in in_time or order[:1]]
         variant, rows_of = (np.array(column, dtype=np.intp) for column in zip(*pairs, strict=True))
-        return cls(problem, variant, rows_of, latency_s[variant, rows_of - 1])
+        return cls(problem, variant, rows_of, latency_s[variant, rows_of - 1], duration_s[variant, rows_of - 1])
 
     @cached_property
     def starts(self) -> NDArray[np.intp]:

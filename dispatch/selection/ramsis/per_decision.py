@@ -117,7 +117,11 @@ class DecisionProcess:
 
 
 def solve_per_decision(problem: WorkerProblem) -> DecisionTable:
-    """The paper's policy for maximal batching."""
+    """The paper's policy for maximal batching.
+
+    Batches are taken to last as long as ``latency_s`` says, also where the worker is busy for less on average: queues
+    come out longer than they are, so that the bounds hold but are loose.
+    """
     process = DecisionProcess(problem)
     chosen = process.optimal_launches()
     accuracy, violation_rate = process.bounds(chosen)

@@ -1,12 +1,14 @@
 """Selection by decision tables."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
+from dispatch.latency.estimate import LatencyEstimate
 from dispatch.selection.greedy import GreedySelection
-from dispatch.selection.policy import Choice, Hold, QueueView
+from dispatch.selection.policy import Candidate, Choice, Hold, Promise, QueueView
 from dispatch.selection.ramsis.grid import TableGrid
+from dispatch.selection.ramsis.leveled_grids import LeveledGrids, Reading
 from dispatch.selection.ramsis.table import HOLD, SLACK_TOLERANCE_S
 
 SHORTEST_HOLD_S = 1e-6
@@ -19,29 +21,69 @@ _GREEDY = GreedySelection()
 class RamsisSelection:
     """Looks the queue's length, slack and phase up in the lowest-load table that meets the load (section 3.2.2).
 
-    ``grids`` holds one grid of tables per device type. A grid made for another number of workers is read at the same
-    load per worker. The greedy policy decides where a grid's variant is not among the candidates (not loaded, or
-    failing), where there is no grid for the device, and where clients allow more time than the objective, of which
-    tables know nothing.
+    ``grids`` holds one grid of tables per device type, made for the plan's latencies, which are taken to be exact where a view
+    has no others. ``leveled`` holds, per device type, grids for several levels of latency: what is measured on a worker says which
+    of them is read, in rescaled time where none was made for just that. A grid made for another number of workers is
+    read at the same load per worker.
+
+    The greedy policy decides where there is no grid yet, where a grid's variant is not among the candidates (not loaded,
+    or failing), and where clients allow more time than the objective, of which tables know nothing. Where the table's variant
+    cannot be in time on this worker and a faster one can, that takes its place.
     """
 
     name: ClassVar[str] = "ramsis"
-    grids: Mapping[str, TableGrid]
+    grids: Mapping[str, TableGrid] = field(default_factory=dict)
+    leveled: Mapping[str, LeveledGrids] = field(default_factory=dict)
 
     def choose(self, view: QueueView) -> Choice | Hold:
         """The table's decision; beyond the grid, the fastest variant with the whole queue."""
-        grid = self.grids.get(view.device)
-        if grid is None:
+        reading = self.reading(view.device, view.latency)
+        if reading is None:
             return _GREEDY.choose(view)
         slack_s = view.earliest_deadline_s - view.now_s
-        table = grid.for_workers(view.workers, view.load_qps)
-        if slack_s > table.slo_s + SLACK_TOLERANCE_S:
+        table = reading.grid.for_workers(view.workers, view.load_qps * reading.mean)
+        if slack_s > table.slo_s * view.slack_share + SLACK_TOLERANCE_S:
             return _GREEDY.choose(view)
+        slack_s /= reading.tail
         index, rows = table.lookup(view.rows, slack_s, view.phase)
         if index == HOLD:
-            return Hold(view.now_s + max(table.hold_s(view.rows, slack_s, view.phase), SHORTEST_HOLD_S))
+            hold_s = table.hold_s(view.rows, slack_s, view.phase) * reading.tail
+            return Hold(view.now_s + max(hold_s, SHORTEST_HOLD_S))
         variant = table.variants[index]
         for candidate in view.candidates:
             if candidate.variant == variant:
-                return Choice(variant, candidate.batch_rows(rows))
-        return _GREEDY.choose(view)
+                break
+        else:
+            return _GREEDY.choose(view)
+        rows = candidate.batch_rows(rows)
+        if view.latency is None:
+            return Choice(variant, rows, None, Promise(table.expected_accuracy, table.expected_violation_rate))
+        timely = _timely(candidate, rows, view)
+        if timely is not candidate or not reading.exact or view.slack_share < 1.0:
+            return Choice(timely.variant, timely.batch_rows(rows))
+        return Choice(variant, rows, None, Promise(table.expected_accuracy, table.expected_violation_rate))
+
+    def reading(self, device: str, latency: LatencyEstimate | None) -> Reading | None:
+        """The grid for a worker of this device type and latency, and how to read it; None where there is none yet."""
+        leveled = self.leveled.get(device)
+        if leveled is not None and latency is not None:
+            return leveled.read(latency)
+        grid = self.grids.get(device)
+        return None if grid is None else Reading(grid, mean=1.0, tail=1.0)
+
+    def group(self, workers: int, load_qps: float, latency: LatencyEstimate | None) -> int:
+        """How many consecutive queries round robin is to give to each of the workers; the least of all device types."""
+        devices = (*self.leveled, *self.grids)
+        readings = (reading for device in devices if (reading := self.reading(device, latency)) is not None)
+        return min((each.grid.for_workers(workers, load_qps * each.mean).group for each in readings), default=1)
+
+
+def _timely(chosen: Candidate, rows: int, view: QueueView) -> Candidate:
+    """The most accurate candidate no more accurate than the chosen one that is in time; the chosen one where none is."""
+    slack_s = view.slack_s
+    if chosen.latency_s[rows] <= slack_s:
+        return chosen
+    for candidate in view.candidates:
+        if candidate.accuracy < chosen.accuracy and candidate.latency_s[candidate.batch_rows(rows)] <= slack_s:
+            return candidate
+    return chosen

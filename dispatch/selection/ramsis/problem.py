@@ -27,11 +27,14 @@ MOST_VARIANTS = 250
 class WorkerProblem:
     """One worker's share of an endpoint's queries.
 
-    ``latency_s[m][n - 1]`` is the time of n rows on variant m, transport included, for n up to ``max_queue_rows``; more
-    rows than the variant takes at once count as batches one after the other. Variants are ordered by latency, fastest
-    first, and more accurate the slower they are (`of` prunes to that). ``arrivals`` is the load of all ``workers``
-    together. ``slack_steps`` is D of the fixed-length discretisation (section 4.2.2), 0 the model-based one (4.2.1).
-    ``group`` is the number of consecutive queries that round robin gives to one worker.
+    ``latency_s[m][n - 1]`` is the time within which n rows on variant m are answered, transport included, for n up to
+    ``max_queue_rows``; more rows than the variant takes at once count as batches one after the other. It is what must
+    fit into the slack. ``busy_s``, of the same shape, is the time that the worker is busy with them on average, by
+    which the process per query moves on; empty where latency does not vary. ``late_share`` is the share of batches
+    that take longer than ``latency_s``: 0.01 where that is the 99th percentile. Variants are ordered by latency,
+    fastest first, and more accurate the slower they are (`of` prunes to that). ``arrivals`` is the load of all
+    ``workers`` together. ``slack_steps`` is D of the fixed-length discretisation (section 4.2.2), 0 the model-based
+    one (4.2.1). ``group`` is the number of consecutive queries that round robin gives to one worker.
     """
 
     variants: tuple[str, ...]
@@ -45,6 +48,8 @@ class WorkerProblem:
     balancing: Balancing = "round_robin"
     slack_steps: int = 100
     group: int = 1
+    busy_s: tuple[tuple[float, ...], ...] = ()
+    late_share: float = 0.0
 
     @classmethod
     def of(
@@ -58,12 +63,13 @@ class WorkerProblem:
         balancing: Balancing = "round_robin",
         slack_steps: int = 100,
         max_queue_rows: int | None = None,
+        late_share: float = 0.0,
     ) -> "WorkerProblem":
         """The problem for what a worker may run, pruned to the Pareto front of accuracy and latency (section 4.3.3).
 
         Variants that miss the objective even alone are left out, save the fastest. Queues are told apart up to
         ``max_queue_rows``; by default up to twice the largest batch that meets the objective, at least 32. Raises
-        ValueError without candidates, workers or a positive objective.
+        ValueError without candidates, workers or a positive objective, and for a share of late batches that is none.
         """
         if not candidates:
             raise ValueError("no variants; give at least one candidate")
@@ -71,30 +77,40 @@ class WorkerProblem:
             raise ValueError(f"{workers} workers and an objective of {slo_s} s; both must be positive")
         if max_queue_rows is not None and not 1 <= max_queue_rows <= LONGEST_QUEUE_ROWS:
             raise ValueError(f"max_queue_rows {max_queue_rows}; give 1 to {LONGEST_QUEUE_ROWS}")
+        if not 0.0 <= late_share < 1.0:
+            raise ValueError(f"late_share {late_share}; give a share of batches from 0 to below 1")
         front = pareto_front(candidates)
         if len(front) > MOST_VARIANTS:
             raise ValueError(f"{len(front)} variants on the Pareto front; tables hold {MOST_VARIANTS}: leave some out")
         kept = [c for c in front if c.latency_s[1] <= slo_s] or front[:1]
         if max_queue_rows is None:
-            in_time = sum(latency_s <= slo_s for latency_s in _in_batches(kept[0], LONGEST_QUEUE_ROWS))
+            in_time = sum(latency_s <= slo_s for latency_s in _in_batches(kept[0].latency_s, LONGEST_QUEUE_ROWS))
             max_queue_rows = max(MAX_QUEUE_ROWS, min(2 * in_time, LONGEST_QUEUE_ROWS))
+        varies = any(c.mean_s for c in kept)
         return cls(
-            tuple(c.variant for c in kept),
-            tuple(c.accuracy for c in kept),
-            tuple(_in_batches(c, max_queue_rows) for c in kept),
-            slo_s,
-            workers,
-            arrivals,
-            formulation,
-            batching,
-            balancing,
-            slack_steps,
+            variants=tuple(c.variant for c in kept),
+            accuracies=tuple(c.accuracy for c in kept),
+            latency_s=tuple(_in_batches(c.latency_s, max_queue_rows) for c in kept),
+            slo_s=slo_s,
+            workers=workers,
+            arrivals=arrivals,
+            formulation=formulation,
+            batching=batching,
+            balancing=balancing,
+            slack_steps=slack_steps,
+            busy_s=tuple(_in_batches(c.busy_s, max_queue_rows) for c in kept) if varies else (),
+            late_share=late_share,
         )
 
     @property
     def max_queue_rows(self) -> int:
         """Longest queue that is told apart."""
         return len(self.latency_s[0])
+
+    @property
+    def duration_s(self) -> tuple[tuple[float, ...], ...]:
+        """How long a worker is busy: ``busy_s``, or ``latency_s`` where latency does not vary."""
+        return self.busy_s or self.latency_s
 
     @property
     def load_qps(self) -> float:
@@ -109,8 +125,13 @@ class WorkerProblem:
         """The same worker under round robin with ``group`` consecutive queries for each."""
         return replace(self, group=group)
 
+    def up_to(self, rows: int) -> "WorkerProblem":
+        """The same worker, with no queues longer than that told apart."""
+        latency_s, busy_s = (tuple(of_variant[:rows] for of_variant in s) for s in (self.latency_s, self.busy_s))
+        return replace(self, latency_s=latency_s, busy_s=busy_s)
 
-def _in_batches(candidate: Candidate, rows: int) -> tuple[float, ...]:
-    """Time of 1 to ``rows`` rows, in as many batches as they need."""
-    most, latency_s = candidate.max_batch, candidate.latency_s
+
+def _in_batches(latency_s: tuple[float, ...], rows: int) -> tuple[float, ...]:
+    """Time of 1 to ``rows`` rows, in as many batches as they need; ``latency_s[n]`` is that of one batch of n."""
+    most = len(latency_s) - 1
     return tuple(n // most * latency_s[most] + latency_s[n % most] for n in range(1, rows + 1))

@@ -55,7 +55,7 @@ def shortened(problem: WorkerProblem) -> WorkerProblem:
     sizes = np.arange(len(bursts))
     spread = float(bursts @ sizes**2 / (bursts @ sizes))
     rows = max(SHORTEST_QUEUE_ROWS, math.ceil(mean + DEVIATIONS * math.sqrt(mean * spread)))
-    return replace(problem, latency_s=tuple(latency_s[:rows] for latency_s in problem.latency_s))
+    return problem.up_to(rows)
 
 
 def best_group(problem: WorkerProblem) -> int:
@@ -72,8 +72,7 @@ def best_group(problem: WorkerProblem) -> int:
     most = min(max(in_time), MOST_IN_GROUP, math.ceil(problem.load_qps / problem.workers * problem.slo_s))
     steps = min(problem.slack_steps, COARSE_SLACK_STEPS) if problem.slack_steps else COARSE_SLACK_STEPS
     rows = min(problem.max_queue_rows, 2 * max(in_time))
-    latency_s = tuple(latencies[:rows] for latencies in problem.latency_s)
-    coarse = replace(problem, slack_steps=steps, latency_s=latency_s)
+    coarse = replace(problem.up_to(rows), slack_steps=steps)
     best, best_accuracy = 1, -math.inf
     for group in range(1, most + 1):
         hopeless = group > FEW_GROUPS and best_accuracy < HOPELESS

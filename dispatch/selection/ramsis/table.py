@@ -31,8 +31,10 @@ class DecisionTable:
     for n waiting rows, slack in ``[slack_s[j], slack_s[j + 1])`` and phase p of the balancer's turn; tables that do
     not tell phases apart have one. Without ``rows`` a batch is the whole queue. ``group`` is the round-robin group
     that the table was made for.
-    ``expected_accuracy`` is a lower bound of the accuracy per query, counting 0 for a query that is late, and
-    ``expected_violation_rate`` an upper bound of the share of late queries (section 5.1), both from 0 to 1.
+    ``expected_accuracy`` is a lower bound of the mean accuracy over queries in time: it counts 0 for those of batches
+    that did not fit into the slack when they were launched. Batches that fit and are late all the same (the problem's
+    ``late_share``) do not lower it, since they are so on any variant. ``expected_violation_rate`` is an upper bound of
+    the share of late queries (section 5.1), which counts both. Both are from 0 to 1.
     """
 
     variants: tuple[str, ...]
@@ -54,9 +56,9 @@ class DecisionTable:
         variant: NDArray[np.uint8],
         rows: NDArray[np.uint8] | None,
         expected_accuracy: float,
-        expected_violation_rate: float,
+        late_rate: float,
     ) -> "DecisionTable":
-        """The solution of a problem."""
+        """The solution of a problem; ``late_rate`` is the share of queries whose batch did not fit into the slack."""
         return cls(
             problem.variants,
             problem.slo_s,
@@ -67,7 +69,7 @@ class DecisionTable:
             variant,
             rows,
             expected_accuracy,
-            expected_violation_rate,
+            late_rate + problem.late_share * (1.0 - late_rate),
         )
 
     @property

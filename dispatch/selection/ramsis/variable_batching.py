@@ -94,7 +94,8 @@ class VariableBatching:
 def solve_variable_batching(problem: WorkerProblem) -> DecisionTable:
     """The paper's policy with variable batching, by modified policy iteration from the one with maximal batching.
 
-    Each improvement looks at every batch size, the sweeps between them at those that were chosen.
+    Each improvement looks at every batch size, the sweeps between them at those that were chosen. As for maximal
+    batching, batches are taken to last as long as ``latency_s`` says.
     """
     process = VariableBatching(problem)
     launches, steps = process.whole.launches, np.arange(len(process.whole.slack_s))

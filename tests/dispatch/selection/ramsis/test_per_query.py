@@ -10,7 +10,7 @@ from dispatch.selection.ramsis.per_query import solve_per_query
 from dispatch.selection.ramsis.problem import WorkerProblem
 from dispatch.selection.ramsis.solver import best_group, solve
 from dispatch.selection.ramsis.table import HOLD
-from ramsis_scene import assert_bounds_hold_in, observe, problem
+from ramsis_scene import assert_bounds_hold_in, observe, problem, random_problem
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,19 @@ def test_it_is_at_least_as_accurate_per_query_as_the_paper_s_process(load_qps: f
     ours = solve(problem(load_qps=load_qps, workers=4, slack_steps=100))
     paper = solve(problem(load_qps=load_qps, workers=4, slack_steps=100, formulation="per_decision"))
     assert ours.expected_accuracy >= paper.expected_accuracy - 1e-4
+
+
+@pytest.mark.parametrize(
+    ("workers", "group", "load_qps"), [(1, 1, 40.0), (1, 1, 90.0), (1, 1, 140.0), (4, 1, 440.0), (4, 3, 520.0)]
+)
+def test_bounds_hold_where_latency_is_random(workers: int, group: int, load_qps: float) -> None:
+    solved = random_problem(load_qps, workers, group)
+    table = solve_per_query(solved)
+    seen = observe(table, solved)
+    accuracy, accuracy_error = seen.mean_and_error(seen.accuracy)
+    late, late_error = seen.mean_and_error(seen.late)
+    assert late <= table.expected_violation_rate + 3 * late_error
+    assert accuracy / (1 - late) >= table.expected_accuracy - 3 * accuracy_error - 0.004
 
 
 def costly_start() -> WorkerProblem:

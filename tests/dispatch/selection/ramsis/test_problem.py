@@ -69,3 +69,21 @@ def test_launches_come_by_batch_size_and_the_fastest_first() -> None:
     assert launches.rows[launches.starts].tolist() == list(range(1, 9))
     by_size = {n: launches.variant[launches.rows == n].tolist() for n in (1, 2, 7)}
     assert by_size == {1: [0, 1, 2], 2: [0, 1, 2], 7: [0]}  # 10 + 80 ms is in time, 6 + 98 is not
+
+
+def test_mean_run_times_enter_beside_those_that_must_fit_into_the_slack() -> None:
+    varying = Candidate("fast", 0.6, (0.0, 0.01, 0.02), mean_s=(0.0, 0.006, 0.011))
+    made = WorkerProblem.of((varying, SLOW), 0.1, 2, Poisson(10.0), late_share=0.05)
+    assert made.late_share == 0.05
+    assert made.busy_s[0][:4] == pytest.approx((0.006, 0.011, 0.017, 0.022))
+    assert made.busy_s[1] == made.latency_s[1], "this one does not vary"
+    assert [len(row) for row in made.up_to(5).busy_s] == [len(row) for row in made.up_to(5).latency_s] == [5, 5]
+    certain = WorkerProblem.of((FAST, SLOW), 0.1, 2, Poisson(10.0))
+    assert certain.busy_s == ()
+    assert certain.duration_s == certain.latency_s
+
+
+@pytest.mark.parametrize("late_share", [-0.1, 1.0, float("nan")])
+def test_a_share_of_late_batches_that_is_none_is_refused(late_share: float) -> None:
+    with pytest.raises(ValueError, match="give a share of batches from 0 to below 1"):
+        WorkerProblem.of((FAST,), 0.1, 1, Poisson(1.0), late_share=late_share)

@@ -1,0 +1,1 @@
+"""How long batches really take: measured on every worker, against the profiles that plans and tables start from."""

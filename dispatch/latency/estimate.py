@@ -1,0 +1,51 @@
+"""What is known of the latency on one worker at one instant."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import hypot
+
+from dispatch.selection.policy import Candidate
+
+
+@dataclass(frozen=True, eq=False)
+class LatencyEstimate:
+    """What batches on a worker take from their launch to their result, relative to the profiles. Compared by identity.
+
+    A batch whose profiled run takes r seconds on average runs for ``run_factor * r`` here, ``run_factors`` by variant
+    where that is known, and needs ``path_s`` to the worker and back. In nearly all cases its run takes no more than
+    ``run_tail`` times its mean, and its way no more than ``path_tail_s``.
+    """
+
+    run_factor: float = 1.0
+    run_tail: float = 1.0  # at least 1
+    path_s: float = 0.0
+    path_tail_s: float = 0.0  # at least path_s
+    typical_run_s: float = 0.0  # profiled mean run of recent batches; 0 before the first
+    batches: float = 0.0  # how many recent batches this rests on
+    run_factors: Mapping[str, float] = field(default_factory=dict)
+
+    def mean_s(self, run_s: float) -> float:
+        """Mean time of a batch whose profiled mean run is ``run_s``."""
+        return self.run_factor * run_s + self.path_s
+
+    def tail_s(self, run_s: float) -> float:
+        """What such a batch takes in nearly all cases: run and way vary independently of each other."""
+        spread_s = hypot(self.run_factor * run_s * (self.run_tail - 1.0), self.path_tail_s - self.path_s)
+        return self.mean_s(run_s) + spread_s
+
+    def corrected(self, candidate: Candidate) -> Candidate:
+        """A candidate of the plan with what its batches take here."""
+        factor = self.run_factors.get(candidate.variant, self.run_factor)
+        path_s, path_spread_s, run_spread = self.path_s, self.path_tail_s - self.path_s, self.run_tail - 1.0
+        mean_s, tail_s = [0.0], [0.0]
+        for run_s in candidate.runs_s[1:]:
+            here_s = factor * run_s
+            mean_s.append(here_s + path_s)
+            tail_s.append(here_s + path_s + hypot(here_s * run_spread, path_spread_s))
+        return Candidate(
+            variant=candidate.variant,
+            accuracy=candidate.accuracy,
+            latency_s=tuple(tail_s),
+            mean_s=tuple(mean_s),
+            path_s=path_s,
+        )

@@ -1,0 +1,68 @@
+"""What a dispatcher learns while it serves: what batches take on each worker, and whether deadlines are met."""
+
+from collections.abc import Iterable
+
+from dispatch.guarantee import promised_rate
+from dispatch.lane import Lane
+from dispatch.latency.estimate import LatencyEstimate
+from dispatch.latency.estimator import LatencyEstimator
+from dispatch.query import Batch
+from dispatch.worker_state import WorkerState
+
+
+class Learning:
+    """Corrects the candidates of workers' lanes by what their batches take, and tells endpoints' feedback of deadlines."""
+
+    def __init__(self, latency: LatencyEstimator) -> None:
+        self.latency = latency
+
+    def on_lanes(self, workers: Iterable[WorkerState]) -> None:
+        """Lanes may be new: they begin with what is known of their worker."""
+        for worker in workers:
+            for lane in worker.lanes.values():
+                if lane.latency is None:
+                    lane.measured(self.latency.estimate(worker.id))
+
+    def on_done(self, worker: WorkerState, lane: Lane, batch: Batch, run_s: float, now_s: float) -> None:
+        """A batch of the lane's endpoint came back."""
+        endpoint = lane.endpoint
+        slo_s = endpoint.plan.slo_s
+        queries = [job.query for job in batch.jobs]
+        late = sum(now_s - query.arrival_s > max(slo_s, query.allowed_s) for query in queries)
+        endpoint.feedback.on_batch(len(queries), late, promised_rate(batch.promise), batch.launched_s, now_s)
+        load_qps = endpoint.plan.load.load_qps(now_s)
+        self._on_batch(worker, lane, batch.variant, batch.rows, run_s, now_s - batch.launched_s, load_qps, now_s)
+
+    def on_measured(
+        self, worker: WorkerState, variant: str, rows: int, run_s: float, total_s: float, now_s: float
+    ) -> None:
+        """A batch of no query came back."""
+        for lane in worker.lanes.values():
+            if variant in lane.accuracies:
+                self._on_batch(worker, lane, variant, rows, run_s, total_s, 0.0, now_s)
+                return
+
+    def _on_batch(
+        self,
+        worker: WorkerState,
+        lane: Lane,
+        variant: str,
+        rows: int,
+        run_s: float,
+        total_s: float,
+        load_qps: float,
+        now_s: float,
+    ) -> None:
+        for candidate in lane.offered:
+            if (
+                candidate.variant == variant and rows <= candidate.max_batch
+            ):  # else the plan has changed since the launch
+                estimate = self.latency.on_batch(worker.id, candidate, rows, run_s, total_s, load_qps, now_s)
+                if estimate is not None:
+                    _correct(worker, estimate)
+                return
+
+
+def _correct(worker: WorkerState, estimate: LatencyEstimate) -> None:
+    for lane in worker.lanes.values():
+        lane.measured(estimate)

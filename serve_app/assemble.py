@@ -16,6 +16,8 @@ from deployments.table_making import Grids
 from deployments.worker_messages import WorkerSpec
 from dispatch.balancing.registry import create_balancer
 from dispatch.plan import EndpointPlan, Plan
+from dispatch.selection import jellyfish, model_switching
+from dispatch.selection.ladder_selection import LadderSelection
 from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.policy import RamsisSelection
 from dispatch.selection.ramsis.table_work import worth_a_table
@@ -27,6 +29,10 @@ from serve_app.schema import EVERYWHERE, AppConfig, EndpointConfig
 logger = logging.getLogger(__name__)
 
 NO_GRIDS: Grids = MappingProxyType({})
+NO_LADDERS: Mapping[str, LadderSelection] = MappingProxyType({})
+
+RECKONING = (RamsisSelection.name, jellyfish.NAME, model_switching.NAME)
+"""Policies that are made for the load that the endpoint's workers bear."""
 
 Profiles = Mapping[str, Mapping[str, LatencyProfile]]
 """Device type to variant name to profile."""
@@ -58,24 +64,33 @@ def candidates_of(
     }
 
 
-def assemble(config: AppConfig, catalogue: Catalogue, profiles: Profiles, grids: Grids = NO_GRIDS) -> Assembly:
+def assemble(
+    config: AppConfig,
+    catalogue: Catalogue,
+    profiles: Profiles,
+    grids: Grids = NO_GRIDS,
+    ladders: Mapping[str, LadderSelection] = NO_LADDERS,
+) -> Assembly:
     """Check the config against the catalogue and the profiles, and derive all that is deployed.
 
-    ``grids`` holds tables of endpoints with policy ``ramsis`` where there are some beforehand; variants that tables never choose
-    are not loaded. Raises `ConfigError` naming the field, the value and the remedy.
+    ``grids`` holds tables of endpoints with policy ``ramsis`` where there are some beforehand; variants that tables
+    never choose are not loaded. ``ladders`` holds the policies of endpoints that are served by load alone
+    (`serve_app.ladders`). Raises `ConfigError` naming the field, the value and the remedy.
     """
     plans, infos = {}, {}
     _warn_of_shared_workers(config)
     for name, endpoint in config.endpoints.items():
         variants = _variants_of(name, endpoint, catalogue)
+        by_tables = endpoint.selection.policy == RamsisSelection.name
+        made = RamsisSelection(grids.get(name, {})) if by_tables else ladders.get(name)
         try:
             selection = create_selection(
-                endpoint.selection.policy, endpoint.selection.variant, [v.name for v in variants], grids.get(name)
+                endpoint.selection.policy, endpoint.selection.variant, [v.name for v in variants], made
             )
         except ConfigError as error:
             raise ConfigError(f"endpoints.{name}.selection: {error}") from error
         candidates = candidates_of(name, config, catalogue, profiles)
-        if endpoint.selection.policy == RamsisSelection.name:
+        if by_tables:
             candidates = {device: worth_a_table(own, endpoint.slo_ms / 1e3) for device, own in candidates.items()}
         plan = EndpointPlan(
             name,
@@ -151,17 +166,19 @@ def _variants_of(name: str, endpoint: EndpointConfig, catalogue: Catalogue) -> t
 
 
 def _warn_of_shared_workers(config: AppConfig) -> None:
-    """Tables reckon with workers that have nothing else to do."""
+    """Tables, and ladders that Accord makes, reckon with workers that have nothing else to do."""
     for one, other in combinations(config.endpoints, 2):
-        policies = {config.endpoints[name].selection.policy for name in (one, other)}
+        policies = [config.endpoints[name].selection.policy for name in (one, other)]
+        reckoning = next((policy for policy in policies if policy in RECKONING), None)
         shared = config.pools_of(one).keys() & config.pools_of(other).keys()
-        if shared and "ramsis" in policies:
+        if shared and reckoning is not None:
             logger.warning(
-                "Endpoints %s and %s share the workers of pool %s, which the tables of policy 'ramsis' reckon as their "
-                "own: expect more violations than they promise, or give each endpoint `pools` of its own.",
+                "Endpoints %s and %s share the workers of pool %s, which policy %r was made for as if they were one's "
+                "own: expect more violations than it reckons with, or give each endpoint `pools` of its own.",
                 one,
                 other,
                 ", ".join(sorted(shared)),
+                reckoning,
             )
 
 

@@ -1,6 +1,6 @@
 """The config that ``serve run`` takes under ``args``. Unknown keys are refused."""
 
-from typing import get_args
+from typing import Any, get_args
 
 from pydantic import Field, field_validator, model_validator
 
@@ -11,8 +11,9 @@ from dispatch.balancing.registry import BALANCERS
 from dispatch.batching.nexus import EarlyDrop
 from dispatch.batching.proteus import AdaptiveBatching
 from dispatch.selection.ramsis.problem import Balancing
-from dispatch.selection.registry import POLICIES
+from dispatch.selection.registry import LADDERS
 from serve_app.forecast_config import ForecastConfig
+from serve_app.selection_config import SelectionConfig
 from serve_app.strict import Name, Strict, one_of
 
 TABLE_BALANCERS: tuple[str, ...] = get_args(Balancing)
@@ -21,34 +22,17 @@ TABLE_BALANCERS: tuple[str, ...] = get_args(Balancing)
 EVERYWHERE = Everywhere.name
 PLANNERS = (EVERYWHERE, ProteusPlanner.name)
 
-CHOOSING = ("ramsis", "fixed")
+CHOOSING = ("ramsis", "fixed", *LADDERS)
 """Policies that are about a certain set of variants, which a planner would take from them."""
 
 GIVING_UP = (AdaptiveBatching.name, EarlyDrop.name)
 """Policies that refuse what the worker at hand cannot meet."""
 
 
-class SelectionConfig(Strict):
-    """Which policy picks the variant of a batch; ``variant`` belongs to ``fixed`` alone."""
-
-    policy: str = "ramsis"
-    variant: str | None = None
-
-    @field_validator("policy")
-    @classmethod
-    def _known(cls, value: str) -> str:
-        return one_of("selection.policy", value, POLICIES)
-
-    @model_validator(mode="after")
-    def _variant_with_fixed(self) -> "SelectionConfig":
-        if self.policy == "fixed" and self.variant is None:
-            raise ValueError("selection.variant is missing; policy 'fixed' serves one variant: name it")
-        if self.policy != "fixed" and self.variant is not None:
-            raise ValueError(
-                f"selection.variant is {self.variant!r}, but policy {self.policy!r} chooses for itself; "
-                "remove it or use policy 'fixed'"
-            )
-        return self
+def _default_balancing(validated: dict[str, Any]) -> str:
+    """Policies by load take batches from one queue; the others have a queue per worker."""
+    selection = validated.get("selection")
+    return "central" if selection is not None and selection.policy in LADDERS else "round_robin"
 
 
 class EndpointConfig(Strict):
@@ -56,13 +40,14 @@ class EndpointConfig(Strict):
 
     ``variants`` narrows the task's variants down; None takes all. With ``drop_late`` a query whose deadline
     passes in the queue gets a 504 at once, else it is answered late. ``max_queued_rows`` bounds the queue.
+    ``balancing`` is ``central`` by default with policies that decide by the load alone, else ``round_robin``.
     ``pools`` names the pools whose workers serve the endpoint; None takes all.
     """
 
     task: str
     slo_ms: float = Field(gt=0)
     selection: SelectionConfig = SelectionConfig()
-    balancing: str = "round_robin"
+    balancing: str = Field(default_factory=_default_balancing)
     variants: tuple[str, ...] | None = None
     pools: tuple[Name, ...] | None = Field(default=None, min_length=1)
     drop_late: bool = False
@@ -74,11 +59,16 @@ class EndpointConfig(Strict):
         return one_of("balancing", value, BALANCERS)
 
     @model_validator(mode="after")
-    def _tables_for_balancing(self) -> "EndpointConfig":
+    def _balancing_for_policy(self) -> "EndpointConfig":
         if self.selection.policy == "ramsis" and self.balancing not in TABLE_BALANCERS:
             raise ValueError(
                 f"balancing is {self.balancing!r}, and policy 'ramsis' plans for a queue per worker; use one of "
                 f"{', '.join(TABLE_BALANCERS)}, or another policy"
+            )
+        if self.selection.policy in LADDERS and self.balancing != "central":
+            raise ValueError(
+                f"balancing is {self.balancing!r}, and policy {self.selection.policy!r} takes batches from one queue "
+                "that all share; use central, which is the default with it, or another policy"
             )
         if self.selection.policy in GIVING_UP and self.balancing == "central":
             raise ValueError(

@@ -84,7 +84,7 @@ def simulated(forecaster: Forecaster | None) -> list[Decided]:
         demand = ahead = ForecastDemand(demand, RecentLoad(600), QUANTILE)
         ahead.use({"digits": forecaster})
     loop = ControlLoop(SETTINGS.interval_s, demand, BurstTrigger(), _first(planner))
-    batching = create_selection("proteus", None, [], None)
+    batching = create_selection("proteus", None, [])
     control = ControlPath(
         loop,
         planner,

@@ -16,17 +16,13 @@ from dispatch.selection.ramsis.policy import RamsisSelection
 from dispatch.selection.ramsis.problem import Formulation, WorkerProblem
 from dispatch.selection.ramsis.table import DecisionTable
 from dispatch.table_plan import TableGroup
-from simulator.response import ResponseProfiler
+from simulator.switching import switching_ladder
 
 FORMULATIONS: dict[str, Formulation] = {"ramsis": "per_decision", "accord": "per_query"}
 """Systems with decision tables: the paper's process, and the best of ours."""
 
 BASELINES = (jellyfish.NAME, model_switching.NAME)
 SYSTEMS = ("ramsis", *BASELINES, "accord")
-
-PROFILING_S = 10.0
-PROFILING_SEED = 1_000_003
-"""Arrivals that no run of a sweep has."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +54,7 @@ class ResponseJob:
 
     def __call__(self) -> LoadLadder:
         """The ladder that the latencies lead to."""
-        task = self.task
-        profiler = ResponseProfiler(task.candidates, task.slo_s, task.workers, PROFILING_S, PROFILING_SEED)
-        return model_switching.model_switching(
-            task.candidates, task.slo_s, task.workers, self.loads_qps, profiler.p99_s
-        )
+        return switching_ladder(self.task.candidates, self.task.slo_s, self.task.workers, loads_qps=self.loads_qps)
 
 
 def table_plan(task: Task, workload: Workload, tables: tuple[DecisionTable, ...]) -> EndpointPlan:

@@ -9,28 +9,44 @@ from math import inf
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate, Choice, QueueView
 
+NAME = "load_ladder"
+"""The policy whose rungs the user gives."""
+
 _GREEDY = GreedySelection()
 
 
 @dataclass(frozen=True)
 class Rung:
-    """``variant`` serves loads below ``below_qps``, of all workers together, in batches of up to ``max_rows``."""
+    """``variant`` serves loads below ``below_qps``, of all workers together, in batches of up to ``max_rows``.
+
+    ``planned_s`` is the latency of a batch of ``max_rows`` that the rung was made for.
+    """
 
     below_qps: float
     variant: str
     max_rows: int
+    planned_s: float
+
+    @classmethod
+    def of(cls, candidate: Candidate, below_qps: float, max_rows: int) -> "Rung":
+        """A rung with the candidate's own latency."""
+        return cls(below_qps, candidate.variant, max_rows=max_rows, planned_s=candidate.latency_s[max_rows])
 
 
 @dataclass(frozen=True)
 class LoadLadder:
     """A variant and a largest batch per range of loads, made for ``workers`` workers, whatever the queue's state.
 
-    ``rungs`` ascend by load; the last is below infinity. With another number of workers it is read at the same load
-    per worker. Where its variant is not among the candidates (not loaded, or failing), the greedy policy decides.
+    ``rungs`` ascend by load; the last is below infinity. With another number of workers the ladder is read at the same
+    load per worker. Where the candidate takes c times the latency that its rung was made for, the ladder is read at c
+    times the load, since a worker c times slower bears 1/c of it; and batches that were to take at most half of
+    ``slo_s`` become small enough to do so. Where the rung's variant is not among the candidates (not loaded, or
+    failing), the greedy policy decides.
     """
 
     name: str
     workers: int
+    slo_s: float
     rungs: tuple[Rung, ...]
 
     @classmethod
@@ -50,29 +66,47 @@ class LoadLadder:
         for candidate in offered:
             limit_qps = below_qps.get(candidate.variant, 0.0)
             if limit_qps > (rungs[-1].below_qps if rungs else 0.0):
-                rungs.append(Rung(limit_qps, candidate.variant, adaptive_batch(candidate, slo_s)))
+                rungs.append(Rung.of(candidate, limit_qps, adaptive_batch(candidate, slo_s)))
         if not rungs or rungs[-1].below_qps < inf:
-            rungs.append(Rung(inf, fastest.variant, fastest.max_batch))
-        return cls(name, workers, tuple(rungs))
+            rungs.append(Rung.of(fastest, inf, fastest.max_batch))
+        return cls(name, workers, slo_s, tuple(rungs))
 
     @cached_property
     def _limits_qps(self) -> tuple[float, ...]:
         return tuple(rung.below_qps for rung in self.rungs[:-1])
 
     def at(self, load_qps: float) -> Rung:
-        """What serves this load on all workers together."""
+        """What serves this load on all workers together, where latency is as planned."""
         return self.rungs[bisect_right(self._limits_qps, load_qps)]
 
     def choose(self, view: QueueView) -> Choice:
         """The rung's variant, with what waits up to its largest batch."""
-        rung = self.at(view.load_qps * self.workers / view.workers)
-        for candidate in view.candidates:
-            if candidate.variant == rung.variant:
-                return Choice(rung.variant, min(view.rows, rung.max_rows))
-        return _GREEDY.choose(view)
+        load_qps = view.load_qps * self.workers / view.workers
+        rung = self.at(load_qps)
+        candidate = _held(view, rung)
+        if candidate is None:
+            return _GREEDY.choose(view)
+        max_rows = rung.max_rows
+        inflation = candidate.latency_s[candidate.batch_rows(max_rows)] / rung.planned_s
+        if inflation != 1.0:
+            rung = self.at(load_qps * inflation)
+            candidate = _held(view, rung)
+            if candidate is None:
+                return _GREEDY.choose(view)
+            max_rows = rung.max_rows
+            if rung.planned_s <= self.slo_s / 2.0:
+                max_rows = min(max_rows, adaptive_batch(candidate, self.slo_s))
+        return Choice(rung.variant, min(view.rows, max_rows))
 
 
 def adaptive_batch(candidate: Candidate, slo_s: float) -> int:
     """The largest batch that takes at most half the objective, so that a batch may wait for another; at least 1."""
     rows = bisect_right(candidate.latency_s, slo_s / 2.0) - 1
     return max(rows, 1)
+
+
+def _held(view: QueueView, rung: Rung) -> Candidate | None:
+    for candidate in view.candidates:
+        if candidate.variant == rung.variant:
+            return candidate
+    return None

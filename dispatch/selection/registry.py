@@ -7,10 +7,10 @@ from catalog.errors import ConfigError
 from dispatch.batching.aimd import AdditiveIncrease
 from dispatch.batching.nexus import EarlyDrop
 from dispatch.batching.proteus import AdaptiveBatching
+from dispatch.selection import jellyfish, load_ladder, model_switching
 from dispatch.selection.fixed import FixedSelection
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import SelectionPolicy
-from dispatch.selection.ramsis.grid import TableGrid
 from dispatch.selection.ramsis.policy import RamsisSelection
 
 TIMER_MARGIN_S = 0.002
@@ -21,19 +21,22 @@ BATCHING: Mapping[str, SelectionPolicy] = MappingProxyType(
 )
 """Policies that leave the variant to whoever loaded the worker."""
 
-POLICIES = (RamsisSelection.name, GreedySelection.name, FixedSelection.name, *BATCHING)
+LADDERS = (jellyfish.NAME, model_switching.NAME, load_ladder.NAME)
+"""Policies that decide by the load alone; their workers take batches from one central queue."""
+
+MADE = (RamsisSelection.name, *LADDERS)
+"""Policies that are made beforehand, for the endpoint's variants, objective and workers."""
+
+POLICIES = (RamsisSelection.name, GreedySelection.name, FixedSelection.name, *LADDERS, *BATCHING)
 
 
 def create_selection(
-    policy: str,
-    variant: str | None,
-    known_variants: Iterable[str],
-    grids: Mapping[str, TableGrid] | None = None,
+    policy: str, variant: str | None, known_variants: Iterable[str], made: SelectionPolicy | None = None
 ) -> SelectionPolicy:
-    """The policy of that name for a task with ``known_variants``; ``grids`` are the tables of ``ramsis`` by device, if there are any yet.
+    """The policy of that name for a task with ``known_variants``; ``made`` is the policy itself for those of `MADE`.
 
     Raises `ConfigError` for an unknown policy, a ``fixed`` one without its variant or with one that the task
-    does not have, and for a variant given to a policy that chooses for itself.
+    does not have, for a variant given to a policy that chooses for itself, and for one of `MADE` that is not made.
     """
     known = tuple(known_variants)
     if policy == FixedSelection.name:
@@ -50,6 +53,11 @@ def create_selection(
         return GreedySelection()
     if policy in BATCHING:
         return BATCHING[policy]
-    if policy == RamsisSelection.name:
-        return RamsisSelection(grids or {})
+    if policy in MADE:
+        if made is None or made.name != policy:
+            found = "nothing" if made is None else repr(made.name)
+            raise ConfigError(
+                f"selection policy {policy!r} is made beforehand, and {found} was; make it for the endpoint's workers"
+            )
+        return made
     raise ConfigError(f"unknown selection policy {policy!r}; known: {', '.join(POLICIES)}")

@@ -19,6 +19,7 @@ from serve_app.assemble import resolve_paths
 from serve_app.cli.config_file import ServeFile
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
 from serve_app.cli.options import AsJson
+from serve_app.ladders import ladders_for
 from serve_app.profiles import profiles_for
 
 
@@ -52,11 +53,17 @@ def profile(
 
 
 def prepare(file: ServeFile) -> None:
-    """Measure whatever a config serves on this machine without naming a profile."""
+    """Measure whatever a config serves on this machine without naming a profile, and make the ladders that it needs."""
     config = resolve_paths(file.app, Path.cwd())
     catalogue = load_catalogue(config.catalogue)
     with _shown() as on_progress:
-        profiles_for(config, catalogue, on_progress)
+        profiles = profiles_for(config, catalogue, on_progress)
+    with _bar("Response latencies") as update:
+
+        def on_load(endpoint: str, done: int, wanted: int) -> None:
+            update(f"Simulating response latencies of {endpoint}", done / wanted)
+
+        ladders_for(config, catalogue, profiles, on_load)
 
 
 @contextmanager

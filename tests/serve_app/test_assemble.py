@@ -154,4 +154,4 @@ def test_arrival_aware_endpoints_that_share_workers_are_warned_of(
     shared = AppConfig.model_validate({"endpoints": endpoints, "pools": {"cpu": {}}})
     with caplog.at_level(logging.WARNING):
         assemble(shared, catalogue, PROFILES, grids_for(shared, catalogue, PROFILES))
-    assert "Endpoints a and b share the workers of pool cpu" in caplog.text
+    assert "Endpoints a and b share the workers of pool cpu, which policy 'ramsis' was made for" in caplog.text

@@ -138,6 +138,67 @@ def test_a_wrong_config_is_refused_naming_the_field_the_value_and_the_remedy(
         AppConfig.model_validate(config(**changes))
 
 
+def by_ladder(*rungs: dict[str, Any], **endpoint: Any) -> dict[str, Any]:
+    selection = {"policy": "load_ladder", "ladder": list(rungs)}
+    return {"d": {"task": "t", "slo_ms": 99, "selection": selection} | endpoint}
+
+
+@pytest.mark.parametrize("policy", ["jellyfish_plus", "model_switching", "load_ladder"])
+def test_policies_by_load_take_batches_from_one_queue(policy: str) -> None:
+    selection: dict[str, Any] = {"policy": policy}
+    if policy == "load_ladder":
+        selection["ladder"] = [{"below_qps": 500, "variant": "best", "max_rows": 16}, {"variant": "fast"}]
+    endpoint = {"task": "t", "slo_ms": 99, "selection": selection}
+    for given in (endpoint, endpoint | {"balancing": "central"}):
+        assert AppConfig.model_validate(config(endpoints={"d": given})).endpoints["d"].balancing == "central"
+    with pytest.raises(ValidationError, match=f"balancing is 'round_robin', and policy '{policy}' takes batches from"):
+        AppConfig.model_validate(config(endpoints={"d": endpoint | {"balancing": "round_robin"}}))
+    with pytest.raises(ValidationError, match=f"policy is '{policy}', and the planner 'proteus' decides which variant"):
+        AppConfig.model_validate(config(endpoints={"d": endpoint}, controller={"planner": "proteus"}))
+
+
+def test_others_have_a_queue_per_worker_unless_told() -> None:
+    app = AppConfig.model_validate(config())
+    assert app.endpoints["digits"].balancing == "round_robin"
+    assert AppConfig.model_validate(app.model_dump()) == app
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "message"),
+    [
+        (by_ladder(), "selection.ladder\n  Tuple should have at least 1 item"),
+        (
+            by_ladder({"variant": "best"}, {"variant": "fast"}),
+            r"selection.ladder\[0\].below_qps is missing; only the last may do without it",
+        ),
+        (
+            by_ladder({"below_qps": 9, "variant": "best"}),
+            r"selection.ladder\[0\].below_qps is 9, and nothing serves higher loads; add a last one without below_qps",
+        ),
+        (
+            by_ladder({"below_qps": 9, "variant": "a"}, {"below_qps": 9, "variant": "b"}, {"variant": "c"}),
+            r"selection.ladder\[1\].below_qps is 9, no more than 9 before it; let them ascend",
+        ),
+        (by_ladder({"below_qps": 0, "variant": "a"}, {"variant": "b"}), "below_qps\n  Input should be greater than 0"),
+        (by_ladder({"variant": "a", "max_rows": 0}), "max_rows\n  Input should be greater than or equal to 1"),
+        (by_ladder({"variant": "a", "above_qps": 1}), "above_qps\n  Extra inputs are not permitted"),
+        (
+            {"d": {"task": "t", "slo_ms": 99, "selection": {"policy": "load_ladder"}}},
+            "selection.ladder is missing; policy 'load_ladder' serves by it",
+        ),
+        (
+            by_ladder({"variant": "a"}, selection={"policy": "greedy", "ladder": [{"variant": "a"}]}),
+            "selection.ladder is given, but policy 'greedy' has none; remove it or use policy 'load_ladder'",
+        ),
+    ],
+)
+def test_a_wrong_ladder_is_refused_naming_the_rung_the_value_and_the_remedy(
+    endpoints: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValidationError, match=message):
+        AppConfig.model_validate(config(endpoints=endpoints))
+
+
 def test_an_endpoint_is_served_by_all_pools_or_those_that_it_names() -> None:
     endpoints = {"a": {"task": "t", "slo_ms": 99}, "b": {"task": "t", "slo_ms": 99, "pools": ["two"]}}
     app = AppConfig.model_validate({"endpoints": endpoints, "pools": {"one": {}, "two": {}}})

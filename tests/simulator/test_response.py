@@ -23,7 +23,7 @@ def waits_at_most(time_s: float, load_qps: float) -> float:
 
 
 def ladder(max_rows: int) -> LoadLadder:
-    return LoadLadder("alone", 1, (Rung(inf, "only", max_rows),))
+    return LoadLadder("alone", 1, 0.1, (Rung.of(ONE_BY_ONE, inf, max_rows),))
 
 
 def test_the_p99_is_that_of_an_m_d_1_queue() -> None:

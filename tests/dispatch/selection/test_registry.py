@@ -3,28 +3,33 @@
 import pytest
 
 from catalog.errors import ConfigError
+from dispatch.selection.greedy import GreedySelection
+from dispatch.selection.ladder_selection import LadderSelection
 from dispatch.selection.policy import Candidate, Hold, QueueView
 from dispatch.selection.ramsis.arrivals import Poisson
 from dispatch.selection.ramsis.grid import TableGrid, beyond_table
 from dispatch.selection.ramsis.policy import RamsisSelection
 from dispatch.selection.ramsis.problem import WorkerProblem
-from dispatch.selection.registry import POLICIES, create_selection
+from dispatch.selection.registry import LADDERS, POLICIES, create_selection
 from dispatch_scene import FAST
 
 BOTH_ALIKE = Candidate("fast", 0.9, (0.0, 0.01, 0.01))
 
 
-def test_ramsis_comes_first_and_decides_by_the_tables_that_it_is_given() -> None:
+def test_policies_that_are_made_beforehand_are_taken_as_they_are() -> None:
     grid = TableGrid((), beyond_table(WorkerProblem.of((FAST,), 0.1, 1, Poisson(1.0)), 1))
-    selection = create_selection("ramsis", None, ["fast"], {"cpu": grid})
-    assert isinstance(selection, RamsisSelection)
-    assert selection.grids == {"cpu": grid}
+    for made in (RamsisSelection({"cpu": grid}), *(LadderSelection(name, {}) for name in LADDERS)):
+        assert create_selection(made.name, None, ["fast"], made) is made
     assert POLICIES[0] == "ramsis"
+    assert set(LADDERS) == {"jellyfish_plus", "model_switching", "load_ladder"}
 
 
-def test_ramsis_without_tables_is_refused_with_the_remedy() -> None:
-    with pytest.raises(ConfigError, match="'ramsis' without decision tables; make them for the endpoint's workers"):
-        create_selection("ramsis", None, ["fast"], {})
+@pytest.mark.parametrize("name", ["ramsis", "jellyfish_plus", "model_switching", "load_ladder"])
+def test_one_that_is_not_made_or_is_another_is_refused_with_the_remedy(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"'{name}' is made beforehand, and nothing was; make it for the endpoint"):
+        create_selection(name, None, ["fast"])
+    with pytest.raises(ConfigError, match=f"'{name}' is made beforehand, and 'greedy' was"):
+        create_selection(name, None, ["fast"], GreedySelection())
 
 
 @pytest.mark.parametrize("name", ["greedy", "proteus", "nexus", "aimd"])

@@ -33,7 +33,7 @@ most this probability."""
 
 def promised_rate(promise: Promise | None) -> float:
     """The violation rate that a decision is held to."""
-    return TARGET_RATE if promise is None else max(TARGET_RATE, promise.violation_rate)
+    return TARGET_RATE if promise is None else max(TARGET_RATE, promise.unavoidable_rate)
 
 
 class Kept(StrEnum):

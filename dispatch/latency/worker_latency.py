@@ -13,10 +13,14 @@ MEAN_HALF_LIFE_BATCHES = 8.0
 
 TAIL_HALF_LIFE_S = 8.0
 TAIL_HALF_LIFE_BATCHES = 150.0
-"""A 99th percentile needs more of them."""
+"""A percentile far out needs more of them."""
 
-TAIL = 0.99
-"""The quantile that stands for nearly all batches."""
+TAIL = 0.97
+"""The quantile that stands for nearly all batches. Few batches are launched at the last instant at which that is in time, so
+that a lower one costs few deadlines; a higher one costs accuracy, and needs more batches to be known."""
+
+LATE_SHARE = 1.0 - TAIL
+"""The share of batches that take longer than estimates say of nearly all."""
 
 PRIOR_BATCHES = 4.0
 PRIOR_TAIL_BATCHES = 20.0

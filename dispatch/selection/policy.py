@@ -125,13 +125,15 @@ def within(slack_share: float, now_s: float, deadline_s: float) -> float:
 
 
 class Promise(NamedTuple):
-    """What a policy promises of the queries that a decision is about, both from 0 to 1.
+    """What a policy promises of the queries that a decision is about, all from 0 to 1.
 
     Their accuracy, where they are in time, is at least ``accuracy``, and at most ``violation_rate`` of them are late.
+    ``unavoidable_rate`` of them are late because the load is more than can be borne.
     """
 
     accuracy: float
     violation_rate: float
+    unavoidable_rate: float
 
 
 class Choice(NamedTuple):

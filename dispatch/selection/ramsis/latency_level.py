@@ -5,9 +5,9 @@ from math import ceil, log
 
 from dispatch.latency.estimate import LatencyEstimate
 
-RUN_STEP = 1.1
-PATH_STEP = 1.15
-TAIL_STEP = 1.15
+RUN_STEP = 1.07
+PATH_STEP = 1.1
+TAIL_STEP = 1.12
 """Levels are these factors apart: what lies between two is read from the upper one in rescaled time."""
 
 SHORTEST_PATH_S = 0.0005

@@ -5,14 +5,18 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from dispatch.latency.estimate import LatencyEstimate
+from dispatch.latency.worker_latency import LATE_SHARE
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate, Choice, Hold, Promise, QueueView
 from dispatch.selection.ramsis.grid import TableGrid
 from dispatch.selection.ramsis.leveled_grids import LeveledGrids, Reading
-from dispatch.selection.ramsis.table import HOLD, SLACK_TOLERANCE_S
+from dispatch.selection.ramsis.table import HOLD, SLACK_TOLERANCE_S, DecisionTable
 
 SHORTEST_HOLD_S = 1e-6
 """Above the resolution of any clock that a host may have."""
+
+TRUSTED = LATE_SHARE + 0.05
+"""A table that expects more violations is for a load that cannot be borne: there what waits says more than what may come."""
 
 _GREEDY = GreedySelection()
 
@@ -38,7 +42,7 @@ class RamsisSelection:
     def choose(self, view: QueueView) -> Choice | Hold:
         """The table's decision; beyond a grid for exact latencies, the fastest variant with the whole queue."""
         reading = self.reading(view.device, view.latency, view.workers, view.load_qps)
-        if reading is None:
+        if reading is None or (view.latency is not None and reading.table.expected_violation_rate > TRUSTED):
             return _GREEDY.choose(view)
         table = reading.table
         slack_s = view.earliest_deadline_s - view.now_s
@@ -57,15 +61,13 @@ class RamsisSelection:
             return _GREEDY.choose(view)
         rows = candidate.batch_rows(rows)
         if view.latency is None:
-            return Choice(variant, rows, None, Promise(table.expected_accuracy, table.expected_violation_rate))
+            return Choice(variant, rows, None, promise_of(table, late_share=0.0))
         timely = _timely(candidate, rows, view)
         if timely is not candidate or not reading.exact or view.slack_share < 1.0:
             return Choice(timely.variant, timely.batch_rows(rows))
-        return Choice(variant, rows, None, Promise(table.expected_accuracy, table.expected_violation_rate))
+        return Choice(variant, rows, None, promise_of(table, LATE_SHARE))
 
-    def reading(
-        self, device: str, latency: LatencyEstimate | None, workers: int, load_qps: float
-    ) -> Reading | None:
+    def reading(self, device: str, latency: LatencyEstimate | None, workers: int, load_qps: float) -> Reading | None:
         """The table for a worker of this device type and latency under this load; None where there is none near enough."""
         leveled = self.leveled.get(device)
         if leveled is not None and latency is not None:
@@ -78,6 +80,12 @@ class RamsisSelection:
         devices = (*self.leveled, *self.grids)
         readings = (self.reading(device, latency, workers, load_qps) for device in devices)
         return min((reading.table.group for reading in readings if reading is not None), default=1)
+
+
+def promise_of(table: DecisionTable, late_share: float) -> Promise:
+    """The bounds of a table that was made for latencies which ``late_share`` of the batches exceed."""
+    late = table.expected_violation_rate
+    return Promise(table.expected_accuracy, late, max(late - late_share, 0.0) / (1.0 - late_share))
 
 
 def _timely(chosen: Candidate, rows: int, view: QueueView) -> Candidate:

@@ -31,7 +31,8 @@ class WorkerProblem:
     ``max_queue_rows``; more rows than the variant takes at once count as batches one after the other. It is what must
     fit into the slack. ``busy_s``, of the same shape, is the time that the worker is busy with them on average, by
     which the process per query moves on; empty where latency does not vary. ``late_share`` is the share of batches
-    that take longer than ``latency_s``: 0.01 where that is the 99th percentile. Variants are ordered by latency,
+    that take longer than ``latency_s``: 0.01 where that is the 99th percentile. ``max_rows``, by variant, is the largest
+    batch, where latency varies. Variants are ordered by latency,
     fastest first, and more accurate the slower they are (`of` prunes to that). ``arrivals`` is the load of all
     ``workers`` together. ``slack_steps`` is D of the fixed-length discretisation (section 4.2.2), 0 the model-based
     one (4.2.1). ``group`` is the number of consecutive queries that round robin gives to one worker.
@@ -50,6 +51,7 @@ class WorkerProblem:
     group: int = 1
     busy_s: tuple[tuple[float, ...], ...] = ()
     late_share: float = 0.0
+    max_rows: tuple[int, ...] = ()
 
     @classmethod
     def of(
@@ -100,6 +102,7 @@ class WorkerProblem:
             slack_steps=slack_steps,
             busy_s=tuple(_in_batches(c.busy_s, max_queue_rows) for c in kept) if varies else (),
             late_share=late_share,
+            max_rows=tuple(c.max_batch for c in kept) if varies else (),
         )
 
     @property
@@ -125,6 +128,21 @@ class WorkerProblem:
         """The same worker under round robin with ``group`` consecutive queries for each."""
         return replace(self, group=group)
 
+    def staggered(self) -> "WorkerProblem":
+        """The same worker, where later batches of one queue answer rows that arrived later, and are due later.
+
+        Of n rows, those of batch j arrived j full batches after the first, at the mean rate: of the slack of the first
+        row they need what all batches before theirs take on average, and nearly always their own, less that delay.
+        Without this, n rows in several batches had to be in time as a whole with the sum of all tails. The problem
+        itself where latency does not vary.
+        """
+        per_row_s = self.workers / self.load_qps
+        latency_s = tuple(
+            _staggered(tail_s, busy_s, most, per_row_s)
+            for tail_s, busy_s, most in zip(self.latency_s, self.busy_s, self.max_rows, strict=False)
+        )
+        return replace(self, latency_s=latency_s) if latency_s else self
+
     def up_to(self, rows: int) -> "WorkerProblem":
         """The same worker, with no queues longer than that told apart."""
         latency_s, busy_s = (tuple(of_variant[:rows] for of_variant in s) for s in (self.latency_s, self.busy_s))
@@ -135,3 +153,19 @@ def _in_batches(latency_s: tuple[float, ...], rows: int) -> tuple[float, ...]:
     """Time of 1 to ``rows`` rows, in as many batches as they need; ``latency_s[n]`` is that of one batch of n."""
     most = len(latency_s) - 1
     return tuple(n // most * latency_s[most] + latency_s[n % most] for n in range(1, rows + 1))
+
+
+def _staggered(tail_s: tuple[float, ...], busy_s: tuple[float, ...], most: int, per_row_s: float) -> tuple[float, ...]:
+    """What n rows, in batches of up to ``most``, need of the slack of the first; a row arrives every ``per_row_s``."""
+    if len(tail_s) <= most:
+        return tail_s
+    full_s, delay_s = busy_s[most - 1], most * per_row_s
+    needed_s = list(tail_s[:most])
+    for rows in range(most + 1, len(tail_s) + 1):
+        before, last = divmod(rows - 1, most)
+        later_s = (
+            batches * (full_s - delay_s) + tail_s[last if batches == before else most - 1]
+            for batches in range(1, before + 1)
+        )
+        needed_s.append(max(needed_s[most - 1], *later_s))
+    return tuple(needed_s)

@@ -11,7 +11,7 @@ from dispatch.selection.ramsis.problem import WorkerProblem
 from dispatch.selection.ramsis.table import DecisionTable
 from dispatch.selection.ramsis.variable_batching import solve_variable_batching
 
-VERSION = 6
+VERSION = 8
 """Raised whenever answers change, so that tables kept from before are made anew."""
 
 SHORTEST_QUEUE_ROWS = 16
@@ -44,7 +44,7 @@ def solve(problem: WorkerProblem) -> DecisionTable:
             f"{problem.batching} batching with {problem.balancing} has no process per query; "
             "use formulation 'per_decision', or maximal batching with round robin"
         )
-    short = shortened(problem)
+    short = shortened(problem.staggered())
     group, start = best_group(short)
     return solve_per_query(short.grouped(group), start)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from dispatch.latency.estimate import LatencyEstimate
-from dispatch.latency.worker_latency import TAIL
+from dispatch.latency.worker_latency import LATE_SHARE
 from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.arrivals import Poisson
 from dispatch.selection.ramsis.grid import TableGrid, beyond_table, fluid_capacity_qps
@@ -12,13 +12,13 @@ from dispatch.selection.ramsis.leveled_grids import LeveledGrids
 from dispatch.selection.ramsis.problem import Balancing, WorkerProblem
 from dispatch.selection.ramsis.table import DecisionTable
 
-RUNG = 1.15
+RUNG = 1.06
 """Loads that tables are made for are this factor apart."""
 
-NEAR = (0.75, 1.6)
+NEAR = (0.9, 1.3)
 """First come the loads within these multiples of the present one."""
 
-SPARSE = 3
+SPARSE = 5
 """Ahead of time, every so-manyth load is enough: tables are read for the next higher load there is."""
 
 IDLE_QUERIES = 0.1
@@ -53,7 +53,7 @@ class TableTask:
             Poisson(1.0),
             formulation="per_query" if self.balancing == "round_robin" else "per_decision",
             balancing=self.balancing,
-            late_share=1.0 - TAIL,
+            late_share=LATE_SHARE,
         )
 
 

@@ -1,46 +1,25 @@
-"""Makes grids of tables, dense enough that the step from one to the next costs next to no accuracy."""
+"""Makes tables and grids of them, and keeps what was made."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
-from itertools import pairwise
-from math import sqrt
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dispatch.selection.ramsis import solver
-from dispatch.selection.ramsis.grid import TableGrid, beyond_table, fluid_capacity_qps
+from dispatch.selection.ramsis.grid import TableGrid
+from dispatch.selection.ramsis.ladder import LadderMaker
 from dispatch.selection.ramsis.problem import WorkerProblem
 from dispatch.selection.ramsis.table import FORMAT, DecisionTable
 
-MAX_STEP = 0.01
-"""Neighbours differ by less than this in expected accuracy (RAMSIS, section 6)."""
-
-NEAREST_RATIO = 1.02
-"""Loads nearer to each other than this are not told apart, whatever their tables' accuracy: no estimate is so good."""
-
-OVERLOADED = 0.05
-"""Above this expected violation rate tables promise nothing worth telling apart."""
-
-MAX_TABLES = 64
-
-LIGHT_STEP = 0.003
-"""A load is light where lower ones raise the expected accuracy by less than this."""
-
-IDLE_QUERIES = 0.1
-"""A load is light where, besides, a worker gets fewer queries than this within the objective: none to wait for."""
-
-LADDER = 2.0
-"""Neighbours differ by no more than this factor in load: a table waits for queries that a lower load does not bring."""
-
-MOST_RUNGS = 24
-RUNGS_AT_ONCE = 4
+AT_ONCE = 8
+"""Tables that are under way at a time, as far as the executor lets them."""
 
 OnTable = Callable[[int, int], None]
-"""Called with the tables that are made, and how many are wanted as far as is known by then."""
+"""Called with the tables that are made, and how many there will be at most."""
 
 
 class TableStore(Protocol):
@@ -64,7 +43,7 @@ def make_table(
     problem: WorkerProblem, executor: Executor | None = None, store: TableStore | None = None
 ) -> DecisionTable:
     """The table of one problem, made and kept as `make_grid` does."""
-    return _Maker(problem, executor, store, None).at([problem.load_qps])[0]
+    return _begin(problem, executor, store)()
 
 
 def make_grid(
@@ -72,85 +51,48 @@ def make_grid(
     executor: Executor | None = None,
     store: TableStore | None = None,
     on_table: OnTable | None = None,
+    highest_qps: float | None = None,
+    first_qps: float | None = None,
 ) -> TableGrid:
-    """The grid of a problem, whose own load does not matter.
+    """The grid of a problem, whose own load does not matter, for the loads of a `LadderMaker`.
 
-    It begins at a load that is light, so that no lower one is worth a table, and ends where the workers can no longer
-    keep up. Neighbours differ by no more than `LADDER` in load and by less than `MAX_STEP` in expected accuracy, save
-    where they are nearer than `NEAREST_RATIO` or there would be more than `MAX_TABLES`. Tables are made in
-    ``executor``, by this thread where it is None, and kept in ``store``; neither changes a single bit of them.
+    Tables are made in ``executor``, by this thread where it is None, and kept in ``store``; neither changes a single
+    bit of them.
     """
-    maker = _Maker(problem, executor, store, on_table)
-    tables = _coarse(maker, fluid_capacity_qps(problem))
-    while loads_qps := _between(tables):
-        tables = sorted((*tables, *maker.at(loads_qps)), key=lambda table: table.load_qps)
-    return TableGrid(tuple(tables), beyond_table(problem, tables[-1].group))
+    ladder = LadderMaker(problem, highest_qps, first_qps)
+    under_way: deque[Callable[[], DecisionTable]] = deque()
+    while ladder.remaining:
+        loads_qps = ladder.next_loads(AT_ONCE - len(under_way))
+        under_way.extend(_begin(problem.at_load(load_qps), executor, store) for load_qps in loads_qps)
+        ladder.add(under_way.popleft()())
+        if on_table is not None:
+            on_table(ladder.made, ladder.made + ladder.remaining)
+    grid = ladder.grid()
+    assert grid is not None
+    return grid
 
 
-def _coarse(maker: "_Maker", highest_qps: float) -> list[DecisionTable]:
-    """Tables for loads halved again and again, from the highest down to the first that is light."""
-    problem = maker.problem
-    accurate = max(problem.accuracies) - LIGHT_STEP
-    idle_qps = IDLE_QUERIES / problem.slo_s * problem.workers
-    tables: list[DecisionTable] = []
-    for first in range(0, MOST_RUNGS, RUNGS_AT_ONCE):
-        rungs = range(first, first + RUNGS_AT_ONCE)
-        for table in maker.at([highest_qps / LADDER**rung for rung in rungs]):
-            tables.insert(0, table)
-            if table.load_qps < idle_qps and table.expected_accuracy > accurate:
-                return tables
-    return tables
+def _begin(problem: WorkerProblem, executor: Executor | None, store: TableStore | None) -> Callable[[], DecisionTable]:
+    """Begins to make a table, or finds it; what is returned waits for it, and keeps it."""
+    found = None if store is None else _kept(problem, store)
+    if found is not None:
+        return lambda: found
+    solved = None if executor is None else executor.submit(solver.solve, problem)
+
+    def finish() -> DecisionTable:
+        table = solver.solve(problem) if solved is None else solved.result()
+        if store is not None:
+            store.put(table_key(problem), table.arrays())
+        return table
+
+    return finish
 
 
-def _between(tables: list[DecisionTable]) -> list[float]:
-    """Loads to try next: half-way, by ratio, between neighbours that differ too much; the worst where not all fit."""
-    gaps = []
-    for low, high in pairwise(tables):
-        step = abs(high.expected_accuracy - low.expected_accuracy)
-        overloaded = low.expected_violation_rate > OVERLOADED
-        if step >= MAX_STEP and high.load_qps > low.load_qps * NEAREST_RATIO and not overloaded:
-            gaps.append((step, sqrt(low.load_qps * high.load_qps)))
-    gaps.sort(reverse=True)
-    return [load_qps for _, load_qps in gaps[: MAX_TABLES - len(tables)]]
-
-
-@dataclass
-class _Maker:
-    """Solves one problem at several loads at a time."""
-
-    problem: WorkerProblem
-    executor: Executor | None
-    store: TableStore | None
-    on_table: OnTable | None
-    _wanted: int = field(default=0, init=False)
-    _done: int = field(default=0, init=False)
-
-    def at(self, loads_qps: list[float]) -> list[DecisionTable]:
-        """Tables in the order of the loads."""
-        self._wanted += len(loads_qps)
-        problems = [self.problem.at_load(load_qps) for load_qps in loads_qps]
-        kept = [self._kept(problem) for problem in problems]
-        missing = [problem for problem, table in zip(problems, kept, strict=True) if table is None]
-        run: Callable[..., Iterable[DecisionTable]] = map if self.executor is None else self.executor.map
-        solved = iter(run(solver.solve, missing))
-        tables = []
-        for problem, found in zip(problems, kept, strict=True):
-            table = found
-            if table is None:
-                table = next(solved)
-                if self.store is not None:
-                    self.store.put(table_key(problem), table.arrays())
-            tables.append(table)
-            self._done += 1
-            if self.on_table is not None:
-                self.on_table(self._done, self._wanted)
-        return tables
-
-    def _kept(self, problem: WorkerProblem) -> DecisionTable | None:
-        arrays = None if self.store is None else self.store.get(table_key(problem))
-        if arrays is None:
-            return None
-        try:
-            return DecisionTable.from_arrays(arrays)
-        except (ValueError, KeyError, TypeError):
-            return None
+def _kept(problem: WorkerProblem, store: TableStore) -> DecisionTable | None:
+    arrays = store.get(table_key(problem))
+    if arrays is None:
+        return None
+    try:
+        return DecisionTable.from_arrays(arrays)
+    except (ValueError, KeyError, TypeError):
+        return None

@@ -62,16 +62,16 @@ class Waiting:
         return np.asarray(self._in_time @ then + np.multiply.outer(self._too_late, late) - gain * self._mean_s)
 
     def _one_by_one(self, own: Floats, held: Bools, hopeless: Floats, gain: float, holds: Bools | None) -> None:
-        """From the longest queue down: waiting can be worth it only where it is for a launch next, or the next waits."""
+        """From the longest queue down: it can be worth it only where it is for a launch next, or where that waits."""
         lengths, phases = own.shape[1], own.shape[2]
         following = (np.arange(phases) + 1) % phases
         late = hopeless[:, following]
         if holds is None:
             once = self._waiting(own[:, 1:, following].reshape(len(own), -1), late[1:].ravel(), gain)
             once = once.reshape(len(own), lengths - 1, phases)
-            worth: Bools = ((once > own[:, :-1]) & self._allowed[:, :, None]).any(axis=(0, 2))
+            worth = np.any((once > own[:, :-1]) & self._allowed[:, :, None], axis=(0, 2)).tolist()
         else:
-            worth = holds[:, :-1].any(axis=(0, 2))
+            worth = np.any(holds[:, :-1], axis=(0, 2)).tolist()
         longer_waits = False
         for n in range(lengths - 2, -1, -1):
             if not (worth[n] or (longer_waits and holds is None)):

@@ -1,9 +1,8 @@
-"""How dense a grid is, and that neither processes nor the cache change it."""
+"""Which tables a grid has, and that neither processes nor the cache change it."""
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
-from itertools import pairwise
 from multiprocessing import get_context
 
 import numpy as np
@@ -14,7 +13,8 @@ from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis import solver
 from dispatch.selection.ramsis.arrivals import NegativeBinomial, Poisson
 from dispatch.selection.ramsis.grid import TableGrid, beyond_table, fluid_capacity_qps
-from dispatch.selection.ramsis.grid_maker import MAX_STEP, MAX_TABLES, NEAREST_RATIO, make_grid, table_key
+from dispatch.selection.ramsis.grid_maker import make_grid, table_key
+from dispatch.selection.ramsis.ladder import LadderMaker
 from dispatch.selection.ramsis.problem import WorkerProblem
 from dispatch.selection.ramsis.table import DecisionTable
 
@@ -61,39 +61,14 @@ def contents(grid: TableGrid) -> list[dict[str, bytes]]:
     return [{name: array.tobytes() for name, array in t.arrays().items()} for t in (*grid.tables, grid.beyond)]
 
 
-def test_neighbours_differ_by_less_than_one_percent_in_expected_accuracy(played: Solver) -> None:
-    grid = make_grid(PROBLEM)
-    accuracies = [table.expected_accuracy for table in grid.tables]
-    assert all(high < low for low, high in pairwise(accuracies))
-    for (load, accuracy), (next_load, next_accuracy) in pairwise(zip(grid.loads_qps, accuracies, strict=True)):
-        assert abs(next_accuracy - accuracy) < MAX_STEP or next_load <= load * NEAREST_RATIO
-
-
-def test_it_reaches_from_light_load_to_more_than_the_workers_can_bear(played: Solver) -> None:
-    grid = make_grid(PROBLEM)
-    assert grid.tables[0].expected_accuracy > 0.897
-    assert grid.loads_qps[0] < 0.1 / PROBLEM.slo_s * PROBLEM.workers <= grid.loads_qps[1]
-    assert all(high <= 2 * low for low, high in pairwise(grid.loads_qps))
-    assert grid.loads_qps[-1] == fluid_capacity_qps(PROBLEM)
-    assert list(grid.loads_qps) == sorted(set(grid.loads_qps))
-    assert len(grid.tables) <= MAX_TABLES
-
-
-def test_a_steep_curve_is_bounded_in_tables_and_in_how_near_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    def steep(problem: WorkerProblem) -> DecisionTable:
-        wild = 0.8 * abs(np.sin(300 * problem.load_qps / fluid_capacity_qps(problem)))
-        return replace(
-            beyond_table(problem, 1),
-            load_qps=problem.load_qps,
-            expected_accuracy=float(wild),
-            expected_violation_rate=late,
-        )
-
-    late = 0.0
-    monkeypatch.setattr(solver, "solve", steep)
-    assert len(make_grid(PROBLEM).tables) == MAX_TABLES
-    late = 0.5
-    assert len(make_grid(PROBLEM).tables) < MAX_TABLES / 2, "overloads are not told apart"
+def test_it_has_the_loads_of_the_ladder(played: Solver) -> None:
+    ladder = LadderMaker(PROBLEM, 300.0, 20.0)
+    while loads_qps := ladder.next_loads(1):
+        ladder.add(played(PROBLEM.at_load(loads_qps[0])))
+    alone = ladder.grid()
+    assert alone is not None
+    assert make_grid(PROBLEM, highest_qps=300.0, first_qps=20.0).loads_qps == alone.loads_qps
+    assert make_grid(PROBLEM).loads_qps[-1] == fluid_capacity_qps(PROBLEM)
 
 
 def test_no_load_is_solved_twice_and_progress_says_how_many_are_made(played: Solver) -> None:
@@ -101,8 +76,8 @@ def test_no_load_is_solved_twice_and_progress_says_how_many_are_made(played: Sol
     grid = make_grid(PROBLEM, on_table=lambda done, wanted: seen.append((done, wanted)))
     assert len(played.loads_qps) == len(set(played.loads_qps))
     assert [done for done, _ in seen] == list(range(1, len(played.loads_qps) + 1))
-    assert all(done <= wanted for done, wanted in seen)
-    assert seen[-1][0] == seen[-1][1] >= len(grid.tables)
+    assert all(done < wanted for done, wanted in seen[:-1])
+    assert seen[-1][0] == seen[-1][1] == len(grid.tables)
 
 
 def test_a_second_grid_comes_from_the_store_alone(played: Solver) -> None:
@@ -142,6 +117,8 @@ def test_the_key_changes_with_everything_that_a_table_depends_on(monkeypatch: py
         replace(PROBLEM, formulation="per_query"),
         replace(PROBLEM, arrivals=NegativeBinomial(1.0, 2.0)),
         replace(PROBLEM, accuracies=(0.7, 0.8, 0.91)),
+        replace(PROBLEM, busy_s=PROBLEM.latency_s),
+        replace(PROBLEM, late_share=0.01),
     ]
     keys = {table_key(problem) for problem in (PROBLEM, *others)}
     monkeypatch.setattr(solver, "VERSION", solver.VERSION + 1)

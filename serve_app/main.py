@@ -12,9 +12,10 @@ from deployments.scaling_policy import PlannedSize
 from deployments.table_making import OnProgress
 from deployments.worker import WorkerDeployment
 from deployments.worker_messages import WorkerSpec
-from serve_app.assemble import assemble, resolve_paths
+from serve_app.assemble import assemble, resolve_paths, served_variants
 from serve_app.control import control_settings
 from serve_app.control_app import ControllerDeployment
+from serve_app.emulation import emulate, log_emulated, with_light_reservations
 from serve_app.ingress import RouterDeployment
 from serve_app.profiles import profiles_for
 from serve_app.schema import AppConfig, PoolConfig
@@ -34,11 +35,13 @@ def build(args: AppConfig) -> serve.Application:
     """The Serve application of a config: routers, a controller, and one deployment of workers per pool.
 
     Raises `ConfigError` naming the field that is wrong. Measures, once, the variants of devices for which the
-    config names no profile, and makes the tables of arrival-aware endpoints.
+    config names no profile, and makes the tables of arrival-aware endpoints. With ``emulate`` no model is deployed.
     """
     config = resolve_paths(args, Path.cwd())
     catalogue = load_catalogue(config.catalogue)
     profiles = profiles_for(config, catalogue)
+    config, catalogue = with_light_reservations(config), emulate(config, catalogue, profiles)
+    log_emulated(served_variants(config, catalogue))
     grids = grids_for(config, catalogue, profiles, _log_progress())
     for name, by_device in grids.items():
         for device, grid in by_device.items():

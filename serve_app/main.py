@@ -15,9 +15,10 @@ from deployments.worker_messages import WorkerSpec
 from serve_app.assemble import assemble, resolve_paths, served_variants
 from serve_app.control import control_settings
 from serve_app.control_app import ControllerDeployment
-from serve_app.emulation import emulate, log_emulated, with_light_reservations
+from serve_app.emulation import emulate, log_emulated
 from serve_app.ingress import RouterDeployment
 from serve_app.profiles import profiles_for
+from serve_app.reservations import with_light_reservations
 from serve_app.schema import AppConfig, PoolConfig
 from serve_app.tables import grids_for, problems_for
 

@@ -24,7 +24,7 @@ from serve_app.cli.config_file import ServeFile, read_serve_file, write_emulated
 from serve_app.cli.console import ERR, FAILURE, exit_codes
 from serve_app.cli.profile import prepare
 from serve_app.cli.session import Session
-from serve_app.emulation import with_light_reservations
+from serve_app.reservations import with_light_reservations
 
 SERVE_ENV = {
     "RAY_SERVE_ENABLE_HA_PROXY": "1",

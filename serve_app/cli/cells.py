@@ -16,5 +16,5 @@ def percent(ratio: float | None, digits: int = 1) -> str:
 
 
 def marked(variant: str, emulated: bool | None) -> str:
-    """The name of a variant, and that it is emulated."""
-    return f"{variant} (emulated)" if emulated else variant
+    """The name of a variant, with a mark where it is emulated."""
+    return f"{variant} *" if emulated else variant

@@ -19,6 +19,7 @@ from serve_app.loadgen.endpoint import base_url
 
 COUNTS = ("arrived", "answered", "violations", "rejected", "failed")
 QUANTILES = ("p50", "p95", "p99")
+EMULATED = "* emulated: no model runs"
 
 
 def status(
@@ -116,6 +117,8 @@ def _guarantees(endpoints: dict[str, Any]) -> Table:
 
 def _variants(endpoints: dict[str, Any]) -> Table:
     table = Table("endpoint", "variant", title="Variants", title_justify="left")
+    shown = [seen for endpoint in endpoints.values() for seen in endpoint.get("variants", {}).values()]
+    table.caption = EMULATED if any(seen.get("emulated") for seen in shown) else None
     for heading in ("queries", "share", "accuracy"):
         table.add_column(heading, justify="right")
     for name, endpoint in endpoints.items():
@@ -129,6 +132,7 @@ def _workers(workers: dict[str, Any]) -> Table:
     table = Table(
         "worker", "pool", "device", "state", "queued", "loaded", "failed", title="Workers", title_justify="left"
     )
+    table.caption = EMULATED if any(worker.get("emulated") for worker in workers.values()) else None
     for name, worker in workers.items():
         failed = "\n".join(f"{variant}: {reason}" for variant, reason in worker.get("failed", {}).items())
         cells = (cell(worker.get(field)) for field in ("pool", "device", "state", "queued"))

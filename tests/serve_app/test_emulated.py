@@ -113,10 +113,10 @@ def test_a_load_is_answered_in_full_and_counted_as_emulated(rehearsal: Rehearsal
     assert report["expected_accuracy_pct"] > 50
 
 
-def test_a_factor_file_slows_runs_without_a_restart(rehearsal: Rehearsal) -> None:
+def test_a_factor_file_slows_the_workers_that_it_names_without_a_restart(rehearsal: Rehearsal) -> None:
     assert infer(rehearsal.service)["run_ms"] >= min(RUN_MS.values())
     written = rehearsal.factors.with_suffix(".new")
-    written.write_text("20")
+    written.write_text(json.dumps(dict.fromkeys(workers(rehearsal.service), 20)))
     written.rename(rehearsal.factors)
     assert infer(rehearsal.service)["run_ms"] >= 20 * min(RUN_MS.values())
     rehearsal.factors.unlink()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from catalog.errors import ConfigError
 
-QUANTITIES = ("mean_ms", "std_ms", "p50_ms", "p95_ms", "p99_ms")
+QUANTITIES = ("mean_ms", "std_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms")
 
 
 @dataclass(frozen=True)

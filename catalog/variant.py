@@ -7,6 +7,9 @@ from pydantic.dataclasses import dataclass
 
 from catalog.tensor import TensorSpec
 
+EMULATED = "emulated"
+"""Name of the runtime that runs no model."""
+
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class Artifact:
@@ -45,6 +48,11 @@ class Variant:
     labels: tuple[str, ...] = ()
     max_batch: int = Field(default=64, ge=1)
     options: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def emulated(self) -> bool:
+        """Whether it takes the time of a model and runs none, so that its answers mean nothing."""
+        return self.runtime == EMULATED
 
     @property
     def accuracy_pct(self) -> float:

@@ -75,6 +75,7 @@ class Directive:
 
     ``plan_version`` is what people know the plan by. ``profiled_s`` has, by pool and variant, the profiled run of 0
     (unused), 1, 2, ... rows, without corrections; ``transport_s``, by pool, what the config says of the way.
+    ``emulated`` names the variants whose answers no model gives.
     """
 
     version: int
@@ -84,3 +85,4 @@ class Directive:
     profiled_s: Mapping[tuple[str, str], tuple[float, ...]]
     transport_s: Mapping[str, float]
     routers: frozenset[str] = frozenset()
+    emulated: frozenset[str] = frozenset()

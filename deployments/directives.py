@@ -28,6 +28,7 @@ class Terms:
     serves: Mapping[str, frozenset[str]]
     profiled_s: Mapping[tuple[str, str], tuple[float, ...]]
     transport_s: Mapping[str, float]
+    emulated: frozenset[str] = frozenset()
 
 
 class Directives:
@@ -176,6 +177,7 @@ class Directives:
             terms.profiled_s,
             terms.transport_s,
             self.routers,
+            terms.emulated,
         )
         self._wake()
 

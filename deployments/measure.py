@@ -9,6 +9,7 @@ from catalog.profiler import BATCH_SIZES, profile_variant, sample_inputs
 from catalog.store import FsspecStore
 from catalog.variant import Variant
 from deployments.runtimes.base import RuntimeOptions
+from deployments.runtimes.emulated_runtime import emulated_profile
 from deployments.runtimes.registry import create
 
 BUDGET_S = 6.0
@@ -30,11 +31,14 @@ def measured_profiles(
 ) -> dict[str, LatencyProfile]:
     """Profile per variant name: kept ones where nothing that they depend on has changed, else measured now.
 
-    ``root`` is where relative artifacts start from. ``again`` measures whatever is kept. Raises `ArtifactError`
+    ``root`` is where relative artifacts start from. ``again`` measures whatever is kept. Emulated variants are not
+    measured: theirs is the profile that they follow. Raises `ArtifactError`
     or `ConfigError` for a variant that cannot be loaded here.
     """
-    wanted = tuple(variants)
-    profiles: dict[str, LatencyProfile] = {}
+    given = tuple(variants)
+    wanted = [variant for variant in given if not variant.emulated]
+    profiles = {each.name: _followed(each, root, device) for each in given if each.emulated}
+    before = len(profiles)
     for task in dict.fromkeys(variant.task for variant in wanted):
         of_task = [variant for variant in wanted if variant.task == task]
         hardware = profile_cache.cpu_description() if device == "cpu" else _gpu_name(device)
@@ -43,12 +47,17 @@ def measured_profiles(
         if kept is None:
             kept = {}
             for variant in of_task:
-                report = _reporter(variant.name, len(profiles) + len(kept), len(wanted), on_progress)
+                report = _reporter(variant.name, len(profiles) - before + len(kept), len(wanted), on_progress)
                 measured = _measure(variant, root, device, threads, budget_s, report)
                 kept[variant.name] = ProfiledVariant(variant.accuracy_pct, measured)
             profile_cache.save(path, kept)
         profiles.update({name: row.profile for name, row in kept.items()})
     return profiles
+
+
+def _followed(variant: Variant, root: str, device: str) -> LatencyProfile:
+    artifact = FsspecStore(root, profile_cache.cache_dir()).fetch(variant.artifact)
+    return emulated_profile(variant, artifact, device)
 
 
 def _measure(

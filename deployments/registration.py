@@ -16,6 +16,7 @@ from catalog.store import FsspecStore
 from catalog.variant import Variant
 from deployments.control_settings import ControlSettings
 from deployments.fleet import Fleet
+from deployments.runtimes.emulated_runtime import emulated_options
 from deployments.saved_state import Knowledge
 from deployments.variant_book import tabulated_s
 from deployments.worker_client import WorkerGone
@@ -73,7 +74,12 @@ async def profile_everywhere(
 
 
 def artifact_bytes(variant: Variant, root: str) -> int:
-    """Size of the variant's files, which is the least that it takes of a worker's memory; fetches them; blocks."""
+    """Size of the variant's files, which is the least that it takes of a worker's memory; fetches them; blocks.
+
+    An emulated variant may claim another size.
+    """
+    if variant.emulated and (claimed := emulated_options(variant).memory_bytes) is not None:
+        return claimed
     path = FsspecStore(root, cache_dir()).fetch(variant.artifact)
     return sum(file.stat().st_size for file in _files(path))
 

@@ -118,4 +118,4 @@ class RolloutRunner:
 
     def _terms(self, change: Change, plan_version: int, serves: dict[str, frozenset[str]]) -> Terms:
         book = self._known.book
-        return Terms(plan_version, change.endpoints, serves, book.profiled_s, book.transport_s)
+        return Terms(plan_version, change.endpoints, serves, book.profiled_s, book.transport_s, book.emulated)

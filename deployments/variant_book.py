@@ -43,6 +43,11 @@ class VariantBook:
         """All variants."""
         return tuple(variant.name for variant in self._catalogue.variants)
 
+    @property
+    def emulated(self) -> frozenset[str]:
+        """Names of the variants that no model answers for."""
+        return frozenset(each.name for each in self._catalogue.variants if each.emulated)
+
     def variant(self, name: str) -> Variant:
         """The variant of that name; raises `ConfigError` where there is none."""
         return self._catalogue.variant(name)

@@ -196,7 +196,7 @@ class Worker:
     def _make(self, variant: Variant) -> ModelRuntime:
         """The loaded runtime of a variant; raises whatever is in the way."""
         artifact = self._store.fetch(variant.artifact)
-        runtime = create(variant, artifact, RuntimeOptions(self._spec.device, self._spec.threads))
+        runtime = create(variant, artifact, RuntimeOptions(self._spec.device, self._spec.threads, self._id or ""))
         runtime.load()
         return runtime
 

@@ -13,6 +13,7 @@ from deployments.controller_client import ControllerClient
 from deployments.router import Router
 from dispatch.refusals import unknown_endpoint
 from serve_app.edge import error_body
+from serve_app.emulated_marks import emulated_variants, mark_status
 from serve_app.endpoint_info import EndpointInfo
 from serve_app.plan_api import add_plan_routes
 from serve_app.version import VERSION
@@ -111,7 +112,7 @@ def build_api(router: Router, endpoints: dict[str, EndpointInfo], controller: Co
         """Tensors, objective and variants of an endpoint."""
         info, plan = known(endpoint), router.plan.endpoints[endpoint]
         offered = dict.fromkeys(c.variant for candidates in plan.candidates.values() for c in candidates)
-        return info.metadata(plan.slo_s, tuple(offered))
+        return info.metadata(plan.slo_s, tuple(offered), emulated_variants(router, info))
 
     @api.get("/v2/models/{endpoint}/ready", tags=["health"])
     @api.get("/v2/models/{endpoint}/versions/1/ready", include_in_schema=False)
@@ -128,7 +129,8 @@ def build_api(router: Router, endpoints: dict[str, EndpointInfo], controller: Co
     @api.get("/accord/status", tags=["operation"])
     async def status() -> dict[str, Any]:
         """Counts, latencies and share per variant of every endpoint, and what every worker holds, over all routers."""
-        return {"version": VERSION, **await router.status_of_all()}
+        emulated = emulated_variants(router, *endpoints.values())
+        return {"version": VERSION, **mark_status(await router.status_of_all(), emulated)}
 
     add_plan_routes(api, controller)
     return api

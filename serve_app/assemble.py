@@ -110,6 +110,7 @@ def assemble(
             variants[0].outputs,
             variants[0].labels,
             min(endpoint.max_queued_rows, *(variant.max_batch for variant in variants)),
+            frozenset(variant.name for variant in variants if variant.emulated),
         )
     workers = {}
     for pool, spec in config.pools.items():
@@ -137,7 +138,11 @@ def resolve_paths(config: AppConfig, base: Path) -> AppConfig:
         artifacts = {name: _from(base, uri) for name, uri in forecast.artifacts.items()}
         forecast = forecast.model_copy(update={"artifacts": artifacts})
     controller = config.controller.model_copy(update={"state": state, "forecast": forecast})
-    return config.model_copy(update={"catalogue": catalogue, "profiles": profiles, "controller": controller})
+    emulate = config.emulate
+    if emulate is not None and emulate.factor_file is not None:
+        emulate = emulate.model_copy(update={"factor_file": str(base / emulate.factor_file)})
+    paths = {"catalogue": catalogue, "profiles": profiles, "controller": controller, "emulate": emulate}
+    return config.model_copy(update=paths)
 
 
 def _from(base: Path, location: str) -> str:

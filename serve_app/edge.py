@@ -14,6 +14,7 @@ from catalog.errors import AccordError, BadRequest, MethodNotAllowed, TooLarge
 from deployments.router import Router
 from dispatch.refusals import unknown_endpoint
 from serve_app import oip
+from serve_app.emulated_marks import emulated_variants
 from serve_app.endpoint_info import EndpointInfo
 
 logger = logging.getLogger("ray.serve")
@@ -75,7 +76,8 @@ class Edge:
             raise unknown_endpoint(endpoint, self._endpoints)
         request = oip.decode(body, info)
         answer = await self._router.infer(endpoint, request.inputs, request.rows, request.slo_s)
-        return oip.encode(request, answer, info, f"{self._name}-{answer.query.id}")
+        emulated = answer.variant in emulated_variants(self._router, info)
+        return oip.encode(request, answer, info, f"{self._name}-{answer.query.id}", emulated)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         for header, value in scope["headers"]:

@@ -1,5 +1,6 @@
 """What a client may know of an endpoint."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,7 +10,10 @@ from catalog.tensor import TensorSpec
 
 @dataclass(frozen=True)
 class EndpointInfo:
-    """Tensors of one endpoint; ``max_rows`` is the largest number of items in one request."""
+    """Tensors of one endpoint; ``max_rows`` is the largest number of items in one request.
+
+    ``emulated`` names the variants that no model answers for, of those that the service began with.
+    """
 
     name: str
     task: str
@@ -17,6 +21,7 @@ class EndpointInfo:
     outputs: tuple[TensorSpec, ...]
     labels: tuple[str, ...]
     max_rows: int
+    emulated: frozenset[str] = frozenset()
 
     @cached_property
     def input_by_name(self) -> dict[str, TensorSpec]:
@@ -28,8 +33,11 @@ class EndpointInfo:
         """Output specifications by tensor name."""
         return {spec.name: spec for spec in self.outputs}
 
-    def metadata(self, slo_s: float, variants: tuple[str, ...]) -> dict[str, Any]:
-        """The answer of ``GET /v2/models/{endpoint}``, with the objective and the variants in force."""
+    def metadata(self, slo_s: float, variants: tuple[str, ...], emulated: Collection[str]) -> dict[str, Any]:
+        """The answer of ``GET /v2/models/{endpoint}``, with the objective and the variants in force.
+
+        ``emulated`` names variants that no model answers for, of any endpoint.
+        """
         return {
             "name": self.name,
             "versions": ["1"],
@@ -43,5 +51,6 @@ class EndpointInfo:
                 "max_rows": self.max_rows,
                 "labels": list(self.labels),
                 "variants": list(variants),
+                "emulated": [variant for variant in variants if variant in emulated],
             },
         }

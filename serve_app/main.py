@@ -9,12 +9,14 @@ from catalog.catalogue import load_catalogue
 from deployments.scaling_policy import PlannedSize
 from deployments.worker import WorkerDeployment
 from deployments.worker_messages import WorkerSpec
-from serve_app.assemble import assemble, resolve_paths
+from serve_app.assemble import assemble, resolve_paths, served_variants
 from serve_app.control import control_settings
 from serve_app.control_app import ControllerDeployment
+from serve_app.emulation import emulate, log_emulated
 from serve_app.ingress import RouterDeployment
 from serve_app.ladders import ladders_for
 from serve_app.profiles import profiles_for
+from serve_app.reservations import with_light_reservations
 from serve_app.router_settings import router_settings
 from serve_app.schema import AppConfig, PoolConfig
 
@@ -28,11 +30,14 @@ def build(args: AppConfig) -> serve.Application:
     """The Serve application of a config: routers, a controller, and one deployment of workers per pool.
 
     Raises `ConfigError` naming the field that is wrong. Measures, once, the variants of devices for which the
-    config names no profile, and makes the ladders of endpoints that are served by load alone.
+    config names no profile, and makes the ladders of endpoints that are served by load alone. With ``emulate`` no model
+    is deployed.
     """
     config = resolve_paths(args, Path.cwd())
     catalogue = load_catalogue(config.catalogue)
     profiles = profiles_for(config, catalogue)
+    config, catalogue = with_light_reservations(config), emulate(config, catalogue, profiles)
+    log_emulated(served_variants(config, catalogue))
     assembly = assemble(config, catalogue, profiles, ladders=ladders_for(config, catalogue, profiles))
     settings = control_settings(config, catalogue, profiles)
     pools = {name: _pool(name, pool, assembly.workers[name]) for name, pool in config.pools.items()}

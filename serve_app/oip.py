@@ -86,8 +86,13 @@ def decode(body: bytes, endpoint: EndpointInfo) -> InferRequest:
     return InferRequest(request_id, arrays, rows, _slo_s(request), _wanted(request, endpoint))
 
 
-def encode(request: InferRequest, answer: Answer, endpoint: EndpointInfo, fallback_id: str) -> bytes:
-    """The answer's body: the outputs, and under ``parameters`` who answered, how well and how fast."""
+def encode(
+    request: InferRequest, answer: Answer, endpoint: EndpointInfo, fallback_id: str, emulated: bool = False
+) -> bytes:
+    """The answer's body: the outputs, and under ``parameters`` who answered, how well and how fast.
+
+    ``emulated`` marks an answer that no model gave.
+    """
     outputs = []
     for name in request.outputs:
         spec = endpoint.output_by_name[name]
@@ -95,7 +100,7 @@ def encode(request: InferRequest, answer: Answer, endpoint: EndpointInfo, fallba
         flat = np.ascontiguousarray(values).reshape(-1)
         data = flat.tolist() if flat.dtype.kind in "OU" or flat.dtype == np.float16 else flat
         outputs.append({"name": name, "datatype": spec.datatype, "shape": values.shape, "data": data})
-    body = {
+    body: dict[str, Any] = {
         "model_name": endpoint.name,
         "model_version": "1",
         "id": request.id if request.id is not None else fallback_id,
@@ -110,6 +115,8 @@ def encode(request: InferRequest, answer: Answer, endpoint: EndpointInfo, fallba
         },
         "outputs": outputs,
     }
+    if emulated:
+        body["parameters"]["emulated"] = True
     return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
 
 

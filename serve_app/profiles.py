@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from catalog.catalogue import Catalogue
+from catalog.errors import ArtifactError, ConfigError
 from catalog.profile import LatencyProfile
 from catalog.profile_csv import read_profiles
 from deployments.measure import OnProgress, measured_profiles
@@ -26,8 +27,17 @@ def profiles_for(
         path = config.profiles.get(pool.device)
         if path is not None:
             profiles[pool.device] = {name: row.profile for name, row in read_profiles(Path(path), pool.device).items()}
-        else:
+            continue
+        try:
             profiles[pool.device] = measured_profiles(
                 variants, catalogue.root, pool.device, pool.threads, on_progress=on_progress
             )
+        except (ArtifactError, ConfigError) as error:
+            if config.emulate is None:
+                raise
+            raise ConfigError(
+                f"profiles.{pool.device} names no file, and the variants cannot be measured here: {error}; to emulate "
+                f"them give profiles: {{{pool.device}: FILE.csv}}, measured where they run with `accord profile "
+                f"--device {pool.device} --output FILE.csv`"
+            ) from error
     return profiles

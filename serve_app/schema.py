@@ -7,6 +7,7 @@ from pydantic import Field, field_validator, model_validator
 from autoscaler.baselines.everywhere import Everywhere
 from autoscaler.sizing import Bounds
 from autoscaler.solvers.proteus import ProteusPlanner
+from deployments.runtimes.run_times import Distribution
 from dispatch.balancing.registry import BALANCERS
 from dispatch.batching.nexus import EarlyDrop
 from dispatch.batching.proteus import AdaptiveBatching
@@ -159,13 +160,25 @@ class ControllerConfig(Strict):
         return self
 
 
+class EmulationConfig(Strict):
+    """How variants are emulated: the ``distribution`` of their run times with its ``seed``, and a file of factors on
+    them, which may change while the service runs. See `deployments.runtimes.emulated_runtime.EmulatedOptions`.
+    """
+
+    distribution: Distribution = "quantiles"
+    seed: int = Field(default=0, ge=0)
+    factor_file: str | None = None
+
+
 class AppConfig(Strict):
     """One Accord application.
 
     ``catalogue`` is a YAML file or ``builtin``. ``profiles`` maps a device to a CSV of measured latencies; a
     device without one is measured on this machine, once, and kept. ``transport_ms`` is the time that a batch is taken
-    to need to its worker and back beside its run, until it is measured: at first by a load of its own for ``warm_up_s``, before
-    the service is ready; 0 skips that. Queries come to any of the ``routers``, each of which has workers of its own.
+    to need to its worker and back beside its run, until that is measured: at first by a load of its own for
+    ``warm_up_s`` before the service is ready; 0 skips that. Queries come to any of the ``routers``, each of which has
+    workers of its own. With ``emulate`` no model runs: every variant takes the time that its profile says, on workers
+    that reserve next to nothing.
     """
 
     catalogue: str = "builtin"
@@ -178,6 +191,7 @@ class AppConfig(Strict):
     routers: int = Field(default=1, ge=1)
     router_num_cpus: float = Field(default=0.5, ge=0)
     controller: ControllerConfig = ControllerConfig()
+    emulate: EmulationConfig | None = None
 
     def pools_of(self, endpoint: str) -> dict[str, PoolConfig]:
         """The pools whose workers serve an endpoint, in the order of the config."""

@@ -59,6 +59,8 @@ class RuntimeOptions:
     """``cpu``, ``cuda`` (the first device) or ``cuda:N``."""
     threads: int = 1
     """Threads that one run may compute with."""
+    worker: str = ""
+    """Id of the worker that the runtime is in; empty outside of a service."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"cpu|cuda(:\d+)?", self.device):
@@ -114,7 +116,7 @@ def trial_run(runtime: ModelRuntime, variant: Variant) -> None:
     """Run zeros through a runtime that was just loaded; unloads it and raises `ArtifactError` if that fails."""
     rows = min(TRIAL_ROWS, variant.max_batch)
     try:
-        runtime.run({spec.name: _zeros(spec, rows) for spec in variant.inputs})
+        runtime.run({spec.name: zeros(spec, rows) for spec in variant.inputs})
     except Exception as error:
         runtime.unload()
         if isinstance(error, AccordError):
@@ -125,7 +127,8 @@ def trial_run(runtime: ModelRuntime, variant: Variant) -> None:
         ) from error
 
 
-def _zeros(spec: TensorSpec, rows: int) -> NDArray[Any]:
+def zeros(spec: TensorSpec, rows: int) -> NDArray[Any]:
+    """``rows`` rows of zeros, of empty strings for BYTES."""
     return np.full((rows, *spec.item_shape), "" if spec.datatype == "BYTES" else 0, dtype=spec.dtype)
 
 

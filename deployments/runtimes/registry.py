@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from catalog.errors import ConfigError
-from catalog.variant import Variant
+from catalog.variant import EMULATED, Variant
 from deployments.runtimes.base import ModelRuntime, RuntimeOptions
 
 Factory = Callable[[Variant, Path, RuntimeOptions], ModelRuntime]
@@ -58,3 +58,10 @@ def _transformers(variant: Variant, artifact: Path, options: RuntimeOptions) -> 
     from deployments.runtimes.transformers_runtime import TransformersRuntime
 
     return TransformersRuntime(variant, artifact, options)
+
+
+@register(EMULATED)
+def _emulated(variant: Variant, artifact: Path, options: RuntimeOptions) -> ModelRuntime:
+    from deployments.runtimes.emulated_runtime import EmulatedRuntime
+
+    return EmulatedRuntime(variant, artifact, options)

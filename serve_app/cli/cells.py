@@ -13,3 +13,8 @@ def cell(value: Any) -> str:
 def percent(ratio: float | None, digits: int = 1) -> str:
     """A ratio (0 to 1) in percent; a dash for None."""
     return "-" if ratio is None else f"{100 * ratio:.{digits}f}%"
+
+
+def marked(variant: str, emulated: bool | None) -> str:
+    """The name of a variant, with a mark where it is emulated."""
+    return f"{variant} *" if emulated else variant

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 from pydantic import ValidationError
@@ -24,17 +25,8 @@ class ServeFile:
 
 def read_serve_file(path: Path) -> ServeFile:
     """Read a file that ``serve run`` takes; raises `ConfigError` naming the file, the field and the value."""
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}; give the path of a Serve config file") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not YAML: {error}") from error
-    applications = content.get("applications") if isinstance(content, dict) else None
-    listed = applications if isinstance(applications, list) else []
-    ours = [a for a in listed if isinstance(a, dict) and a.get("import_path") == IMPORT_PATH]
-    if not ours:
-        raise ConfigError(f"{path} has no application with import_path {IMPORT_PATH!r}; see configs/quickstart.yaml")
+    content = _content(path)
+    ours = _ours(path, content)
     try:
         app = AppConfig.model_validate(ours[0].get("args", {}))
     except ValidationError as error:
@@ -48,3 +40,37 @@ def read_serve_file(path: Path) -> ServeFile:
     prefix = (ours[0].get("route_prefix") or "/").rstrip("/")
     url = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{http.get('port', 8000)}{prefix}"
     return ServeFile(path, url, app)
+
+
+def write_emulated(path: Path, folder: Path) -> Path:
+    """A copy of a Serve config file whose Accord applications emulate their variants; how, is theirs to say.
+
+    Raises `ConfigError` as `read_serve_file` does.
+    """
+    content = _content(path)
+    for application in _ours(path, content):
+        arguments = application.setdefault("args", {})
+        if isinstance(arguments, dict) and arguments.get("emulate") is None:
+            arguments["emulate"] = {}
+    copy = folder / path.name
+    copy.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    return copy
+
+
+def _content(path: Path) -> Any:
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}; give the path of a Serve config file") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not YAML: {error}") from error
+
+
+def _ours(path: Path, content: Any) -> list[dict[str, Any]]:
+    """The Accord applications of a file."""
+    applications = content.get("applications") if isinstance(content, dict) else None
+    listed = applications if isinstance(applications, list) else []
+    ours = [a for a in listed if isinstance(a, dict) and a.get("import_path") == IMPORT_PATH]
+    if not ours:
+        raise ConfigError(f"{path} has no application with import_path {IMPORT_PATH!r}; see configs/quickstart.yaml")
+    return ours

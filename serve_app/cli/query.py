@@ -77,8 +77,9 @@ def _summary(answer: Answer, label: Label | None, took_ms: float) -> dict[str, A
     return {
         "label": answer.label,
         "true_label": label,
-        "correct": None if label is None or answer.label is None else label == answer.label,
+        "correct": None if label is None or answer.label is None or answer.emulated else label == answer.label,
         "variant": answer.variant,
+        "emulated": answer.emulated,
         "expected_accuracy": answer.expected_accuracy,
         "round_trip_ms": took_ms,
         "deadline_met": answer.deadline_met,
@@ -88,7 +89,8 @@ def _summary(answer: Answer, label: Label | None, took_ms: float) -> dict[str, A
 def _table(answer: Answer, label: Label | None, took_ms: float, response: dict[str, Any]) -> Table:
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     if answer.label is not None:
-        truth = "" if label is None else " (correct)" if label == answer.label else f" (truly {label})"
+        known = label is not None and not answer.emulated
+        truth = "" if not known else " (correct)" if label == answer.label else f" (truly {label})"
         table.add_row("label", Text(f"{answer.label}{truth}"))
     for output in response["outputs"]:
         if output["name"] != "label":
@@ -97,6 +99,8 @@ def _table(answer: Answer, label: Label | None, took_ms: float, response: dict[s
                 Text(output["name"]), Text(f"{shown}{', ...' if len(output['data']) > LONGEST_OUTPUT else ''}")
             )
     table.add_row("variant", Text(answer.variant or "-"))
+    if answer.emulated:
+        table.add_row("emulated", Text("no model ran, and the outputs mean nothing", style="yellow"))
     if answer.expected_accuracy is not None:
         table.add_row("accuracy", f"{100 * answer.expected_accuracy:.1f}% expected")
     server_ms = response.get("parameters", {}).get("latency_ms")

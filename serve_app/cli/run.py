@@ -11,17 +11,20 @@ import threading
 import time
 import urllib.parse
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import orjson
 import typer
 
 from catalog.errors import ConfigError
-from serve_app.cli.config_file import ServeFile, read_serve_file
+from serve_app.cli.config_file import ServeFile, read_serve_file, write_emulated
 from serve_app.cli.console import ERR, FAILURE, exit_codes
 from serve_app.cli.profile import prepare
 from serve_app.cli.session import Session
+from serve_app.reservations import with_light_reservations
 
 SERVE_ENV = {
     "RAY_SERVE_ENABLE_HA_PROXY": "1",
@@ -47,10 +50,14 @@ EXPLAIN_EVERY_S = 20.0
 
 def run(
     config: Annotated[Path, typer.Argument(help="A Serve config file.")] = Path("configs/quickstart.yaml"),
+    emulate: Annotated[
+        bool, typer.Option("--emulate", help="Run no model: every variant takes the time that its profile says.")
+    ] = False,
 ) -> None:
     """Measure the variants and make their tables once, serve them in high-throughput mode, and print how to query."""
-    with exit_codes(as_json=False):
-        file = read_serve_file(config)
+    with exit_codes(as_json=False), TemporaryDirectory(prefix="accord-run-") as folder:
+        served = write_emulated(config, Path(folder)) if emulate else config
+        file = replace(read_serve_file(served), path=config)
         serve = shutil.which("serve", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
         if serve is None:
             raise ConfigError(
@@ -62,7 +69,7 @@ def run(
         stopping = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: stopping.set())
-        raise typer.Exit(_supervise(Session([serve, "run", str(config)], SERVE_ENV | os.environ), file, stopping))
+        raise typer.Exit(_supervise(Session([serve, "run", str(served)], SERVE_ENV | os.environ), file, stopping))
 
 
 def _supervise(service: Session, file: ServeFile, stopping: threading.Event) -> int:
@@ -102,8 +109,8 @@ def _refuse_taken_port(file: ServeFile) -> None:
 
 def _refuse_too_few_cpus(file: ServeFile) -> None:
     """Ray Serve would wait for ever for CPUs that a cluster of this machine alone does not have."""
-    pools = file.app.pools.values()
-    app = file.app
+    app = with_light_reservations(file.app)
+    pools = app.pools.values()
     needed = app.routers * app.router_num_cpus + app.controller.num_cpus
     needed += sum(pool.workers * pool.num_cpus for pool in pools)
     there = os.cpu_count() or 1
@@ -129,7 +136,9 @@ def _print_if_ready(url: str) -> bool:
         return False
     task = metadata["parameters"]["task"]
     body = orjson.dumps({"inputs": [_example(task, spec) for spec in metadata["inputs"]]}).decode()
-    ERR.print(f"\nAccord serves [bold]{endpoint}[/] on [bold]{url}[/] (OpenAPI page: {url}/docs). Try:\n")
+    emulated = metadata["parameters"].get("emulated")
+    how = f", [bold yellow]emulated[/] ({', '.join(emulated)}: no model runs, answers mean nothing)" if emulated else ""
+    ERR.print(f"\nAccord serves [bold]{endpoint}[/] on [bold]{url}[/] (OpenAPI page: {url}/docs){how}. Try:\n")
     print(f"curl -s {url}/v2/models/{endpoint}/infer -d '{body}'", flush=True)
     data = "" if task == "digits" else " --dataset FILE.npz"
     load = f"{sys.argv[0]} load --endpoint {endpoint}{data} --rate 50 --duration 30"

@@ -12,13 +12,14 @@ from rich.text import Text
 
 from catalog.errors import ConfigError
 from serve_app.cli.call import get_object
-from serve_app.cli.cells import cell, percent
+from serve_app.cli.cells import cell, marked, percent
 from serve_app.cli.console import OUT, exit_codes, print_json
 from serve_app.cli.options import DEFAULT_URL, AsJson, TimeoutS, Url
 from serve_app.loadgen.endpoint import base_url
 
 COUNTS = ("arrived", "answered", "violations", "rejected", "failed")
 QUANTILES = ("p50", "p95", "p99")
+EMULATED = "* emulated: no model runs"
 
 
 def status(
@@ -116,12 +117,14 @@ def _guarantees(endpoints: dict[str, Any]) -> Table:
 
 def _variants(endpoints: dict[str, Any]) -> Table:
     table = Table("endpoint", "variant", title="Variants", title_justify="left")
+    shown = [seen for endpoint in endpoints.values() for seen in endpoint.get("variants", {}).values()]
+    table.caption = EMULATED if any(seen.get("emulated") for seen in shown) else None
     for heading in ("queries", "share", "accuracy"):
         table.add_column(heading, justify="right")
     for name, endpoint in endpoints.items():
         for variant, seen in endpoint.get("variants", {}).items():
             shares = (percent(seen.get("share")), percent(seen.get("expected_accuracy")))
-            table.add_row(Text(name), Text(variant), cell(seen.get("queries")), *shares)
+            table.add_row(Text(name), Text(marked(variant, seen.get("emulated"))), cell(seen.get("queries")), *shares)
     return table
 
 
@@ -129,10 +132,11 @@ def _workers(workers: dict[str, Any]) -> Table:
     table = Table(
         "worker", "pool", "device", "state", "queued", "loaded", "failed", title="Workers", title_justify="left"
     )
+    table.caption = EMULATED if any(worker.get("emulated") for worker in workers.values()) else None
     for name, worker in workers.items():
         failed = "\n".join(f"{variant}: {reason}" for variant, reason in worker.get("failed", {}).items())
         cells = (cell(worker.get(field)) for field in ("pool", "device", "state", "queued"))
-        table.add_row(
-            Text(name), *map(Text, cells), Text("\n".join(worker.get("loaded", []))), Text(failed, style="red")
-        )
+        emulated = worker.get("emulated", [])
+        loaded = "\n".join(marked(variant, variant in emulated) for variant in worker.get("loaded", []))
+        table.add_row(Text(name), *map(Text, cells), Text(loaded), Text(failed, style="red"))
     return table

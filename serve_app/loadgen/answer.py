@@ -16,7 +16,7 @@ class Answer:
     """An HTTP answer, read. ``error`` and ``error_kind`` are None exactly where the query succeeded.
 
     ``label`` is the first element of the output named so, None where there is none. ``expected_accuracy`` is a
-    ratio, None where the server does not tell; likewise ``deadline_met``.
+    ratio, None where the server does not tell; likewise ``deadline_met``. ``emulated`` says that no model gave it.
     """
 
     status: int
@@ -26,6 +26,7 @@ class Answer:
     label: Label | None = None
     error_kind: str | None = None
     error: str | None = None
+    emulated: bool = False
 
 
 def read_answer(status: int, content: bytes) -> Answer:
@@ -47,6 +48,7 @@ def read_answer(status: int, content: bytes) -> Answer:
             expected_accuracy=None if accuracy is None else float(accuracy),
             deadline_met=None if met is None else bool(met),
             label=next((output["data"][0] for output in body["outputs"] if output["name"] == "label"), None),
+            emulated=parameters.get("emulated") is True,
         )
     except (AttributeError, KeyError, TypeError, ValueError, IndexError):
         text = f"not an Open Inference Protocol answer: {_start(content)}"

@@ -100,7 +100,7 @@ class OpenLoopClient:
             kind, text = describe_failure(error, self._server_url, self._timeout_s)
             answer = Answer(NO_ANSWER, error_kind=kind, error=text)
         truth = self._dataset.label(index)
-        known = truth is not None and answer.label is not None
+        known = truth is not None and answer.label is not None and not answer.emulated
         self.failed += answer.error is not None
         self._records.append(
             Record(
@@ -114,5 +114,6 @@ class OpenLoopClient:
                 answer.label == truth if known else None,
                 answer.error_kind,
                 answer.error,
+                answer.emulated,
             )
         )

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 class Record:
     """One query. Instants are seconds from the start of the run.
 
-    ``correct`` is None where the true or the answered label is unknown. See `Answer` for the other fields.
+    ``correct`` is None where the true or the answered label is unknown, and of an emulated answer. See `Answer` for
+    the other fields.
     """
 
     intended_s: float
@@ -20,6 +21,7 @@ class Record:
     correct: bool | None
     error_kind: str | None
     error: str | None
+    emulated: bool = False
 
     @property
     def latency_ms(self) -> float:

@@ -32,6 +32,9 @@ def _summary(report: Report) -> Table:
     ended = f"{report.sent} sent, {total.answered} answered, {total.ended - total.answered} failed"
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_row("queries", f"{ended}, {report.unfinished} unfinished" if report.unfinished else ended)
+    if report.emulated:
+        by = f"{report.emulated} answers: no model ran, and accuracy on labels is not counted"
+        table.add_row("emulated", Text(by, style="yellow"))
     table.add_row("duration", f"{report.duration_s:.1f} s{' (interrupted)' if report.interrupted else ''}")
     table.add_row("rate", f"{report.offered_qps:.1f} qps offered, {report.throughput_qps:.1f} qps answered")
     if total.latency_ms:

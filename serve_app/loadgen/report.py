@@ -77,7 +77,8 @@ class Report:
     """A run in numbers. ``slo_ms`` is None where no objective is known; then only failures violate.
 
     ``unfinished`` queries were still out when the run was interrupted; nothing else counts them.
-    ``missed_at_server`` counts answers whose deadline the server itself says it missed.
+    ``missed_at_server`` counts answers whose deadline the server itself says it missed, ``emulated`` those that no
+    model gave.
     """
 
     slo_ms: float | None
@@ -92,6 +93,7 @@ class Report:
     errors: Mapping[str, ErrorKind]
     lag: Lag
     slices: tuple[Slice, ...]
+    emulated: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Everything, in plain types."""
@@ -105,6 +107,7 @@ class Report:
             "throughput_qps": self.throughput_qps,
             **self.total.to_json(),
             "missed_at_server": self.missed_at_server,
+            "emulated": self.emulated,
             "errors": {kind: asdict(error) for kind, error in self.errors.items()},
             "lag_ms": {"p99": self.lag.p99_ms, "max": self.lag.max_ms, "limit": self.lag.limit_ms},
             "fell_behind": self.lag.fell_behind,
@@ -131,6 +134,7 @@ def summarise(run: Run, slo_ms: float | None) -> Report:
         errors=_errors(records),
         lag=Lag.of(np.array([record.lag_ms for record in records]), slo_ms),
         slices=_slices(run, slo_ms),
+        emulated=sum(record.emulated for record in records),
     )
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from dataclasses import replace
 
 from directives_scene import ENDPOINTS, FAST, PlayedFleet, PlayedRouter, directives, newest, owners, terms
 
@@ -17,11 +18,12 @@ def test_a_router_hears_of_terms_once_and_of_newer_ones_later() -> None:
         waiting = asyncio.create_task(told.next("r1", 0, 5.0))
         await asyncio.sleep(1.0)
         assert not waiting.done()
-        await told.publish(terms(["w1"], 7))
+        await told.publish(replace(terms(["w1"], 7), emulated=FAST))
         directive = await waiting
         assert directive is not None
         assert directive.plan_version == 7
         assert directive.endpoints == ENDPOINTS
+        assert directive.emulated == FAST
         assert directive.workers["w1"].router == "r1"
         assert directive.workers["w1"].serves == FAST
         begun_s = wall_clock()

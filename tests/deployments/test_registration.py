@@ -154,3 +154,9 @@ def test_an_artifact_is_as_large_as_its_files(tmp_path: Path) -> None:
         path.write_bytes(b"x" * 10**number)
     assert artifact_bytes(new(tmp_path, artifact=Artifact("model")), str(tmp_path)) == 111
     assert artifact_bytes(new(tmp_path, artifact=Artifact(str(folder / "b"))), str(tmp_path)) == 10
+
+
+def test_an_emulated_variant_may_claim_the_size_of_the_model_that_it_stands_for(tmp_path: Path) -> None:
+    claims = new(tmp_path, runtime="emulated", options={"memory_bytes": 5_000_000})
+    assert artifact_bytes(claims, str(tmp_path)) == 5_000_000
+    assert artifact_bytes(new(tmp_path, runtime="emulated"), str(tmp_path)) == 7

@@ -45,6 +45,13 @@ def test_candidates_are_corrected_by_pool_and_the_way_is_added() -> None:
     assert (slow.accuracy, fast.accuracy) == (0.9, 0.7)
 
 
+def test_emulated_variants_are_known_also_those_that_are_registered() -> None:
+    book = VariantBook(settings())
+    assert book.emulated == frozenset()
+    book.add(replace(variant("new"), runtime="emulated"), {"cpu": runs_s(0.001)}, 3)
+    assert book.emulated == {"new"}
+
+
 def test_a_variant_without_a_profile_in_a_pool_does_not_serve_there() -> None:
     book = VariantBook(settings(pools=TWO_POOLS))
     book.add(variant("new", accuracy=0.95), {"gpu": runs_s(0.001)}, 3)

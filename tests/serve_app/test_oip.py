@@ -179,6 +179,12 @@ def test_an_answer_names_the_variant_its_accuracy_the_latency_and_the_deadline()
     assert len(given["outputs"][1]["data"]) == 6
 
 
+def test_an_emulated_answer_says_so() -> None:
+    request = InferRequest("mine", {}, 1, None, ("label",))
+    given = orjson.loads(encode(request, answer(), endpoint(), "r-7", emulated=True))
+    assert given["parameters"]["emulated"] is True
+
+
 def test_only_the_wanted_outputs_are_sent_and_an_id_is_made_up() -> None:
     request = InferRequest(None, {}, 1, None, ("label",))
     given = orjson.loads(encode(request, answer(), endpoint(), "r-7"))

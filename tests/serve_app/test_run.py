@@ -1,7 +1,6 @@
 """`accord run` as a newcomer uses it: high-throughput mode, the printed line, a load, Ctrl-C."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -9,81 +8,47 @@ import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
-from typing import Any
 
 import psutil
 import pytest
 import yaml
 
+from run_scene import ACCORD, ROOT, Started, accord, started
+
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
-ROOT = Path(__file__).parents[2]
-ACCORD = [sys.executable, "-m", "serve_app.cli.main"]
 MARK = {"ACCORD_TEST_RUN": uuid.uuid4().hex}
 """In the environment of every process that the service starts, orphans included."""
 
 
 @pytest.fixture(scope="module")
-def service(
-    free_port: int, free_ports: list[int], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[str, str, subprocess.Popen[str]]]:
-    """The quickstart on a free port: its URL, the line that it printed, and the process."""
+def service(free_port: int, free_ports: list[int], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
+    """The quickstart on a free port."""
     folder = tmp_path_factory.mktemp("run")
     config = yaml.safe_load((ROOT / "configs" / "quickstart.yaml").read_text())
     config["http_options"]["port"] = free_port
     path = folder / "quickstart.yaml"
     path.write_text(yaml.safe_dump(config))
-    sockets = Path(mkdtemp(prefix="hap"))  # HAProxy takes socket paths of 97 characters at most
-    proxy = {
-        "RAY_SERVE_HAPROXY_METRICS_PORT": str(free_ports[0]),
-        "RAY_SERVE_HAPROXY_STATS_PORT": str(free_ports[1]),
-        "RAY_SERVE_HAPROXY_CONFIG_FILE_LOC": str(sockets / "haproxy.cfg"),
-        "RAY_SERVE_HAPROXY_SOCKET_PATH": str(sockets / "admin.sock"),
-        "RAY_SERVE_HAPROXY_SERVER_STATE_BASE": str(sockets),
-        "RAY_SERVE_HAPROXY_SERVER_STATE_FILE": str(sockets / "server-state"),
-    }
-    log = (folder / "log").open("w")
-    process = subprocess.Popen(
-        [*ACCORD, "run", str(path)],
-        cwd=ROOT,
-        env=os.environ | proxy | MARK,
-        stdout=subprocess.PIPE,
-        stderr=log,
-        text=True,
-    )
-    assert process.stdout is not None
-    try:
-        line = next((text for text in process.stdout if text.startswith("curl ")), None)
-        assert line is not None, (folder / "log").read_text()[-3000:]
-        yield f"http://127.0.0.1:{free_port}", line, process
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-            process.wait(90)
-        process.stdout.close()
-        log.close()
-        rmtree(sockets, ignore_errors=True)
+    with started(path, f"http://127.0.0.1:{free_port}", free_ports, MARK, log=folder / "log") as running:
+        yield running
 
 
-def test_the_printed_line_works_as_printed(service: tuple[str, str, subprocess.Popen[str]]) -> None:
-    _, line, _ = service
-    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=30, check=True)
+def test_the_printed_line_works_as_printed(service: Started) -> None:
+    done = subprocess.run(["bash", "-c", service.line], capture_output=True, text=True, timeout=30, check=True)
     answer = json.loads(done.stdout)
     assert answer["parameters"]["variant"].startswith("digits-")
     assert 0 <= answer["outputs"][0]["data"][0] <= 9
 
 
 def test_a_load_loses_nothing_and_the_short_way_counts_like_the_ordinary_one(
-    service: tuple[str, str, subprocess.Popen[str]],
+    service: Started,
 ) -> None:
-    url, _, _ = service
-    before = _accord("status", "--url", url)["endpoints"]["digits"]
-    report = _accord(
+    url = service.url
+    before = accord("status", "--url", url)["endpoints"]["digits"]
+    report = accord(
         "load", "--url", url, "--endpoint", "digits", "--dataset", "test", "--rate", "30", "--duration", "4"
     )
-    after = _accord("status", "--url", url)["endpoints"]["digits"]
+    after = accord("status", "--url", url)["endpoints"]["digits"]
     assert report["errors"] == {}
     assert report["accuracy_pct"] > 50
     sent = after["arrived"] - before["arrived"]
@@ -91,11 +56,11 @@ def test_a_load_loses_nothing_and_the_short_way_counts_like_the_ordinary_one(
 
 
 def test_the_quickstart_selects_by_tables_and_keeps_what_they_promise(
-    service: tuple[str, str, subprocess.Popen[str]],
+    service: Started,
 ) -> None:
-    url, _, _ = service
-    _accord("load", "--url", url, "--rate", "20", "--duration", "3")
-    digits = _accord("status", "--url", url)["endpoints"]["digits"]
+    url = service.url
+    accord("load", "--url", url, "--rate", "20", "--duration", "3")
+    digits = accord("status", "--url", url)["endpoints"]["digits"]
     assert digits["selection"] == "ramsis"
     guarantee = digits["guarantee"]
     assert guarantee["queries"] > 0
@@ -105,8 +70,8 @@ def test_the_quickstart_selects_by_tables_and_keeps_what_they_promise(
     assert digits["transport_ms"]["p50"] > 0
 
 
-def test_faults_get_the_same_answers_on_the_short_way(service: tuple[str, str, subprocess.Popen[str]]) -> None:
-    url, _, _ = service
+def test_faults_get_the_same_answers_on_the_short_way(service: Started) -> None:
+    url = service.url
     for content, status in (("{nope", "400"), ('{"inputs": []}', "400")):
         command = ["curl", "-s", "-w", " %{http_code}", f"{url}/v2/models/digits/infer", "-d", content]
         done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
@@ -115,8 +80,8 @@ def test_faults_get_the_same_answers_on_the_short_way(service: tuple[str, str, s
         assert json.loads(body)["error"]
 
 
-def test_ctrl_c_stops_everything_that_was_started(service: tuple[str, str, subprocess.Popen[str]]) -> None:
-    _, _, process = service
+def test_ctrl_c_stops_everything_that_was_started(service: Started) -> None:
+    process = service.process
     assert len(_started()) > 5
     process.send_signal(signal.SIGINT)
     assert process.wait(90) == 0
@@ -133,14 +98,6 @@ def _is_marked(process: psutil.Process) -> bool:
         return MARK.items() <= process.environ().items()
     except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
         return False
-
-
-def _accord(*arguments: str) -> dict[str, Any]:
-    done = subprocess.run(
-        [*ACCORD, *arguments, "--json"], cwd=ROOT, capture_output=True, text=True, timeout=90, check=True
-    )
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
 
 
 def test_a_taken_port_is_refused_at_once(tmp_path: Path, free_port: int) -> None:

@@ -53,7 +53,8 @@ STATUS = {
 class ThreadedServer:
     """Answers 7 to every query unless ``refusal`` is set to (status, body); keeps the last request.
 
-    ``answers`` has, by path under ``/accord/``, (status, body) of each call to come.
+    ``parameters`` are those of every answer. ``answers`` has, by path under ``/accord/``, (status, body) of each call
+    to come.
     """
 
     def __init__(self) -> None:
@@ -62,6 +63,12 @@ class ThreadedServer:
         self.last: dict[str, Any] = {}
         self.refusal: tuple[int, dict[str, Any]] | None = None
         self.answers: dict[str, list[tuple[int, Any]]] = {}
+        self.parameters = {
+            "variant": "digits-cnn-s",
+            "expected_accuracy": 0.91,
+            "latency_ms": 4.2,
+            "deadline_met": True,
+        }
         self.posted: list[tuple[str, Any]] = []
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
@@ -122,12 +129,11 @@ class ThreadedServer:
         if self.refusal is not None:
             status, body = self.refusal
             return web.json_response(body, status=status)
-        parameters = {"variant": "digits-cnn-s", "expected_accuracy": 0.91, "latency_ms": 4.2, "deadline_met": True}
         outputs = [
             {"name": "label", "datatype": "INT64", "shape": [1], "data": [7]},
             {"name": "probabilities", "datatype": "FP32", "shape": [1, 12], "data": [0.0] * 12},
         ]
-        return web.json_response({"model_name": "digits", "parameters": parameters, "outputs": outputs})
+        return web.json_response({"model_name": "digits", "parameters": self.parameters, "outputs": outputs})
 
 
 @pytest.fixture

@@ -37,6 +37,14 @@ def test_json_is_one_object_and_the_objective_comes_from_the_endpoint(server: An
     assert "parameters" not in server.last
 
 
+def test_emulated_answers_are_counted_and_their_labels_not_compared(server: Any, requests_file: str) -> None:
+    server.parameters["emulated"] = True
+    arguments = ("--dataset", requests_file, "--rate", "40", "--duration", "0.5", "--arrivals", "uniform")
+    body = json.loads(accord("--url", server.url, *arguments, "--json").stdout)
+    assert (body["answered"], body["emulated"], body["accuracy_pct"]) == (20, 20, None)
+    assert "no model ran" in accord("--url", server.url, *arguments).stdout
+
+
 def test_an_objective_that_is_given_goes_into_every_query(server: Any, requests_file: str) -> None:
     arguments = ("--dataset", requests_file, "--duration", "0.3", "--slo-ms", "75", "--json")
     result = accord("--url", server.url, *arguments)

@@ -34,11 +34,21 @@ def test_a_held_out_digit_is_answered_and_compared_with_its_label(server: Any) -
     assert len(server.last["inputs"][0]["data"]) == 144
 
 
+def test_an_emulated_answer_is_marked_and_not_compared(server: Any, request_file: str) -> None:
+    server.parameters["emulated"] = True
+    body = json.loads(accord("--url", server.url, "--file", request_file, "--json").stdout)
+    assert (body["emulated"], body["label"], body["true_label"], body["correct"]) == (True, 7, 7, None)
+    shown = accord("--url", server.url, "--file", request_file).stdout
+    assert "no model ran" in shown
+    assert "(correct)" not in shown
+
+
 def test_json_is_one_object_with_the_whole_response(server: Any, request_file: str) -> None:
     result = accord("--url", server.url, "--file", request_file, "--json")
     assert result.exit_code == 0
     body = json.loads(result.stdout)
     assert (body["label"], body["true_label"], body["correct"]) == (7, 7, True)
+    assert body["emulated"] is False
     assert body["response"]["outputs"][1]["name"] == "probabilities"
     assert body["round_trip_ms"] > 0
     assert "label" not in server.last

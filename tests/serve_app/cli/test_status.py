@@ -1,9 +1,12 @@
 import json
+from io import StringIO
 from typing import Any
 
+from rich.console import Console
 from typer.testing import CliRunner
 
 from serve_app.cli.main import app
+from serve_app.cli.status import render_status
 
 
 def accord(*arguments: str) -> Any:
@@ -31,6 +34,17 @@ def test_a_person_sees_endpoints_variants_and_workers(server: Any) -> None:
         "NO",
     ):
         assert shown in result.stdout
+
+
+def test_what_is_emulated_is_marked() -> None:
+    body = {
+        "endpoints": {"digits": {"variants": {"slow": {"emulated": True}, "fast": {"emulated": False}}}},
+        "workers": {"w1": {"loaded": ["slow", "fast"], "emulated": ["slow"]}},
+    }
+    out = StringIO()
+    Console(file=out, width=120).print(render_status(body))
+    assert out.getvalue().count("slow *") == out.getvalue().count("emulated: no model runs") == 2
+    assert "fast *" not in out.getvalue()
 
 
 def test_json_is_the_answer_of_the_server(server: Any) -> None:

@@ -15,6 +15,11 @@ def test_a_full_answer_is_read() -> None:
     assert read_answer(200, content) == Answer(200, "small", 0.9, True, 7)
 
 
+def test_an_emulated_answer_is_known_by_its_mark() -> None:
+    body = {"parameters": {"variant": "small", "emulated": True}, "outputs": [{"name": "label", "data": [0]}]}
+    assert read_answer(200, orjson.dumps(body)) == Answer(200, "small", label=0, emulated=True)
+
+
 def test_an_answer_of_another_server_counts_under_its_model_name() -> None:
     content = orjson.dumps({"model_name": "resnet", "outputs": [{"name": "y", "data": [1]}]})
     assert read_answer(200, content) == Answer(200, variant="resnet")

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from io import StringIO
 
 from rich.console import Console
@@ -27,6 +28,12 @@ def test_a_person_sees_latency_accuracy_and_each_variant() -> None:
     assert "█" * BAR_WIDTH in text
     assert "▓" * BAR_WIDTH in text
     assert "Warning" not in text
+    assert "emulated" not in text
+
+
+def test_a_person_sees_how_many_answers_were_emulated() -> None:
+    text = shown([record(0.1, "slow"), replace(record(0.2, "slow"), emulated=True)])
+    assert "1 answers: no model ran" in text
 
 
 def test_a_person_is_warned_of_a_late_generator() -> None:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import orjson
 import pytest
 
@@ -25,6 +27,11 @@ def test_late_answers_and_failures_both_violate_the_objective() -> None:
     assert made.total.violations == 2
     assert made.total.violations_pct == 50.0
     assert (made.total.ended, made.total.answered) == (4, 3)
+
+
+def test_emulated_answers_are_counted() -> None:
+    made = report([answered(0.0, 50), replace(answered(0.1, 50), emulated=True)])
+    assert made.emulated == made.to_json()["emulated"] == 1
 
 
 def test_without_an_objective_only_failures_violate() -> None:

@@ -34,9 +34,8 @@ def strongest_excerpt(series: LoadSeries, seconds: int) -> NDArray[np.float64]:
     before_qps = (totals[third : third + count] - totals[:count]) / third
     highest = np.zeros(count)
     for offset in range(third, latest - PEAK_S + 1):
-        np.maximum(
-            highest, totals[offset + PEAK_S : offset + PEAK_S + count] - totals[offset : offset + count], highest
-        )
+        sums = totals[offset + PEAK_S : offset + PEAK_S + count] - totals[offset : offset + count]
+        highest = np.maximum(highest, sums)
     whole = series.times_s[seconds - 1 :] - series.times_s[:count] == seconds - 1
     positive = np.convolve(loads_qps <= 0, np.ones(seconds), "valid") < 0.5
     usable = whole & positive & (highest / PEAK_S >= LEAST_OF_MEDIAN * np.median(loads_qps))

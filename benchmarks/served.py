@@ -15,16 +15,23 @@ RAY_ENV = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
 
 
 @contextmanager
-def served(command: list[str], env: Mapping[str, str], port: int, path: str, body: bytes) -> Iterator[int]:
+def served(
+    command: list[str],
+    env: Mapping[str, str],
+    port: int,
+    path: str,
+    body: bytes,
+    within_s: float = START_TIMEOUT_S,
+) -> Iterator[int]:
     """Start ``command``, wait until it answers a POST of ``body`` with 200, and stop it at the end; gives its pid.
 
-    Raises RuntimeError with the end of its output where it dies or does not answer in time.
+    Raises RuntimeError with the end of its output where it dies or does not answer in so many seconds.
     """
     _refuse_taken(port)
     with TemporaryFile() as log:
         server = Session(command, {**os.environ, **RAY_ENV, **env}, log)
         try:
-            deadline_s = time.monotonic() + START_TIMEOUT_S
+            deadline_s = time.monotonic() + within_s
             while not _answers(port, path, body):
                 if server.poll() is not None or time.monotonic() > deadline_s:
                     log.seek(0)

@@ -1,0 +1,1 @@
+"""Whether a running service keeps its promise on the machine at hand, under conditions that nobody profiled."""

@@ -1,0 +1,145 @@
+"""Whether the promise holds on the machine at hand: the quickstart with real digits, by policy, condition and load.
+
+``python -m benchmarks.promise --json``. Finds the highest load that any policy sustains with at most 1% violations by
+the server's account, and puts each policy through shares of it: on the machine as it is, on one core, beside a busy
+neighbour, with a worker that becomes slower in mid-run, and in bursts. The load generator is a process of its own.
+``GET /accord/status`` is asked twice a second, and what it says of the promise compared with its own figures and with
+the answers. Accuracy and violations count from five seconds after a change. Beside it: how long starts take, and what
+``accord load`` reports at two loads.
+"""
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import orjson
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from benchmarks.promise.bursts import made_up_excerpt, strongest_excerpt
+from benchmarks.promise.cases import Case, over_rounds
+from benchmarks.promise.conditions import CONDITIONS
+from benchmarks.promise.goals import goals_of
+from benchmarks.promise.highest import find
+from benchmarks.promise.machine import machine_figures
+from benchmarks.promise.options import Options, parse
+from benchmarks.promise.picture import save_picture
+from benchmarks.promise.play import Loads, play
+from benchmarks.promise.readme_table import measure_rows
+from benchmarks.promise.starts import measure_starts
+from benchmarks.promise.systems import System, fastest_variant
+from benchmarks.promise.tables import print_tables
+from benchmarks.promise.timeline import BEFORE_CHANGE_S
+from benchmarks.promise.windows import WindowCounts
+from catalog.errors import ConfigError
+from forecast.series_file import read_series
+from serve_app.cli.drive import allow_open_files
+from serve_app.loadgen.dataset import Dataset, load_dataset
+
+SEED = 1
+
+
+def main() -> None:
+    """Run and print."""
+    options = parse(__doc__)
+    begun_s = time.perf_counter()
+    allow_open_files()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        try:
+            body = _measure(options, bar)
+        except ConfigError as error:
+            sys.exit(str(error))
+    body["total_s"] = time.perf_counter() - begun_s
+    if options.as_json:
+        print(orjson.dumps(body).decode())
+    else:
+        print_tables(Console(), body)
+
+
+def _measure(options: Options, bar: Progress) -> dict[str, Any]:
+    def say(words: str) -> None:
+        bar.console.print(words, style="dim", highlight=False)
+
+    systems = [System.of(policy) for policy in options.policies]
+    if "cases" in options.parts:
+        with TemporaryDirectory() as folder:
+            for system in systems:
+                system.check(Path(folder))
+    dataset = load_dataset("test", None)
+    body: dict[str, Any] = {"machine": machine_figures(dataset)}
+    if "cases" in options.parts:
+        body |= _cases(options, systems, dataset, bar)
+    if "starts" in options.parts:
+        body["starts"] = {name: asdict(start) for name, start in measure_starts(say).items()}
+    if "table" in options.parts:
+        body["table"] = [asdict(row) for row in measure_rows(dataset, say)]
+    return body
+
+
+def _cases(options: Options, systems: Sequence[System], dataset: Dataset, bar: Progress) -> dict[str, Any]:
+    def say(words: str) -> None:
+        bar.console.print(words, style="dim", highlight=False)
+
+    def on_case(case: Case) -> None:
+        bar.advance(task)
+        say(_in_brief(case))
+
+    burst_s = int(BEFORE_CHANGE_S + options.seconds)
+    burst = made_up_excerpt(burst_s, SEED)
+    if options.series is not None:
+        burst = strongest_excerpt(read_series(options.series, zeros_are_gaps=True)[0], burst_s)
+    found: dict[str, Any] = {"highest_qps": options.highest_qps, "highest_by": None, "trials": 0}
+    if options.highest_qps is None:
+        rivals = [*systems, System.of_variant("fixed to the fastest", fastest_variant())]
+        highest = find(rivals, dataset, say, SEED)
+        found = {"highest_qps": highest.load_qps, "highest_by": highest.policy, "trials": highest.trials}
+    loads = Loads(found["highest_qps"], options.shares, options.seconds, burst, SEED)
+    rounds: dict[tuple[str, str, float], list[Case]] = {}
+    windows = {system.name: dict.fromkeys(options.conditions, WindowCounts()) for system in systems}
+    total = options.rounds * len(options.conditions) * len(systems) * len(options.shares)
+    task = bar.add_task("cases", total=total)
+    for _ in range(options.rounds):
+        for condition in options.conditions:
+            for system in systems:
+                bar.update(task, description=f"{condition}, {system.name}")
+                played = play(system, CONDITIONS[condition], loads, dataset, on_case)
+                windows[system.name][condition] += played.windows
+                for case in played.cases:
+                    rounds.setdefault(case.key, []).append(case)
+    cases = [over_rounds(each) for each in rounds.values()]
+    if options.picture is not None:
+        save_picture(options.picture, cases, loads.highest_qps)
+    return _judged(found, cases, windows)
+
+
+def _judged(
+    found: Mapping[str, Any], cases: Sequence[Case], windows: Mapping[str, Mapping[str, WindowCounts]]
+) -> dict[str, Any]:
+    by_policy = {policy: sum(counts.values(), WindowCounts()) for policy, counts in windows.items()}
+    goals = goals_of(cases, by_policy)
+    return {
+        "goals_met": all(goal.met for goal in goals.values()),
+        "goals": {name: asdict(goal) for name, goal in goals.items()},
+        **found,
+        "cases": [asdict(case) for case in cases],
+        "windows": {
+            policy: {condition: vars(each) for condition, each in counts.items()} for policy, counts in windows.items()
+        },
+    }
+
+
+def _in_brief(case: Case) -> str:
+    seen = case.judged
+    return (
+        f"{case.condition}, {case.policy}, {case.load_qps:.0f}/s: {seen.violations_server_pct or 0.0:.2f}% violated "
+        f"({seen.violations_client_pct or 0.0:.2f}% by the client), accuracy {seen.variant_accuracy_pct or 0.0:.2f}%"
+    )
+
+
+if __name__ == "__main__":
+    main()

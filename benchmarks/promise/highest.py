@@ -1,0 +1,79 @@
+"""The highest load that any policy sustains on this machine as it is, found by trying live services."""
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import sleep
+
+from benchmarks.promise.figures import Figures
+from benchmarks.promise.live import running, send, sending
+from benchmarks.promise.search import raised_qps
+from benchmarks.promise.sender import Sender
+from benchmarks.promise.systems import ENDPOINT, System
+from serve_app.loadgen.dataset import Dataset
+
+TRIAL_S, UNJUDGED_S = 7.0, 2.5
+"""A trial is so long, and its first seconds do not count."""
+
+CONFIRMING_S = 14.0
+REST_S = 1.0
+"""Between trials."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Highest:
+    """``load_qps`` is what ``policy`` sustains; ``trials`` loads were tried, of all policies together."""
+
+    load_qps: float
+    policy: str
+    trials: int
+
+
+def find(systems: Sequence[System], dataset: Dataset, say: Say, seed: int) -> Highest:
+    """The systems one after the other, each only at loads beyond what those before it sustain.
+
+    Raises RuntimeError where none sustains any load.
+    """
+    best = Highest(0.0, "", 0)
+    for system in systems:
+        with TemporaryDirectory() as name, ExitStack() as stack:
+            folder = Path(name)
+            service = stack.enter_context(running(system.config(folder), folder, ENDPOINT, dataset.bodies[0]))
+            trials = _Trials(stack.enter_context(sending(service, ENDPOINT, dataset)), system.name, say, seed)
+            load_qps = raised_qps(trials.short, trials.long, best.load_qps)
+        policy = system.name if load_qps > best.load_qps else best.policy
+        best = Highest(load_qps, policy, best.trials + trials.count)
+    if not best.load_qps:
+        raise RuntimeError("no policy keeps violations within 1% at any load; see what else runs on this machine")
+    return best
+
+
+class _Trials:
+    """Tries loads on a service that runs; ``count`` is how many."""
+
+    def __init__(self, sender: Sender, name: str, say: Say, seed: int) -> None:
+        self.count = 0
+        self._sender, self._name, self._say, self._seed = sender, name, say, seed
+
+    def short(self, load_qps: float) -> bool:
+        """Whether a load is sustained for some seconds."""
+        return self._sustains(load_qps, TRIAL_S)
+
+    def long(self, load_qps: float) -> bool:
+        """Whether it is for twice as long."""
+        return self._sustains(load_qps, CONFIRMING_S)
+
+    def _sustains(self, load_qps: float, seconds: float) -> bool:
+        """Whether violations by the server's account stay within the promise once the load has begun."""
+        self.count += 1
+        queries = send(self._sender, load_qps, seconds, self._seed + self.count)
+        from_s = float(queries.intended_s.min()) + UNJUDGED_S
+        figures = Figures.of(queries.intended_in([(from_s, math.inf)]), slo_ms=math.inf)
+        self._say(f"{self._name} at {load_qps:.0f}/s: {figures.violations_server_pct or 0.0:.2f}% violations")
+        sleep(REST_S)
+        return bool(figures.kept)

@@ -1,0 +1,61 @@
+"""What a running service says of itself, twice a second."""
+
+import threading
+import time
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import orjson
+
+EVERY_S = 0.5
+ANSWER_S = 5.0
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """``GET /accord/status``, with the instants, of the monotonic clock, at which it was asked for and told."""
+
+    asked_s: float
+    told_s: float
+    status: Mapping[str, Any]
+
+    def endpoint(self, name: str) -> Mapping[str, Any]:
+        """What it says of an endpoint, empty where it does not know it."""
+        return dict(self.status.get("endpoints", {}).get(name, {}))
+
+
+def look(url: str) -> Snapshot:
+    """Ask once; raises OSError where the service does not answer."""
+    asked_s = time.monotonic()
+    with urllib.request.urlopen(f"{url}/accord/status", timeout=ANSWER_S) as response:
+        content = response.read()
+    return Snapshot(asked_s, time.monotonic(), orjson.loads(content))
+
+
+class StatusWatch:
+    """Looks on a thread of its own for as long as its block runs. ``unanswered`` counts looks without an answer."""
+
+    def __init__(self, url: str) -> None:
+        self.snapshots: list[Snapshot] = []
+        self.unanswered = 0
+        self._url = url
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> "StatusWatch":
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._over.wait(EVERY_S):
+            try:
+                self.snapshots.append(look(self._url))
+            except (OSError, orjson.JSONDecodeError):
+                self.unanswered += 1

@@ -1,0 +1,106 @@
+"""Whether what a service says of its promise agrees with its own figures, and with what came back."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks.promise.queries import Flags, Floats, Queries
+from benchmarks.promise.status_watch import Snapshot
+
+SLACK = 0.01
+"""So far a service's violation rate may lie from the benchmark's own of the same window."""
+
+BEFORE_S, AFTER_S, SHIFTS = 0.25, 0.5, 10
+"""A window ends between the question and its answer, and clients learn of an answer later than the server: the
+benchmark's own rate is that of any of so many windows which end so long before the question or after the answer."""
+
+LEAST_QUERIES = 100
+"""Bounds are judged in windows of so many queries or more: in fewer, one late query is more than 1%."""
+
+ACCURACY_SLACK = 0.001
+
+
+@dataclass(frozen=True)
+class WindowCounts:
+    """How many windows said what, and how many of them were right."""
+
+    yes: int = 0
+    no: int = 0
+    too_early: int = 0
+    silent: int = 0  # the service does not judge its promise at all
+    contradicted: int = 0  # its own figures say otherwise, out of yes and no
+    miscounted: int = 0  # its figures are not those of the benchmark, out of yes and no, and not contradicted
+    bounds: int = 0  # windows with bounds to judge
+    bounds_right: int = 0
+
+    def __add__(self, other: "WindowCounts") -> "WindowCounts":
+        return WindowCounts(*(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))
+
+    @property
+    def agree_share(self) -> float | None:
+        """Of the windows that say yes or no; None where there are none."""
+        said = self.yes + self.no
+        return (said - self.contradicted - self.miscounted) / said if said else None
+
+    @property
+    def bounds_right_share(self) -> float | None:
+        """Of the windows with bounds; None where there are none."""
+        return self.bounds_right / self.bounds if self.bounds else None
+
+
+def count_windows(snapshots: Sequence[Snapshot], endpoint: str, queries: Queries) -> WindowCounts:
+    """Judge every snapshot; ``queries`` are all that the service got of anyone, in any order."""
+    if not len(queries):
+        return WindowCounts()
+    order = np.argsort(queries.done_s, kind="stable")
+    done_s, violated = queries.done_s[order], queries.violated[order]
+    first_s = float(queries.intended_s.min())
+    counts: Counter[str] = Counter()
+    for snapshot in snapshots:
+        told = snapshot.endpoint(endpoint).get("guarantee") or {}
+        said = told.get("kept")
+        if not told.get("queries"):
+            continue
+        counts[str(said).replace(" ", "_") if said in ("yes", "no", "too early") else "silent"] += 1
+        if said in ("yes", "no"):
+            if contradicts_itself(told):
+                counts["contradicted"] += 1
+            elif snapshot.asked_s - told["window_s"] > first_s and not _as_counted(snapshot, told, done_s, violated):
+                counts["miscounted"] += 1
+        right = bounds_hold(told)
+        if right is not None:
+            counts["bounds"] += 1
+            counts["bounds_right"] += right
+    return WindowCounts(**counts)
+
+
+def contradicts_itself(told: Mapping[str, Any]) -> bool:
+    """Whether a guarantee is called kept beside a violation rate above the promised one, or broken beside another."""
+    observed, promised = told.get("observed_violation_rate"), told.get("promised_violation_rate")
+    if observed is None or promised is None:
+        return True
+    return bool((told["kept"] == "yes") != (observed <= promised))
+
+
+def bounds_hold(told: Mapping[str, Any]) -> bool | None:
+    """Whether what was observed lies on the right side of every bound; None where there is none, or too little seen."""
+    promised, least = told.get("promised_violation_rate"), told.get("expected_accuracy")
+    observed, accuracy = told.get("observed_violation_rate"), told.get("observed_accuracy")
+    if told.get("queries", 0) < LEAST_QUERIES or (promised is None and least is None):
+        return None
+    violations_right = promised is None or observed is None or observed <= promised
+    return bool(violations_right and (least is None or accuracy is None or accuracy >= least - ACCURACY_SLACK))
+
+
+def _as_counted(snapshot: Snapshot, told: Mapping[str, Any], done_s: Floats, violated: Flags) -> bool:
+    """Whether the benchmark's own rate, with `SLACK`, has the service's within its range over all shifts."""
+    rates = []
+    for end_s in np.linspace(snapshot.asked_s - BEFORE_S, snapshot.told_s + AFTER_S, SHIFTS):
+        start, end = np.searchsorted(done_s, [end_s - told["window_s"], end_s])
+        if end > start:
+            rates.append(float(violated[start:end].mean()))
+    observed = told["observed_violation_rate"]
+    return not rates or min(rates) - SLACK <= observed <= max(rates) + SLACK

@@ -53,8 +53,8 @@ def _log(event: GuaranteeEvent) -> None:
     rates = (100 * event.observed_violation_rate, 100 * event.promised_violation_rate, event.queries)
     if event.broken:
         logger.warning(
-            "Endpoint %s breaks its promise: %.2f%% of its last queries missed their deadlines or failed, at most %.2f%% "
-            "were to (%d queries). `accord status` shows what batches take, and how much of the slack is being spent.",
+            "Endpoint %s breaks its promise: %.2f%% of its last queries were late or failed, where at most "
+            "%.2f%% were to (%d queries). `accord status` shows what batches take and how much slack is being spent.",
             event.endpoint,
             *rates,
         )

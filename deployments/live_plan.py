@@ -14,8 +14,8 @@ def live_plan(plan: Plan, directive: Directive, before: Directive | None) -> Pla
     """The plan that follows ``plan``, in force under the directive ``before``.
 
     What endpoints have learned (their load, where a balancer stands) is kept where its terms are the same. Decision
-    tables are made for certain variants and one objective: where these change, the endpoint is served without tables until
-    `deployments.table_keeper` has others.
+    tables are made for certain variants and one objective: where these change, the endpoint is served without tables
+    until `deployments.table_keeper` has others.
     """
     terms_before: Mapping[str, EndpointTerms] = {} if before is None else before.endpoints
     return Plan(

@@ -113,8 +113,8 @@ class PlanMaker:
     def candidates(self, now_s: float) -> dict[str, dict[str, tuple[Candidate, ...]]]:
         """By endpoint and pool what may answer there, as fast as it was lately, without what cannot be loaded there.
 
-        Endpoints served by tables choose among their variants themselves, by what routers measure; they have the variants that
-        some table could choose.
+        Endpoints served by tables choose among their variants themselves, by what routers measure; they have the
+        variants that some table could choose.
         """
         known = self._known
         barred = frozenset(key for key, each in known.unloadable.items() if each.until_s > now_s)

@@ -44,8 +44,8 @@ class Router:
     """Answers queries through one `Dispatcher`; lives on one event loop and is not thread-safe.
 
     ``clients`` are the pools. Workers are the `Crew`'s: those that a `Directive` gives to the router ``name``, and no
-    others. ``peers`` answer for endpoints that none of its workers serves. ``path_s`` is what batches are taken to need to
-    a worker and back beside their runs, until that is measured.
+    others. ``peers`` answer for endpoints that none of its workers serves. ``path_s`` is what batches are taken to need
+    to a worker and back beside their runs, until that is measured.
     """
 
     def __init__(

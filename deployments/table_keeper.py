@@ -34,9 +34,9 @@ Work = Mapping[str, TableWork]
 class TableKeeper:
     """Makes what the endpoints with policy ``ramsis`` need; `run` goes on until cancelled.
 
-    ``balancing`` names these endpoints. Until there are tables, and for a device type that has none, the greedy policy decides; tables
-    for other latencies than those measured are read in rescaled time (`RamsisSelection`). ``highest_qps`` is the load
-    where the router itself ends, however much its workers could bear.
+    ``balancing`` names these endpoints. Until there are tables, and for a device type that has none, the greedy policy
+    decides; tables for other latencies than those measured are read in rescaled time (`RamsisSelection`).
+    ``highest_qps`` is the load where the router itself ends, however much its workers could bear.
     """
 
     def __init__(

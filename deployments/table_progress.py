@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 
 class TableState(StrEnum):
-    """What decides at the present load and latency: no table, tables for another one in rescaled time, or exact ones."""
+    """What decides at the present load and latency: no table, tables for another one in rescaled time, or exact
+    ones."""
 
     NONE = "none"
     APPROXIMATE = "approximate"

@@ -52,7 +52,7 @@ class WarmUp:
 
     async def _workers_there(self) -> None:
         end_s = self._clock() + MOST_WAIT_S
-        while not all(self._router.workers_of(name) for name in self._inputs) and self._clock() < end_s:
+        while not all(map(self._router.workers_of, self._inputs)) and self._clock() < end_s:  # noqa: ASYNC110
             await asyncio.sleep(WAIT_EVERY_S)
 
     async def _measure(self) -> None:

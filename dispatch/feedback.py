@@ -58,8 +58,8 @@ class SlackFeedback:
     """Follows the deadlines of one endpoint and says which share of the slack policies may spend.
 
     The share falls in steps of `SHRINK` while significantly more queries are late than promised. After a step, what was
-    launched before it does not count. The share comes back slowly, more slowly still near where the promise broke last, so that it
-    settles instead of swinging. It stays between `LEAST` and 1. Instants are of one clock, in seconds.
+    launched before it does not count. The share comes back slowly, more slowly still near where the promise broke last,
+    so that it settles instead of swinging. It stays between `LEAST` and 1. Instants are of one clock, in seconds.
     """
 
     def __init__(self) -> None:
@@ -72,7 +72,8 @@ class SlackFeedback:
         self._period = _Period(0.0)
 
     def on_batch(self, queries: int, late: int, promised_rate: float, launched_s: float, now_s: float) -> None:
-        """A batch was answered, ``late`` of its queries after their deadlines; ``promised_rate`` is at most what may be."""
+        """A batch was answered, ``late`` of its queries after their deadlines; ``promised_rate`` is at most what may
+        be."""
         self._rise(now_s)
         if launched_s < self._since_s:
             return

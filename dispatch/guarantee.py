@@ -12,8 +12,8 @@ from scipy.special import bdtr, bdtrc
 from dispatch.selection.policy import Promise
 
 TARGET_RATE = 0.01
-"""Every endpoint is held to this violation rate; where a policy promises less, to no less than this, since no machine is
-without hiccups, and where it can only promise more (overload), to that."""
+"""Every endpoint is held to this violation rate; where a policy promises less, to no less than this, since no machine
+is without hiccups, and where it can only promise more (overload), to that."""
 
 BUCKET_S = 1.0
 WINDOW_S = 10.0
@@ -58,8 +58,8 @@ class GuaranteeEvent(NamedTuple):
 class Guarantee:
     """Promise and truth over the queries that ended in the last ``window_s``; None where there is nothing to tell from.
 
-    ``expected_accuracy`` bounds the observed one from below and ``expected_violation_rate`` from above (RAMSIS,
-    section 5.1): means of what the tables promise, weighted by the queries that each decided on. Observed accuracy is the mean
+    ``expected_accuracy`` bounds the observed one from below and ``expected_violation_rate`` from above (RAMSIS, section
+    5.1): means of what the tables promise, weighted by the queries that each decided on. Observed accuracy is the mean
     measured accuracy of the variants that answered in time. ``kept`` is about ``promised_violation_rate``.
     """
 
@@ -78,7 +78,8 @@ class Guarantee:
 
 @dataclass
 class _Bucket:
-    """Sums over the queries that ended in one second; ``late_squares`` sums the squared number of late ones per batch."""
+    """Sums over the queries that ended in one second; ``late_squares`` sums the squared number of late ones per
+    batch."""
 
     in_time: int = 0
     accuracy: float = 0.0
@@ -107,8 +108,8 @@ class _Bucket:
     def kept(self) -> Kept:
         """The verdict.
 
-        Queries of one batch are late together. As in cluster sampling, n such queries tell no more than n divided by the
-        mean size of a late batch, seen from a late query, that are independent.
+        Queries of one batch are late together. As in cluster sampling, n such queries tell no more than n divided by
+        the mean size of a late batch, seen from a late query, that are independent.
         """
         if not self.queries:
             return Kept.TOO_EARLY
@@ -140,7 +141,8 @@ class GuaranteeMonitor:
     ) -> None:
         """A batch was answered by a variant of that accuracy.
 
-        ``late`` of its queries missed their deadlines here, ``late_for_clients`` are estimated to have, seen by clients.
+        ``late`` of its queries missed their deadlines here, ``late_for_clients`` are estimated to have, seen by
+        clients.
         """
         bucket, queries = self._bucket, in_time + late
         bucket.in_time += in_time

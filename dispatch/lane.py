@@ -29,10 +29,11 @@ class Waiting:
 class Lane:
     """A way from one endpoint's jobs to one worker: the queue that the worker takes them from.
 
-    ``load`` is what the queue's rows count for: the worker's, or nobody's where workers share the queue.
-    ``offered`` is what the plan has for the worker, ``candidates`` the same with the ``latency`` that was measured on
-    it. ``accuracies`` are by variant; ``index`` is the worker's place among all that serve the endpoint. ``state`` is what the policy wants to see again with its next decision, ``last`` what became of the batch
-    ``batch_id``, which its last decision launched: see `QueueView`.
+    ``load`` is what the queue's rows count for: the worker's, or nobody's where workers share the queue. ``offered`` is
+    what the plan has for the worker, ``candidates`` the same with the ``latency`` that was measured on it.
+    ``accuracies`` are by variant; ``index`` is the worker's place among all that serve the endpoint. ``state`` is what
+    the policy wants to see again with its next decision, ``last`` what became of the batch ``batch_id``, which its last
+    decision launched: see `QueueView`.
     """
 
     __slots__ = (

@@ -11,7 +11,8 @@ from dispatch.worker_state import WorkerState
 
 
 class Learning:
-    """Corrects the candidates of workers' lanes by what their batches take, and tells endpoints' feedback of deadlines."""
+    """Corrects the candidates of workers' lanes by what their batches take, and tells endpoints' feedback of
+    deadlines."""
 
     def __init__(self, latency: LatencyEstimator) -> None:
         self.latency = latency

@@ -10,7 +10,10 @@ from dispatch.plan import EndpointPlan
 from dispatch.selection.ramsis.grid import TableGrid
 from dispatch.selection.ramsis.policy import RamsisSelection
 
-NOT_MEASURED: Callable[[], LatencyEstimate | None] = lambda: None
+
+def not_measured() -> LatencyEstimate | None:
+    """Latencies are those of the plan."""
+    return None
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class TableGroup:
 
     selection: RamsisSelection
     load: LoadMonitor
-    latency: Callable[[], LatencyEstimate | None] = NOT_MEASURED
+    latency: Callable[[], LatencyEstimate | None] = not_measured
 
     def __call__(self, now_s: float, workers: int) -> int:
         """The group that begins now, with so many workers to share the load."""
@@ -38,7 +41,7 @@ def with_tables(endpoint: EndpointPlan, grids: Mapping[str, TableGrid]) -> Endpo
 def with_selection(
     endpoint: EndpointPlan,
     selection: RamsisSelection,
-    latency: Callable[[], LatencyEstimate | None] = NOT_MEASURED,
+    latency: Callable[[], LatencyEstimate | None] = not_measured,
 ) -> EndpointPlan:
     """The endpoint, from now on served by the tables of this policy; what its load monitor knows is kept."""
     balancer = endpoint.balancer

@@ -29,8 +29,8 @@ from serve_app.router_settings import RouterSettings
 ROUTER = "Router"
 
 MOST_QPS = 6000.0
-"""No router carries more queries per second than this, whatever its workers could bear: one core spends 150 microseconds and
-more on a query (docs/benchmarks.md)."""
+"""No router carries more queries per second than this, whatever its workers could bear: one core spends 150
+microseconds and more on a query (docs/benchmarks.md)."""
 
 
 class Ingress:

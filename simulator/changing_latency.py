@@ -21,7 +21,8 @@ class LatencyChange:
 
 
 class ChangingLatency:
-    """Another model's runs under changes, of which the last that has come for a worker holds; its own way before the first.
+    """Another model's runs under changes, of which the last that has come for a worker holds; its own way before the
+    first.
 
     Runs and way vary by lognormal factors of mean 1 with these standard deviations of the logarithm.
     """

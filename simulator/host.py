@@ -32,9 +32,9 @@ class Host:
     """Carries the commands of one dispatcher out, in virtual time that starts at 0.
 
     ``workers`` maps worker id to device type; every worker is there from the start, and holds every variant that the
-    plan has for its device. With an ``estimator`` policies see what batches take, as they do live; without, what the plan
-    says. With a ``control`` path, whose first plan is to be ``plan``, a worker holds what that says,
-    and plans change while the host runs; every endpoint must be in the first plan.
+    plan has for its device. With an ``estimator`` policies see what batches take, as they do live; without, what the
+    plan says. With a ``control`` path, whose first plan is to be ``plan``, a worker holds what that says, and plans
+    change while the host runs; every endpoint must be in the first plan.
     """
 
     def __init__(

@@ -16,8 +16,8 @@ TAIL_HALF_LIFE_BATCHES = 150.0
 """A percentile far out needs more of them."""
 
 TAIL = 0.97
-"""The quantile that stands for nearly all batches. Few batches are launched at the last instant at which that is in time, so
-that a lower one costs few deadlines; a higher one costs accuracy, and needs more batches to be known."""
+"""The quantile that stands for nearly all batches. Few batches are launched at the last instant at which that is in
+time, so that a lower one costs few deadlines; a higher one costs accuracy, and needs more batches to be known."""
 
 LATE_SHARE = 1.0 - TAIL
 """The share of batches that take longer than estimates say of nearly all."""
@@ -38,7 +38,8 @@ LIGHTER = 1.4
 MEASURE_EVERY_S = 0.1
 
 Sums = tuple[DecayedMean, DecayedMean]
-"""Measured runs and what they are compared with; their ratio is the factor: long runs count for more than short ones."""
+"""Measured runs and what they are compared with; their ratio is the factor: long runs count for more than short
+ones."""
 
 
 class WorkerLatency:

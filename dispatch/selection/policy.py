@@ -12,7 +12,8 @@ from catalog.variant import Variant
 
 @dataclass(frozen=True)
 class Candidate:
-    """A variant as selection sees it: its accuracy, and the time from the launch of a batch on this worker to its result.
+    """A variant as selection sees it: its accuracy, and the time from the launch of a batch on this worker to its
+    result.
 
     ``latency_s[n]`` is what a batch of n rows takes in nearly all cases, for n from 0 (unused) to the variant's largest
     batch: what must fit into the slack. ``mean_s[n]`` is what it takes on average: how long the worker is busy; empty

@@ -18,8 +18,8 @@ ROUNDING = 1e-6
 class LatencyLevel:
     """A rounded `LatencyEstimate`: the same model of run and way, with few values, so that tables can be kept.
 
-    Runs take ``run_factor`` times their profile on average and nearly always up to ``run_tail`` times that; the way takes
-    ``path_s`` on average and nearly always up to ``path_tail`` times that.
+    Runs take ``run_factor`` times their profile on average and nearly always up to ``run_tail`` times that; the way
+    takes ``path_s`` on average and nearly always up to ``path_tail`` times that.
     """
 
     run_factor: float

@@ -10,7 +10,8 @@ from dispatch.selection.ramsis.latency_level import LatencyLevel
 from dispatch.selection.ramsis.table import DecisionTable
 
 EXACT = 1.05
-"""A reading promises something where the worker is slower than what its table was made for by no more than this factor."""
+"""A reading promises something where the worker is slower than what its table was made for by no more than this
+factor."""
 
 OPTIMISM = 2.0
 """How much worse it is to read a table for a faster worker than one for a slower, by the same factor."""
@@ -62,7 +63,8 @@ class LeveledGrids:
     def read(self, latency: LatencyEstimate, workers: int, load_qps: float) -> Reading | None:
         """The best table for a worker of this latency, where so many share the load; None where none is near enough.
 
-        A table must meet the load in rescaled time. Of those that do, the one that differs least, in latency and in load.
+        A table must meet the load in rescaled time. Of those that do, the one that differs least, in latency and in
+        load.
         """
         best, best_cost = None, log(FARTHEST)
         for scale in self._compared(latency):

@@ -16,7 +16,8 @@ SHORTEST_HOLD_S = 1e-6
 """Above the resolution of any clock that a host may have."""
 
 TRUSTED = LATE_SHARE + 0.05
-"""A table that expects more violations is for a load that cannot be borne: there what waits says more than what may come."""
+"""A table that expects more violations is for a load that cannot be borne: there what waits says more than what may
+come."""
 
 _GREEDY = GreedySelection()
 
@@ -25,14 +26,14 @@ _GREEDY = GreedySelection()
 class RamsisSelection:
     """Looks the queue's length, slack and phase up in the lowest-load table that meets the load (section 3.2.2).
 
-    ``grids`` holds one grid of tables per device type, made for the plan's latencies, which are taken to be exact where a view
-    has no others. ``leveled`` holds, per device type, grids for several levels of latency: what is measured on a worker says which
-    of them is read, in rescaled time where none was made for just that. A grid made for another number of workers is
-    read at the same load per worker.
+    ``grids`` holds one grid of tables per device type, made for the plan's latencies, which are taken to be exact where
+    a view has no others. ``leveled`` holds, per device type, grids for several levels of latency: what is measured on a
+    worker says which of them is read, in rescaled time where none was made for just that. A grid made for another
+    number of workers is read at the same load per worker.
 
-    The greedy policy decides where there is no grid yet, where a grid's variant is not among the candidates (not loaded,
-    or failing), and where clients allow more time than the objective, of which tables know nothing. Where the table's variant
-    cannot be in time on this worker and a faster one can, that takes its place.
+    The greedy policy decides where there is no grid yet, where a grid's variant is not among the candidates (not
+    loaded, or failing), and where clients allow more time than the objective, of which tables know nothing. Where the
+    table's variant cannot be in time on this worker and a faster one can, that takes its place.
     """
 
     name: ClassVar[str] = "ramsis"
@@ -68,7 +69,8 @@ class RamsisSelection:
         return Choice(variant, rows, None, promise_of(table, LATE_SHARE))
 
     def reading(self, device: str, latency: LatencyEstimate | None, workers: int, load_qps: float) -> Reading | None:
-        """The table for a worker of this device type and latency under this load; None where there is none near enough."""
+        """The table for a worker of this device type and latency under this load; None where there is none near
+        enough."""
         leveled = self.leveled.get(device)
         if leveled is not None and latency is not None:
             return leveled.read(latency, workers, load_qps)
@@ -89,7 +91,8 @@ def promise_of(table: DecisionTable, late_share: float) -> Promise:
 
 
 def _timely(chosen: Candidate, rows: int, view: QueueView) -> Candidate:
-    """The most accurate candidate no more accurate than the chosen one that is in time; the chosen one where none is."""
+    """The most accurate candidate no more accurate than the chosen one that is in time; the chosen one where none
+    is."""
     slack_s = view.slack_s
     if chosen.latency_s[rows] <= slack_s:
         return chosen

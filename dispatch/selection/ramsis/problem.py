@@ -30,12 +30,12 @@ class WorkerProblem:
     ``latency_s[m][n - 1]`` is the time within which n rows on variant m are answered, transport included, for n up to
     ``max_queue_rows``; more rows than the variant takes at once count as batches one after the other. It is what must
     fit into the slack. ``busy_s``, of the same shape, is the time that the worker is busy with them on average, by
-    which the process per query moves on; empty where latency does not vary. ``late_share`` is the share of batches
-    that take longer than ``latency_s``: 0.01 where that is the 99th percentile. ``max_rows``, by variant, is the largest
-    batch, where latency varies. Variants are ordered by latency,
-    fastest first, and more accurate the slower they are (`of` prunes to that). ``arrivals`` is the load of all
-    ``workers`` together. ``slack_steps`` is D of the fixed-length discretisation (section 4.2.2), 0 the model-based
-    one (4.2.1). ``group`` is the number of consecutive queries that round robin gives to one worker.
+    which the process per query moves on; empty where latency does not vary. ``late_share`` is the share of batches that
+    take longer than ``latency_s``: 0.01 where that is the 99th percentile. ``max_rows``, by variant, is the largest
+    batch, where latency varies. Variants are ordered by latency, fastest first, and more accurate the slower they are
+    (`of` prunes to that). ``arrivals`` is the load of all ``workers`` together. ``slack_steps`` is D of the
+    fixed-length discretisation (section 4.2.2), 0 the model-based one (4.2.1). ``group`` is the number of consecutive
+    queries that round robin gives to one worker.
     """
 
     variants: tuple[str, ...]

@@ -84,8 +84,9 @@ class _Ladder:
 class TableWork:
     """Keeps tables by level of latency and load; `aim` says what is needed now, `next` what to make.
 
-    First come the tables for the present latency near the present load. Then, ahead of time and for loads farther apart, those for all
-    loads at the present latency and at slower ones (`AHEAD`), so that a change is a look-up. Then what lies between.
+    First come the tables for the present latency near the present load. Then, ahead of time and for loads farther
+    apart, those for all loads at the present latency and at slower ones (`AHEAD`), so that a change is a look-up. Then
+    what lies between.
     """
 
     def __init__(self, task: TableTask) -> None:

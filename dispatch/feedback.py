@@ -1,9 +1,6 @@
 """Feedback of last resort: policies may spend less of the slack while more deadlines are missed than promised."""
 
-from dataclasses import dataclass
-from math import floor
-
-from scipy.special import bdtrc
+from math import log
 
 LEAST = 0.35
 """Policies may always spend this share of the slack."""
@@ -23,43 +20,31 @@ CAUTION_S = 60.0
 BELOW = 0.9
 """Just below: from this share of it on."""
 
-SIGNIFICANT = 0.01
-"""Probability at most that a step down is taken by chance, where the promise holds."""
+TOO_MANY = 2.0
+"""A step down is to come where this multiple of the late queries that may be are, soon where it is more."""
+
+TOLERATED = (TOO_MANY - 1.0) / log(TOO_MANY)
+"""Of two rates of a Poisson process, the one between them (as a multiple of the lower) at which neither is likelier."""
+
+SURE = 6.0
+"""So many late batches more than tolerated are no chance: where just as many queries are late as may be, a step comes
+once in some hundred late batches, and where half as many are, hardly ever."""
 
 LEAST_LATE = 3
 """Batches with late queries that a step down takes: one pause of the machine is not a cause."""
 
-JUDGED_S = 2.0
-"""How far back a step looks at most."""
-
-
-@dataclass
-class _Period:
-    """What ended since ``start_s``; ``late_squares`` sums the squared number of late queries per batch."""
-
-    start_s: float
-    queries: int = 0
-    late: int = 0
-    late_squares: int = 0
-    late_batches: int = 0
-    promised: float = 0.0  # sum over queries of the promised violation rate
-
-    def too_many(self) -> bool:
-        """Whether chance leaves so many late queries a probability below `SIGNIFICANT`, if the promise holds."""
-        if self.late_batches < LEAST_LATE:
-            return False
-        together = self.late_squares / self.late  # queries of one batch are late together
-        late, queries = floor(self.late / together), max(round(self.queries / together), 1)
-        bound = self.promised / self.queries
-        return bound < 1.0 and float(bdtrc(late - 1, queries, bound)) < SIGNIFICANT
+PAUSE_S = 2.0
+"""After a step nothing comes back for so long."""
 
 
 class SlackFeedback:
     """Follows the deadlines of one endpoint and says which share of the slack policies may spend.
 
-    The share falls in steps of `SHRINK` while significantly more queries are late than promised. After a step, what was
-    launched before it does not count. The share comes back slowly, more slowly still near where the promise broke last,
-    so that it settles instead of swinging. It stays between `LEAST` and 1. Instants are of one clock, in seconds.
+    Late queries above what is tolerated are summed up, from 0 whenever there is no excess (the CUSUM test of E. S. Page,
+    1954, for Poisson counts): so a large excess is found at once and a small one in time. The share falls in steps of
+    `SHRINK` when the sum is too large for chance. After a step, what was launched before it does not count. The share
+    comes back slowly, where there is no excess, and more slowly still near where the promise broke last, so that it
+    settles instead of swinging. It stays between `LEAST` and 1. Instants are of one clock, in seconds.
     """
 
     def __init__(self) -> None:
@@ -69,7 +54,14 @@ class SlackFeedback:
         self._broke_at = 1.0
         self._broke_s = -CAUTION_S
         self._rose_s: float | None = None
-        self._period = _Period(0.0)
+        self._begin(0.0)
+
+    def _begin(self, now_s: float) -> None:
+        """There is no excess."""
+        self._began_s = now_s
+        self._excess = 0.0  # late queries above those tolerated, since then
+        self._queries = self._late = self._late_squares = self._late_batches = 0
+        self._promised = 0.0
 
     def on_batch(self, queries: int, late: int, promised_rate: float, launched_s: float, now_s: float) -> None:
         """A batch was answered, ``late`` of its queries after their deadlines; ``promised_rate`` is at most what may
@@ -77,35 +69,36 @@ class SlackFeedback:
         self._rise(now_s)
         if launched_s < self._since_s:
             return
-        period = self._period
-        if now_s - period.start_s > JUDGED_S:
-            period = self._period = _Period(now_s)
-        period.queries += queries
-        period.promised += queries * promised_rate
-        if not late:
+        promised = queries * promised_rate
+        self._excess += late - TOLERATED * promised
+        if self._excess <= 0.0:
+            self._begin(now_s)
             return
-        period.late += late
-        period.late_squares += late * late
-        period.late_batches += 1
-        if period.too_many():
-            self._shrink(now_s)
+        self._queries += queries
+        self._promised += promised
+        if late:
+            self._late += late
+            self._late_squares += late * late
+            self._late_batches += 1
+            together = self._late_squares / self._late  # queries of one batch are late together
+            if self._late_batches >= LEAST_LATE and self._excess > SURE * together:
+                self._shrink(now_s)
 
     def _shrink(self, now_s: float) -> None:
-        period = self._period
         self._broke_at, self._broke_s = self.share, now_s
         self.share = max(LEAST, self.share * SHRINK)
-        rate, promised = 100.0 * period.late / period.queries, 100.0 * period.promised / period.queries
+        rate, promised = 100.0 * self._late / self._queries, 100.0 * self._promised / self._queries
         self.reason = (
-            f"{period.late} of {period.queries} queries ({rate:.1f}%) were late within {now_s - period.start_s:.1f} s, "
+            f"{self._late} of {self._queries} queries ({rate:.1f}%) were late within {now_s - self._began_s:.1f} s, "
             f"where {promised:.1f}% may be"
         )
         self._since_s = now_s
-        self._period = _Period(now_s)
+        self._begin(now_s)
 
     def _rise(self, now_s: float) -> None:
         elapsed_s = 0.0 if self._rose_s is None else now_s - self._rose_s
         self._rose_s = now_s
-        if self.share >= 1.0 or now_s - self._since_s < JUDGED_S:
+        if self.share >= 1.0 or self._excess > 0.0 or now_s - self._since_s < PAUSE_S:
             return
         cautious = now_s - self._broke_s < CAUTION_S and self.share >= BELOW * self._broke_at
         self.share = min(1.0, self.share + elapsed_s * (CAUTIOUS_RISE_PER_S if cautious else RISE_PER_S))

@@ -30,6 +30,9 @@ DOUBT = 0.05
 """The verdict yes needs so many queries that, were the rate `TOO_MANY` times what is promised, so few violations had at
 most this probability."""
 
+ROUNDING = 1e-6
+"""In queries: promised rates are summed up."""
+
 
 def promised_rate(promise: Promise | None) -> float:
     """The violation rate that a decision is held to."""
@@ -116,7 +119,7 @@ class _Bucket:
         promised = self.promised / self.queries
         together = (self.late_squares + self.refused) / self.violations if self.violations else 1.0
         violations, queries = self.violations / together, max(round(self.queries / together), 1)
-        if self.violations > promised * self.queries:
+        if self.violations > self.promised + ROUNDING:
             significant = promised < 1.0 and float(bdtrc(floor(violations) - 1, queries, promised)) < FALSE_ALARM
             return Kept.NO if violations >= 1.0 and significant else Kept.TOO_EARLY
         sure = TOO_MANY * promised >= 1.0 or float(bdtr(floor(violations), queries, TOO_MANY * promised)) < DOUBT

@@ -24,7 +24,7 @@ LATE_SHARE = 1.0 - TAIL
 
 PRIOR_BATCHES = 4.0
 PRIOR_TAIL_BATCHES = 20.0
-"""What the estimate before the first batch is worth."""
+"""What the estimate before the first batch is worth; it ages as batches do."""
 
 MOST_SURPRISE = 4.0
 """A batch that takes more than so many times what was expected counts as so many times: a pause is not a speed."""
@@ -48,12 +48,12 @@ class WorkerLatency:
     def __init__(self, prior: LatencyEstimate) -> None:
         self._prior = prior
         self._runs: Sums | None = None
-        self._of_variant: dict[
-            str, Sums
-        ] = {}  # against the factor of all: what a variant has not shown lately follows that
+        # Against the factor of all: what a variant has not shown lately follows that.
+        self._of_variant: dict[str, Sums] = {}
         self._path = _mean(prior.path_s)
         self._run_tail = DecayedHistogram(TAIL_HALF_LIFE_S, TAIL_HALF_LIFE_BATCHES, least=2.0**-4)
         self._path_tail = DecayedHistogram(TAIL_HALF_LIFE_S, TAIL_HALF_LIFE_BATCHES, least=1e-5)
+        self._prior_share = DecayedMean(TAIL_HALF_LIFE_S, TAIL_HALF_LIFE_BATCHES, 1.0, PRIOR_TAIL_BATCHES)
         self._log2_load = DecayedMean(MEAN_HALF_LIFE_S, MEAN_HALF_LIFE_BATCHES, 0.0, 0.0)
         self._memory = LoadMemory()
         self._remembered_s = -1.0
@@ -76,6 +76,7 @@ class WorkerLatency:
             measured.add(counted_s, now_s)
             reference.add(reference_s, now_s)
         self._path_tail.add(path_s, now_s)
+        self._prior_share.add(0.0, now_s)
         self._path.add(min(path_s, MOST_SURPRISE * max(self._path.value, jitter_s, 1e-3)), now_s)
         self._log2_load.add(log2(max(load_qps, 1.0)), now_s)
         if now_s - self._remembered_s >= MEASURE_EVERY_S:
@@ -102,15 +103,14 @@ class WorkerLatency:
 
     def _measured(self) -> Levels:
         prior = self._prior
-        known = self._path_tail.evidence
-        share = known / (known + PRIOR_TAIL_BATCHES)
-        run_tail = max(self._run_tail.quantile(TAIL), 1.0) if known else 1.0
+        prior_share = self._prior_share.value
+        run_tail = max(self._run_tail.quantile(TAIL), 1.0)
         path_s, path_tail_s = self._path.value, self._path_tail.quantile(TAIL)
         return Levels(
             run_factor=prior.run_factor if self._runs is None else _factor(self._runs),
-            run_tail=prior.run_tail ** (1.0 - share) * run_tail**share,
+            run_tail=prior.run_tail**prior_share * run_tail ** (1.0 - prior_share),
             path_s=path_s,
-            path_tail_s=max(path_s, share * path_tail_s + (1.0 - share) * prior.path_tail_s),
+            path_tail_s=max(path_s, (1.0 - prior_share) * path_tail_s + prior_share * prior.path_tail_s),
         )
 
 

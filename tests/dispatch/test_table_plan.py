@@ -4,15 +4,19 @@ from dataclasses import replace
 
 from dispatch.balancing.round_robin import RoundRobin
 from dispatch.balancing.shortest_queue import ShortestQueue
+from dispatch.latency.estimate import LatencyEstimate
 from dispatch.load.known import KnownLoad
 from dispatch.selection.ramsis.arrivals import Poisson
 from dispatch.selection.ramsis.grid import TableGrid, beyond_table
+from dispatch.selection.ramsis.latency_level import LatencyLevel
+from dispatch.selection.ramsis.leveled_grids import LeveledGrids
 from dispatch.selection.ramsis.policy import RamsisSelection
 from dispatch.selection.ramsis.problem import WorkerProblem
-from dispatch.table_plan import TableGroup, served_by_tables, with_tables
+from dispatch.table_plan import TableGroup, with_selection, with_tables
 from dispatch_scene import FAST, SLOW, endpoint
 
 PROBLEM = WorkerProblem.of((FAST, SLOW), 0.1, 2, Poisson(1.0))
+LOAD = KnownLoad([0.0, 1.0, 2.0], [5.0, 15.0, 500.0])
 
 
 def grid(*groups: int) -> TableGrid:
@@ -23,12 +27,24 @@ def grid(*groups: int) -> TableGrid:
 
 
 def test_round_robin_gives_as_many_in_a_row_as_the_table_in_force_was_made_for() -> None:
-    load = KnownLoad([0.0, 1.0, 2.0], [5.0, 15.0, 500.0])
-    group = TableGroup((grid(1, 3, 4),), load)
+    group = TableGroup(RamsisSelection({"cpu": grid(1, 3, 4)}), LOAD)
     assert [group(now_s, 2) for now_s in (0.5, 1.5, 2.5)] == [1, 3, 4]
-    assert TableGroup((grid(1, 3, 4), grid(2, 2, 2)), load)(1.5, 2) == 2
+    assert TableGroup(RamsisSelection({"cpu": grid(1, 3, 4), "gpu": grid(2, 2, 2)}), LOAD)(1.5, 2) == 2
     assert group(0.5, 1) == 1, "5/s on one worker is what 10/s is on the two that the grid was made for"
     assert group(1.5, 1) == 4
+
+
+def test_the_group_is_that_of_the_table_for_the_latency_there_is() -> None:
+    level = LatencyLevel(run_factor=1.0, run_tail=1.0, path_s=0.01, path_tail=1.0)
+    selection = RamsisSelection(leveled={"cpu": LeveledGrids({level: grid(2, 3)})})
+    latency = LatencyEstimate(path_s=0.01, path_tail_s=0.01)
+    group = TableGroup(selection, LOAD, lambda: latency)
+    assert [group(now_s, 2) for now_s in (0.5, 1.5, 2.5)] == [2, 3, 1]
+    latency = LatencyEstimate(path_s=0.013, path_tail_s=0.013)
+    assert group(0.5, 2) == 2
+    assert group(1.5, 2) == 3
+    latency = LatencyEstimate(path_s=1.0, path_tail_s=1.0)
+    assert group(0.5, 2) == 1, "no table is near"
 
 
 def test_new_tables_keep_what_the_load_monitor_knows_and_the_kind_of_balancing() -> None:
@@ -41,6 +57,6 @@ def test_new_tables_keep_what_the_load_monitor_knows_and_the_kind_of_balancing()
     assert isinstance(with_tables(endpoint(balancing="shortest_queue"), {"cpu": grid(3)}).balancer, ShortestQueue)
 
 
-def test_the_tables_in_force_are_found_by_endpoint_and_device() -> None:
-    made = grid(1)
-    assert served_by_tables([endpoint(), with_tables(endpoint("other"), {"cpu": made})]) == {"other": {"cpu": made}}
+def test_a_policy_by_levels_of_latency_is_put_in_force_as_it_is() -> None:
+    selection = RamsisSelection(leveled={"cpu": LeveledGrids({})})
+    assert with_selection(endpoint(), selection).selection is selection

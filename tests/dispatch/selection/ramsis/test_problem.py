@@ -87,3 +87,27 @@ def test_mean_run_times_enter_beside_those_that_must_fit_into_the_slack() -> Non
 def test_a_share_of_late_batches_that_is_none_is_refused(late_share: float) -> None:
     with pytest.raises(ValueError, match="give a share of batches from 0 to below 1"):
         WorkerProblem.of((FAST,), 0.1, 1, Poisson(1.0), late_share=late_share)
+
+
+def test_later_batches_of_a_queue_need_what_comes_before_them_less_when_their_rows_came() -> None:
+    """Against the batches one by one: each starts after the mean runs of those before, and has the deadline of its
+    first row."""
+    tail_s, mean_s, most, load_qps, workers = (0.0, 0.030, 0.040, 0.050), (0.0, 0.020, 0.026, 0.032), 3, 150.0, 2
+    candidate = Candidate("v", 0.9, tail_s, mean_s=mean_s)
+    whole = WorkerProblem.of((candidate,), 0.2, workers, Poisson(load_qps), max_queue_rows=11, late_share=0.03)
+    staggered = whole.staggered()
+    for rows in range(1, 12):
+        sizes = [most] * (rows // most) + ([rows % most] if rows % most else [])
+        needed_s, start_s, first_row = 0.0, 0.0, 0
+        for size in sizes:
+            arrived_s = first_row * workers / load_qps  # after the first row; its deadline is as much later
+            needed_s = max(needed_s, start_s + tail_s[size] - arrived_s)
+            start_s += mean_s[size]
+            first_row += size
+        assert staggered.latency_s[0][rows - 1] == pytest.approx(needed_s), rows
+    assert staggered.busy_s == whole.busy_s
+
+
+def test_where_latency_does_not_vary_nothing_is_staggered() -> None:
+    certain = WorkerProblem.of((Candidate("v", 0.9, (0.0, 0.03, 0.04)),), 0.2, 2, Poisson(50.0))
+    assert certain.staggered() is certain

@@ -1,7 +1,5 @@
 """Feedback of last resort: policies may spend less of the slack while more deadlines are missed than promised."""
 
-from math import log
-
 LEAST = 0.35
 """Policies may always spend this share of the slack."""
 
@@ -20,15 +18,9 @@ CAUTION_S = 60.0
 BELOW = 0.9
 """Just below: from this share of it on."""
 
-TOO_MANY = 2.0
-"""A step down is to come where this multiple of the late queries that may be are, soon where it is more."""
-
-TOLERATED = (TOO_MANY - 1.0) / log(TOO_MANY)
-"""Of two rates of a Poisson process, the one between them (as a multiple of the lower) at which neither is likelier."""
-
 SURE = 6.0
-"""So many late batches more than tolerated are no chance: where just as many queries are late as may be, a step comes
-once in some hundred late batches, and where half as many are, hardly ever."""
+"""So many late batches more than may be are no chance: where just as many queries are late as may be, a step comes once
+in some forty late batches, and where half as many are, hardly ever."""
 
 LEAST_LATE = 3
 """Batches with late queries that a step down takes: one pause of the machine is not a cause."""
@@ -40,11 +32,11 @@ PAUSE_S = 2.0
 class SlackFeedback:
     """Follows the deadlines of one endpoint and says which share of the slack policies may spend.
 
-    Late queries above what is tolerated are summed up, from 0 whenever there is no excess (the CUSUM test of E. S. Page,
-    1954, for Poisson counts): so a large excess is found at once and a small one in time. The share falls in steps of
-    `SHRINK` when the sum is too large for chance. After a step, what was launched before it does not count. The share
-    comes back slowly, where there is no excess, and more slowly still near where the promise broke last, so that it
-    settles instead of swinging. It stays between `LEAST` and 1. Instants are of one clock, in seconds.
+    Late queries beyond those promised are summed up, from 0 whenever there is no excess (CUSUM, E. S. Page, 1954): so a
+    large excess is found at once and a small one in time. The share falls in steps of `SHRINK` when the sum is too
+    large for chance. After a step, what was launched before it does not count. The share comes back slowly while there
+    is no excess, and more slowly still near where the promise broke last, so that it settles instead of swinging. It
+    stays between `LEAST` and 1. Instants are of one clock, in seconds.
     """
 
     def __init__(self) -> None:
@@ -59,7 +51,7 @@ class SlackFeedback:
     def _begin(self, now_s: float) -> None:
         """There is no excess."""
         self._began_s = now_s
-        self._excess = 0.0  # late queries above those tolerated, since then
+        self._excess = 0.0  # late queries beyond those promised, since then
         self._queries = self._late = self._late_squares = self._late_batches = 0
         self._promised = 0.0
 
@@ -70,7 +62,7 @@ class SlackFeedback:
         if launched_s < self._since_s:
             return
         promised = queries * promised_rate
-        self._excess += late - TOLERATED * promised
+        self._excess += late - promised
         if self._excess <= 0.0:
             self._begin(now_s)
             return

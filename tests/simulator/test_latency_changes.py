@@ -96,6 +96,7 @@ def test_a_worker_that_is_slow_alone_is_known_as_such(selection: SelectionPolicy
 
 
 PAUSES_END_S = 120.0
+MOST_STEPS = 12
 
 
 def with_pauses(selection: SelectionPolicy, share: float, pause_s: float) -> Played:
@@ -107,9 +108,8 @@ def with_pauses(selection: SelectionPolicy, share: float, pause_s: float) -> Pla
 def test_feedback_brings_violations_down_settles_and_comes_back(selection: SelectionPolicy) -> None:
     played = with_pauses(selection, share=0.02, pause_s=0.06)
     first_s = played.steps_down_s()[0]
-    before, after = played.violation_rate(0.0, first_s), played.violation_rate(60.0, PAUSES_END_S)
-    assert before > 1.3 * PROMISED
-    assert after < 1.2 * PROMISED
+    assert played.violation_rate(0.0, first_s) > 1.3 * PROMISED
+    assert played.violation_rate(60.0, PAUSES_END_S) < 1.1 * PROMISED
     assert played.share(60.0) < 1.0
     assert played.share(300.0) == 1.0
     assert played.violation_rate(PAUSES_END_S + 1.0, 300.0) < 0.001
@@ -118,9 +118,9 @@ def test_feedback_brings_violations_down_settles_and_comes_back(selection: Selec
 @pytest.mark.parametrize(("share", "pause_s"), [(0.02, 0.06), (0.03, 0.06), (0.03, 0.08)])
 def test_the_share_does_not_swing(selection: SelectionPolicy, share: float, pause_s: float) -> None:
     played = with_pauses(selection, share, pause_s)
-    assert len(played.steps_down_s()) <= 8
+    assert len(played.steps_down_s()) <= MOST_STEPS
     values = [value for _, value in played.shares]
     turns = sum((b - a) * (c - b) < 0 for (a, b), (_, c) in pairwise(pairwise(values)))
-    assert turns <= 2 * 8
+    assert turns <= 2 * MOST_STEPS
     assert min(values) >= LEAST
     assert played.share(300.0) == 1.0

@@ -59,6 +59,16 @@ class TableKeeper:
         self._published_s: dict[str, float] = {}
         self._unpublished: set[str] = set()
 
+    async def first(self, within_s: float) -> None:
+        """Make as many tables as can be made in that time, so that the first queries find some."""
+        end_s = self._clock() + within_s
+        try:
+            async with asyncio.timeout(within_s):
+                while self._clock() < end_s and await self.step():
+                    pass
+        except TimeoutError:
+            pass  # the table in the making is kept on disk once it is made
+
     async def run(self) -> None:
         """Look what is missing, make one table after the other, and put them in force."""
         while True:

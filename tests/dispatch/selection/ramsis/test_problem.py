@@ -87,3 +87,12 @@ def test_mean_run_times_enter_beside_those_that_must_fit_into_the_slack() -> Non
 def test_a_share_of_late_batches_that_is_none_is_refused(late_share: float) -> None:
     with pytest.raises(ValueError, match="give a share of batches from 0 to below 1"):
         WorkerProblem.of((FAST,), 0.1, 1, Poisson(1.0), late_share=late_share)
+
+
+def test_late_queues_go_to_the_variant_that_is_done_first_on_average() -> None:
+    steady = Candidate("steady", 0.6, (0.0, 0.030, 0.060), (0.0, 0.028, 0.056))
+    varying = Candidate("varying", 0.8, (0.0, 0.035, 0.070), (0.0, 0.020, 0.120))
+    made = WorkerProblem.of((steady, varying), 0.1, 1, Poisson(1.0), max_queue_rows=4, late_share=0.01)
+    launches = Launches.of(made)
+    assert launches.variant[launches.shortest].tolist() == [1, 0, 0, 0]
+    assert launches.variant[launches.rows == 1].tolist() == [0, 1], "still by latency"

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -42,7 +43,6 @@ def _cases(cases: Sequence[Mapping[str, Any]], highest_qps: float) -> Table:
             _cell(case["judged"]["violations_server_pct"], 2),
             _cell(case["judged"]["violations_client_pct"], 2),
             _cell(case["judged"]["variant_accuracy_pct"], 2),
-            _cell(case["judged"]["accuracy_pct"], 2),
             _cell(case["judged"]["p99_ms"], 0),
             _cell(case["kept_again_s"], 0),
         ]
@@ -60,7 +60,7 @@ def _goals(goals: Mapping[str, Mapping[str, Any]]) -> Table:
 
 
 def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    table = Table(title=title, title_justify="left")
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for heading in headings:
         table.add_column(
             heading, justify="left" if heading in ("condition", "policy", "service", "figure") else "right"

@@ -24,17 +24,7 @@ def print_tables(console: Console, body: Mapping[str, Any]) -> None:
 
 
 def _cases(cases: Sequence[Mapping[str, Any]], highest_qps: float) -> Table:
-    headings = (
-        "condition",
-        "load/s",
-        "policy",
-        "violated %",
-        "by client",
-        "accuracy %",
-        "by label",
-        "p99 ms",
-        "again s",
-    )
+    headings = ("condition", "load/s", "policy", "late %", "client %", "accuracy", "p99 ms", "again s")
     rows = [
         [
             case["condition"],

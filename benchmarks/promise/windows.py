@@ -46,6 +46,12 @@ class WindowCounts:
         return (said - self.contradicted - self.miscounted) / said if said else None
 
     @property
+    def decided_share(self) -> float | None:
+        """Of the windows with a word, those that say yes or no; None where there are none."""
+        worded = self.yes + self.no + self.too_early
+        return (self.yes + self.no) / worded if worded else None
+
+    @property
     def bounds_right_share(self) -> float | None:
         """Of the windows with bounds; None where there are none."""
         return self.bounds_right / self.bounds if self.bounds else None

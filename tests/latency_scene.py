@@ -1,4 +1,5 @@
-"""Workers in virtual time whose latency changes: three variants, a policy that learns, and the figures of every second."""
+"""Workers in virtual time whose latency changes: three variants, a policy that learns, and the figures of every
+second."""
 
 from dataclasses import dataclass
 

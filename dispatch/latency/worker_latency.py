@@ -16,8 +16,8 @@ TAIL_HALF_LIFE_BATCHES = 150.0
 """A percentile far out needs more of them."""
 
 TAIL = 0.95
-"""The quantile that stands for nearly all batches, as in RAMSIS, section 6. Few batches are launched at the last instant
-at which that is in time; a higher one costs accuracy, and needs more batches to be known."""
+"""The quantile that stands for nearly all batches, as in RAMSIS, section 6. Few batches are launched at the last
+instant at which that is in time; a higher one costs accuracy, and needs more batches to be known."""
 
 LATE_SHARE = 1.0 - TAIL
 """The share of batches that take longer than estimates say of nearly all."""

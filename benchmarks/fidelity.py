@@ -119,7 +119,8 @@ def _point(name: str, rate_qps: float, file: ServeFile, dataset: Dataset, profil
         float(np.percentile([record.lag_ms for record in measured], 99)),
         status["transport_ms"],
     )
-    expected = Outcome(100.0 * seen["expected_accuracy"], 100.0 * seen["expected_violation_rate"])
+    bounds = [seen[f"expected_{what}"] for what in ("accuracy", "violation_rate")]
+    expected = Outcome(*(None if bound is None else 100.0 * bound for bound in bounds))
     simulated = simulate(file, profiles, arrivals_s, status["transport_ms"]["mean"] / 1e3)
     return Point(name, rate_qps, len(measured), live_outcome(measured), simulated, expected, noise)
 

@@ -3,7 +3,8 @@
 ``python -m benchmarks.policy_generation --json``. ``seconds`` is the median over repeats in one process with one
 thread, without the cache. All variants on the Pareto front enter, and those that miss the objective with a batch of one
 are left out by the problem itself (``variants_in_time`` remain). The larger set lies on straight lines between
-neighbours on the front, every 0.5 points of accuracy (section 7.3.2).
+neighbours on the front, every 0.5 points of accuracy (section 7.3.2). ``by_load`` is our formulation from light load to
+more than the workers can bear: seconds by share of the fluid capacity, once each.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from benchmarks.selection_study.task import PROFILES_FILE, read_front
 from catalog.errors import ConfigError
 from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.arrivals import Poisson
+from dispatch.selection.ramsis.grid import fluid_capacity_qps
 from dispatch.selection.ramsis.problem import Batching, Formulation, WorkerProblem
 from dispatch.selection.ramsis.solver import solve
 
@@ -52,6 +54,35 @@ CASES = {
 }
 
 
+@dataclass(frozen=True)
+class Service:
+    """What a live service may have tables made for: workers with flat profiles, or with the larger set of variants."""
+
+    workers: int
+    slo_ms: float
+    flat_ms: tuple[float, ...] = ()  # time of any batch, by variant; none for the larger set
+    most_rows: int = 64
+
+    def problem(self, front: tuple[Candidate, ...]) -> WorkerProblem:
+        """The problem of its workers; ``front`` is what the larger set is made of."""
+        candidates = tuple(
+            Candidate(f"flat{number}", 0.86 + 0.07 * number, (0.0, *[flat_ms / 1e3] * self.most_rows))
+            for number, flat_ms in enumerate(self.flat_ms)
+        )
+        return WorkerProblem.of(candidates or tuple(interpolated(front)), self.slo_ms / 1e3, self.workers, Poisson(1.0))
+
+
+SERVICES = {
+    "flat_64_rows_2_workers_80_ms": Service(2, 80.0, (10.02, 10.05)),
+    "flat_64_rows_2_workers_100_ms": Service(2, 100.0, (5.0, 20.0)),
+    "flat_128_rows_8_workers_100_ms": Service(8, 100.0, (5.0, 20.0), most_rows=128),
+    "60_variants_4_workers_100_ms": Service(4, 100.0),
+    "60_variants_4_workers_500_ms": Service(4, 500.0),
+}
+
+SHARES_PCT = (1, 5, 15, 30, 50, 70, 85, 92, 100, 115, 130)
+
+
 def main() -> None:
     """Make tables and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -77,7 +108,11 @@ def main() -> None:
         candidates = tuple(interpolated(front)) if case.many_variants else front
         cases[name] = _figures(case, candidates, args.slo_ms / 1e3, args.load_per_worker_qps, args.repeats)
         print(f"{name}: {cases[name]}", file=sys.stderr, flush=True)
-    body = {"slo_ms": args.slo_ms, "repeats": args.repeats, "cases": cases}
+    by_load = {}
+    for name, service in SERVICES.items():
+        by_load[name] = _by_load(service.problem(front))
+        print(f"{name}: {by_load[name]}", file=sys.stderr, flush=True)
+    body = {"slo_ms": args.slo_ms, "repeats": args.repeats, "cases": cases, "by_load": by_load}
     print(orjson.dumps(body).decode() if args.json else yaml.safe_dump(body, sort_keys=False))
 
 
@@ -122,6 +157,18 @@ def _figures(
         "slack_steps": len(table.slack_s),
         "group": table.group,
     }
+
+
+def _by_load(problem: WorkerProblem) -> dict[str, Any]:
+    fluid_qps = fluid_capacity_qps(problem)
+    seconds, settled = {}, True
+    with threadpool_limits(1):
+        for share_pct in SHARES_PCT:
+            begun_s = time.perf_counter()
+            table = solve(problem.at_load(fluid_qps * share_pct / 100.0))
+            seconds[f"{share_pct}%"] = round(time.perf_counter() - begun_s, 3)
+            settled = settled and table.settled
+    return {"fluid_capacity_qps": fluid_qps, "seconds": seconds, "settled": settled}
 
 
 if __name__ == "__main__":

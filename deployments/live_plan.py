@@ -31,7 +31,7 @@ def live_plan(plan: Plan, directive: Directive, before: Directive | None) -> Pla
 def _endpoint(endpoint: EndpointPlan, terms: EndpointTerms, before: EndpointTerms | None) -> EndpointPlan:
     bounded = replace(endpoint, drop_late=terms.drop_late, max_queued_rows=terms.max_queued_rows)
     if isinstance(endpoint.selection, RamsisSelection):
-        if before is None or (before.slo_s, before.candidates) == (terms.slo_s, terms.candidates):
+        if endpoint.slo_s == terms.slo_s and (before is None or before.candidates == terms.candidates):
             return replace(bounded, candidates=terms.candidates)
         return replace(with_selection(bounded, RamsisSelection()), slo_s=terms.slo_s, candidates=terms.candidates)
     balancer = endpoint.balancer

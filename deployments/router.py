@@ -13,18 +13,17 @@ from catalog.tensor import Arrays
 from deployments.control_messages import Directive, RouterStanding
 from deployments.crew import Crew
 from deployments.endpoint_state import EndpointState
+from deployments.joint_status import together
 from deployments.live_plan import live_plan
 from deployments.loop_lag import LoopLag
 from deployments.peers import Peers
-from deployments.router_meter import RouterMeter
-from deployments.router_stats import EndpointStats
-from deployments.router_status import router_status, together
+from deployments.router_answers import RouterAnswers
+from deployments.router_status import router_status
 from deployments.stacking import stack, unstack
 from deployments.table_progress import TableProgress
 from deployments.worker_client import WorkerClient, WorkerGone
 from dispatch.commands import Answer, Command, Launch, Reject, Served, WakeAt
 from dispatch.dispatcher import Dispatcher
-from dispatch.guarantee import GuaranteeMonitor
 from dispatch.latency.estimator import LatencyEstimator
 from dispatch.plan import Plan
 from dispatch.query import Batch, Query
@@ -37,7 +36,6 @@ BATCH_TIMEOUT_S = 60.0
 """A worker that has not answered for so long counts as lost."""
 
 LONGEST_TIMER_S = 3600.0
-ROUNDING_S = 1e-6
 
 
 class Router:
@@ -63,7 +61,6 @@ class Router:
         self._clock = clock
         self._peers = peers
         self._ids = itertools.count(1)
-        self._open: dict[int, asyncio.Future[Answer]] = {}
         self._forwarded: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         # Serve gives up on calls made in the context of a request when that ends, and this work is for everyone.
@@ -73,13 +70,11 @@ class Router:
         self.crew.on_change = self._on_crew
         self.on_change: Callable[[], None] = lambda: None
         """Called when workers come or go."""
-        self.meter = RouterMeter()
         self.directive: Directive | None = None
-        self.stats = {endpoint: EndpointStats() for endpoint in plan.endpoints}
-        self.guarantees = {endpoint: GuaranteeMonitor(endpoint, clock()) for endpoint in plan.endpoints}
         self.tables: dict[str, TableProgress] = {}
         """How far the tables of endpoints are that have any."""
         self.lag = LoopLag()
+        self.answers = RouterAnswers(plan.endpoints, self.lag, clock())
         self.warm = True
         """False while a warm-up is to come or under way: the service is not ready yet."""
 
@@ -108,19 +103,16 @@ class Router:
         if not forwarded and not self._dispatcher.serves(endpoint) and (peer := self._peer(endpoint)) is not None:
             return await self._ask(peer, endpoint, inputs, rows, deadline_s)
         query = Query(next(self._ids), endpoint, now_s, deadline_s, rows, inputs)
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._open[query.id] = future
+        future = self.answers.expect(query)
         if forwarded:
             self._forwarded.add(query.id)
-        self.stats[endpoint].arrived += 1
-        self.meter.on_arrival(endpoint)
         self._carry_out(self._dispatcher.on_arrival(query, now_s))
         try:
             return await future
         except _Elsewhere as elsewhere:
             return await self._ask(elsewhere.peer, endpoint, inputs, rows, deadline_s)
         except asyncio.CancelledError:
-            if self._open.pop(query.id, None) is not None:
+            if self.answers.withdraw(query):
                 self._dispatcher.on_cancel(query)
             raise
         finally:
@@ -137,15 +129,11 @@ class Router:
         """What waits here for a worker that others have goes there; it may not be forwarded a second time."""
         for endpoint in self._dispatcher.plan.endpoints:
             for query in self._dispatcher.unserved(endpoint):
-                future = self._open.get(query.id)
-                if query.id in self._forwarded or future is None or (peer := self._peer(endpoint)) is None:
+                if query.id in self._forwarded or not self.answers.is_open(query):
                     continue
-                self._dispatcher.on_cancel(query)
-                del self._open[query.id]
-                self.stats[endpoint].arrived -= 1  # it is the peer's now
-                self.meter.on_sent_on(endpoint)
-                if not future.done():
-                    future.set_exception(_Elsewhere(peer))
+                if (peer := self._peer(endpoint)) is not None:
+                    self._dispatcher.on_cancel(query)
+                    self.answers.hand_over(query, _Elsewhere(peer))
 
     async def infer_for_peer(self, endpoint: str, inputs: Arrays, rows: int, slo_s: float) -> Answer:
         """Answer a query that another router has no worker for; the answer travels without the query's inputs."""
@@ -157,35 +145,11 @@ class Router:
     def _carry_out(self, commands: Iterable[Command]) -> None:
         for command in commands:
             if isinstance(command, Served):
-                stats = self.stats[command.batch.endpoint]
-                promised_s = self._objective_s(command.batch.endpoint)
-                ended = late = 0
-                late_for_clients = 0.0
-                for answer in command.answers():
-                    stats.on_answer(answer)
-                    if not answer.deadline_met:
-                        self.meter.on_violation(command.batch.endpoint)
-                    ended += 1
-                    allowed_s = max(promised_s, answer.query.allowed_s)
-                    late += answer.latency_s > allowed_s
-                    late_for_clients += answer.latency_s + self.lag.mean_s > allowed_s
-                    future = self._open.pop(answer.query.id, None)
-                    if future is not None and not future.done():
-                        future.set_result(answer)
-                guarantee = self.guarantees[command.batch.endpoint]
-                batch = command.batch
-                guarantee.on_served(ended - late, late, late_for_clients, batch.accuracy, batch.promise)
-                self.meter.on_served(command)
+                self.answers.on_served(command, self._objective_s(command.batch.endpoint))
             elif isinstance(command, Launch):
                 self.crew.calls[command.batch.worker] = self._spawn(self._run(command.batch))
             elif isinstance(command, Reject):
-                self.stats[command.query.endpoint].on_reject(command)
-                self.meter.on_violation(command.query.endpoint)
-                if command.query.allowed_s >= self._objective_s(command.query.endpoint) - ROUNDING_S:
-                    self.guarantees[command.query.endpoint].on_refused()
-                future = self._open.pop(command.query.id, None)
-                if future is not None and not future.done():
-                    future.set_exception(command.error)
+                self.answers.on_reject(command, self._objective_s(command.query.endpoint))
             elif isinstance(command, WakeAt):
                 if self._timer is not None:
                     self._timer.cancel()
@@ -232,7 +196,7 @@ class Router:
             return
         plan = live_plan(self._dispatcher.plan, directive, self.directive)
         self.directive = directive
-        self.meter.follow(directive)
+        self.answers.meter.follow(directive)
         serves = self.crew.take_terms(directive.workers)
         self._carry_out(self._dispatcher.apply(plan, self._clock(), serves))
         self.crew.settle()
@@ -292,7 +256,7 @@ class Router:
     def state(self, endpoint: str, now_s: float) -> EndpointState:
         """An endpoint as it is now."""
         feedback = self._dispatcher.feedback(endpoint)
-        guarantee = self.guarantees[endpoint].guarantee(now_s)
+        guarantee = self.answers.guarantees[endpoint].guarantee(now_s)
         return EndpointState(guarantee, self.anticipated_qps(endpoint), 1.0 if feedback is None else feedback.share)
 
     def ready(self, endpoint: str) -> bool:
@@ -307,7 +271,7 @@ class Router:
         """Endpoints and workers as they are now, for ``GET /accord/status``."""
         plan_version = 0 if self.directive is None else self.directive.plan_version
         ready = {endpoint: self.ready(endpoint) for endpoint in self.plan.endpoints}
-        known = (self._dispatcher, self.stats, self.guarantees, self.tables, ready, self.crew.reports)
+        known = (self._dispatcher, self.answers.stats, self.answers.guarantees, self.tables, ready, self.crew.reports)
         return router_status(self.name, plan_version, *known, self._clock())
 
     async def status_of_all(self) -> dict[str, Any]:

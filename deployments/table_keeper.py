@@ -59,6 +59,16 @@ class TableKeeper:
         self._published_s: dict[str, float] = {}
         self._unpublished: set[str] = set()
 
+    async def first(self, within_s: float) -> None:
+        """Make as many tables as can be made in that time, so that the first queries find some."""
+        end_s = self._clock() + within_s
+        try:
+            async with asyncio.timeout(within_s):
+                while self._clock() < end_s and await self.step():
+                    pass
+        except TimeoutError:
+            pass  # the table in the making is kept on disk once it is made
+
     async def run(self) -> None:
         """Look what is missing, make one table after the other, and put them in force."""
         while True:
@@ -87,16 +97,17 @@ class TableKeeper:
         self._renew(name)
         work = self._work[name]
         worked = False
-        for device, own in work.items():
+        for device, own in list(work.items()):
             own.aim(self._latency(), self._router.anticipated_qps(name))
             wanted = own.next()
             if wanted is not None:
                 level, problem = wanted
                 own.add(level, await self._maker.table(problem))
-                self._unpublished.add(name)
                 worked = True
-                if self._work[name].get(device) is not own:  # workers or terms have changed meanwhile
+                self._renew(name)
+                if work.get(device) is not own:  # it was for terms or workers of before
                     return True
+                self._unpublished.add(name)
         due_s = self._published_s.get(name, 0.0) + PUBLISH_EVERY_S
         if name in self._unpublished and (self._clock() >= due_s or not worked):
             self._publish(name)
@@ -109,12 +120,12 @@ class TableKeeper:
         workers = self._settled_workers(name)
         if not workers:
             return
-        slo_s = self._router.plan.endpoints[name].slo_s
+        endpoint = self._router.plan.endpoints[name]
         work = self._work[name]
         for device, candidates in offered.items():
             task = TableTask(
                 offered=candidates,
-                slo_s=slo_s,
+                slo_s=endpoint.slo_s,
                 workers=workers,
                 balancing=self._balancing[name],
                 highest_qps=self._highest_qps,
@@ -123,7 +134,7 @@ class TableKeeper:
             if kept is None or replace(kept.task, highest_qps=task.highest_qps) != task:
                 logger.info("Endpoint %s on %s: making decision tables for %d workers.", name, device, workers)
                 work[device] = TableWork(task)
-        for device in work.keys() - offered.keys():
+        for device in work.keys() - endpoint.candidates.keys():  # not those that only have no worker just now
             del work[device]
 
     def _settled_workers(self, name: str) -> int:

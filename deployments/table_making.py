@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 
 from threadpoolctl import threadpool_limits
@@ -40,11 +41,22 @@ class TableMaker:
 
     def __init__(self) -> None:
         self._process = ExitStack()
-        self._executor: Executor = self._process.enter_context(processes(1, BACKGROUND_NICENESS))
+        self._executor: Executor | None = None
 
     async def table(self, problem: WorkerProblem) -> DecisionTable:
-        """The table of a problem: kept from before, or made now."""
-        return await asyncio.to_thread(make_table, problem, self._executor, table_store())
+        """The table of a problem: kept from before, or made now. Raises `BrokenProcessPool` where the process died."""
+        if self._executor is None:
+            self._executor = self._process.enter_context(processes(1, BACKGROUND_NICENESS))
+        try:
+            return await asyncio.to_thread(make_table, problem, self._executor, table_store())
+        except BrokenProcessPool:
+            self._process.close()
+            self._executor = None
+            raise
+
+    def close(self) -> None:
+        """End the process; what it makes is given up."""
+        self._process.close()
 
 
 @contextmanager

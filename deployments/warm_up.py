@@ -22,7 +22,7 @@ WAIT_EVERY_S = 0.05
 
 
 class WarmUp:
-    """Runs batches of made-up inputs on every worker for ``length_s``, while nothing else does.
+    """Runs batches of made-up inputs on every worker for ``length_s``, before the service is ready.
 
     ``inputs`` are the tensors of each endpoint. What the batches took goes to the router's estimates, so that the first
     query finds them.
@@ -41,14 +41,12 @@ class WarmUp:
         self._clock = clock
 
     async def run(self) -> None:
-        """Wait for workers, measure, and call the router warm, whatever goes wrong."""
+        """Wait for workers and measure; what goes wrong is logged."""
         try:
             await self._workers_there()
             await self._measure()
         except Exception:
             logger.exception("The warm-up failed; latencies are learned from the first queries instead.")
-        finally:
-            self._router.warm = True
 
     async def _workers_there(self) -> None:
         end_s = self._clock() + MOST_WAIT_S

@@ -28,6 +28,10 @@ from serve_app.router_settings import RouterSettings
 
 ROUTER = "Router"
 
+FIRST_TABLES_S = 3.0
+"""Tables are made for so long at most before the service is ready: once it is, a busy machine has little time for
+them."""
+
 MOST_QPS = 6000.0
 """No router carries more queries per second than this, whatever its workers could bear: one core spends 150
 microseconds and more on a query (docs/benchmarks.md)."""
@@ -54,6 +58,7 @@ class Ingress:
         self._router.warm = not settings.warm_up_s
         self._controller = ControllerClient(controller)
         self._beside: list[asyncio.Task[None]] = []
+        self._table_maker = TableMaker()
 
     async def __serve_build_asgi_app__(self) -> Any:
         """Called by Serve on the replica's event loop, before the replica counts as ready."""
@@ -69,10 +74,21 @@ class Ingress:
 
     async def _warm_up_and_keep(self) -> None:
         """Tables are made for what the warm-up measures, and not beside it."""
-        if self._settings.warm_up_s:
-            inputs = {name: info.inputs for name, info in self._endpoints.items()}
-            await WarmUp(self._router, inputs, self._settings.warm_up_s, time.monotonic).run()
-        await TableKeeper(self._router, self._settings.balancing, TableMaker(), time.monotonic, MOST_QPS).run()
+        keeper = TableKeeper(self._router, self._settings.balancing, self._table_maker, time.monotonic, MOST_QPS)
+        try:
+            if self._settings.warm_up_s:
+                inputs = {name: info.inputs for name, info in self._endpoints.items()}
+                await WarmUp(self._router, inputs, self._settings.warm_up_s, time.monotonic).run()
+                await keeper.first(FIRST_TABLES_S)
+        finally:
+            self._router.warm = True
+        await keeper.run()
+
+    def __del__(self) -> None:
+        """Called by Serve when the replica stops."""
+        for task in self._beside:
+            task.cancel()
+        self._table_maker.close()
 
     @serve.multiplexed(max_num_models_per_replica=1)
     async def _address(self, name: str) -> str:

@@ -10,6 +10,9 @@ from dispatch.selection.ramsis.problem import Balancing, Formulation, WorkerProb
 from serve_app.assemble import Profiles, candidates_of
 from serve_app.schema import AppConfig
 
+LATE_BY_PROFILE = 0.05
+"""Candidates have the 95th percentile of their profile as what must fit into the slack."""
+
 
 def problems_for(config: AppConfig, catalogue: Catalogue, profiles: Profiles) -> dict[str, dict[str, WorkerProblem]]:
     """Endpoint to device to problem, for endpoints with policy ``ramsis``; raises `ConfigError`.
@@ -27,7 +30,13 @@ def problems_for(config: AppConfig, catalogue: Catalogue, profiles: Profiles) ->
         each = max(1, workers // config.routers)  # a router has its part of the workers and of the load
         problems[name] = {
             device: WorkerProblem.of(
-                offered, endpoint.slo_ms / 1e3, each, Poisson(1.0), formulation, balancing=balancing
+                offered,
+                endpoint.slo_ms / 1e3,
+                each,
+                Poisson(1.0),
+                formulation,
+                balancing=balancing,
+                late_share=LATE_BY_PROFILE,
             )
             for device, offered in candidates_of(name, config, catalogue, profiles).items()
         }

@@ -39,6 +39,7 @@ from catalog.errors import ConfigError
 from forecast.series_file import read_series
 from serve_app.cli.drive import allow_open_files
 from serve_app.loadgen.dataset import Dataset, load_dataset
+from serve_app.loadgen.lag import LIMIT_MS
 
 SEED = 1
 
@@ -126,6 +127,7 @@ def _judged(
         "goals_met": all(goal.met for goal in goals.values()),
         "goals": {name: asdict(goal) for name, goal in goals.items()},
         **found,
+        "generator_fell_behind": [case.key for case in cases if case.generator_lag_p99_ms > LIMIT_MS],
         "cases": [asdict(case) for case in cases],
         "windows": {
             policy: {condition: vars(each) for condition, each in counts.items()} for policy, counts in windows.items()

@@ -6,6 +6,9 @@ RESOLUTION = 1.06
 """The load that is sustained and the one that is not are no further apart than this."""
 
 GROWTH = 2.0
+LOWERING = 1.12
+"""So much less is tried where a longer trial does not sustain what shorter ones did."""
+
 START_QPS = 500.0
 LEAST_QPS = 10.0
 
@@ -48,7 +51,7 @@ def raised_qps(short: Sustains, long: Sustains, known_qps: float, resolution: fl
         return known_qps
     load_qps = highest_qps(short, first_qps, resolution)
     while load_qps > known_qps and not long(load_qps):
-        load_qps /= resolution
+        load_qps /= LOWERING
         if load_qps < LEAST_QPS:
             return known_qps
     return max(known_qps, load_qps)

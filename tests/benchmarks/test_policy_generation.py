@@ -44,6 +44,7 @@ def test_every_case_has_its_figures(
     write_profiles(file, {"a": variant(70.0, 10.0), "b": variant(71.0, 40.0)})
     cases = {name: replace(case, workers=2) for name, case in policy_generation.CASES.items()}
     monkeypatch.setattr(policy_generation, "CASES", cases)
+    monkeypatch.setattr(policy_generation, "SHARES_PCT", (5, 130))
     arguments = ["--profiles", str(file), "--slo-ms", "50", "--load-per-worker-qps", "10", "--repeats", "1", "--json"]
     monkeypatch.setattr(sys, "argv", ["policy_generation", *arguments])
     policy_generation.main()
@@ -53,3 +54,7 @@ def test_every_case_has_its_figures(
         assert figures["seconds"] > 0.0
         assert 60.0 < figures["expected_accuracy_pct"] <= 71.0
         assert 0.0 <= figures["expected_violation_pct"] < 5.0
+    assert set(body["by_load"]) == set(policy_generation.SERVICES)
+    for figures in body["by_load"].values():
+        assert figures["settled"]
+        assert list(figures["seconds"]) == ["5%", "130%"]

@@ -217,10 +217,10 @@ async def test_what_a_router_reports_counts_answers_after_the_deadline_and_refus
         await scene.members()
         with pytest.raises(NoWorker):
             await scene.ask(3.0, slo_s=0.1)
-        report = scene.router.meter.report(5, scene.router.standing())
+        report = scene.router.answers.meter.report(5, scene.router.standing())
         assert (dict(report.arrived), dict(report.violated)) == ({"digits": 3}, {"digits": 2})
         assert sum(report.runs["pool", DOUBLE.variant]) == 2
-        assert scene.router.meter.report(6, scene.router.standing()).arrived == {}
+        assert scene.router.answers.meter.report(6, scene.router.standing()).arrived == {}
 
 
 REQUEST: ContextVar[str] = ContextVar("request", default="nobody's")

@@ -19,7 +19,7 @@ OPTIMISM = 2.0
 OVERSIZE = 0.5
 """And how much less it matters that a table is for a higher load."""
 
-FARTHEST = 2.0
+FARTHEST = 1.35
 """Worse readings than by this factor decide nothing."""
 
 MOST_KEPT = 4096

@@ -108,7 +108,7 @@ class QueryProcess:
     def improve(self, after: Floats, gain: float) -> Floats:
         """See `policy_iteration.Process`."""
         values = self.durations.interpolate(after) - gain * self.launches.duration_s[:, None]
-        hopeless = values[self.launches.starts]
+        hopeless = values[self.launches.shortest]
         with_reward = values + self.rewards[:, None]
         ranked = with_reward[self._ranked] + self._impossible
         best = np.concatenate([hopeless[None], np.maximum.accumulate(ranked, axis=0)])
@@ -130,7 +130,7 @@ class QueryProcess:
         flat = np.concatenate([values, in_time]).ravel()
         own = flat[policy.own]
         if self._waiting is not None and policy.holds.any():
-            hopeless = values[self.launches.starts]
+            hopeless = values[self.launches.shortest]
             own, _ = self._waiting.values(own, flat[policy.passed], hopeless, gain, policy.holds)
         return self._expect(flat[policy.states], own, gain)
 
@@ -143,8 +143,9 @@ class QueryProcess:
         phases, launches = self.turn.phases, len(self.launches.rows)
         is_new = np.concatenate([np.ones((1, *ranked.shape[1:]), dtype=bool), ranked[1:] > best[:-1]])
         ranks = np.where(is_new, np.arange(len(ranked))[:, None, None], 0)
-        rank = np.concatenate([np.zeros_like(ranks[:1]), np.maximum.accumulate(ranks, axis=0)])
-        launch = (self.launches.starts[None, :, None] + rank) * phases + np.arange(phases)
+        in_time = self.launches.starts[:, None] + np.maximum.accumulate(ranks, axis=0)
+        late = np.broadcast_to(self.launches.shortest[:, None], in_time.shape[1:])
+        launch = np.concatenate([late[None], in_time]) * phases + np.arange(phases)
         launch[1:] += launches * phases
         return np.asarray(launch)
 

@@ -11,7 +11,7 @@ from dispatch.selection.ramsis.problem import WorkerProblem
 from dispatch.selection.ramsis.table import DecisionTable
 from dispatch.selection.ramsis.variable_batching import solve_variable_batching
 
-VERSION = 8
+VERSION = 9
 """Raised whenever answers change, so that tables kept from before are made anew."""
 
 SHORTEST_QUEUE_ROWS = 16

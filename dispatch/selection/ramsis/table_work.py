@@ -24,8 +24,9 @@ SPARSE = 5
 IDLE_QUERIES = 0.1
 """The lightest load brings a worker so many queries within the objective: none to wait for."""
 
-AHEAD = ((1.0, 1.0), (1.5, 1.5), (1.0, 2.0), (2.0, 1.0), (2.2, 2.2), (3.2, 3.2))
-"""Run and way of the levels that are made ahead of time, as multiples of the present ones."""
+AHEAD = ((1.0, 1.0), (1.4, 2.5), (1.2, 1.6), (2.0, 4.0), (2.0, 2.0), (2.0, 1.0), (3.0, 3.0))
+"""Run and way of the levels that are made ahead of time, as multiples of the present ones: under load the way gets
+longer than runs do, a worker that slows down slows its runs."""
 
 MOST_LEVELS = 48
 """Those aimed at longest ago are forgotten."""

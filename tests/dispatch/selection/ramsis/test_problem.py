@@ -111,3 +111,12 @@ def test_later_batches_of_a_queue_need_what_comes_before_them_less_when_their_ro
 def test_where_latency_does_not_vary_nothing_is_staggered() -> None:
     certain = WorkerProblem.of((Candidate("v", 0.9, (0.0, 0.03, 0.04)),), 0.2, 2, Poisson(50.0))
     assert certain.staggered() is certain
+
+
+def test_late_queues_go_to_the_variant_that_is_done_first_on_average() -> None:
+    steady = Candidate("steady", 0.6, (0.0, 0.030, 0.060), (0.0, 0.028, 0.056))
+    varying = Candidate("varying", 0.8, (0.0, 0.035, 0.070), (0.0, 0.020, 0.120))
+    made = WorkerProblem.of((steady, varying), 0.1, 1, Poisson(1.0), max_queue_rows=4, late_share=0.01)
+    launches = Launches.of(made)
+    assert launches.variant[launches.shortest].tolist() == [1, 0, 0, 0]
+    assert launches.variant[launches.rows == 1].tolist() == [0, 1], "still by latency"

@@ -3,19 +3,19 @@
 LEAST = 0.35
 """Policies may always spend this share of the slack."""
 
-SHRINK = 0.85
+SHRINK = 0.8
 """Each step down leaves this share of what could be spent."""
 
-RISE_PER_S = 0.03
+RISE_PER_S = 0.02
 """What comes back per second without cause for alarm ..."""
 
-CAUTIOUS_RISE_PER_S = 0.005
+CAUTIOUS_RISE_PER_S = 0.002
 """... and from just below where the promise was broken last."""
 
-CAUTION_S = 30.0
+CAUTION_S = 60.0
 """How long that is remembered."""
 
-BELOW = 0.95
+BELOW = 0.9
 """Just below: from this share of it on."""
 
 SURE = 6.0

@@ -40,7 +40,7 @@ def test_the_group_is_that_of_the_table_for_the_latency_there_is() -> None:
     latency = LatencyEstimate(path_s=0.01, path_tail_s=0.01)
     group = TableGroup(selection, LOAD, lambda: latency)
     assert [group(now_s, 2) for now_s in (0.5, 1.5, 2.5)] == [2, 3, 1]
-    latency = LatencyEstimate(path_s=0.013, path_tail_s=0.013)
+    latency = LatencyEstimate(path_s=0.011, path_tail_s=0.011)
     assert group(0.5, 2) == 2
     assert group(1.5, 2) == 3
     latency = LatencyEstimate(path_s=1.0, path_tail_s=1.0)

@@ -53,6 +53,7 @@ def client(ray_cluster: None, free_port: int, tmp_path_factory: pytest.TempPathF
                 "toy": {"task": "toy", "slo_ms": 1000, **GREEDY},
                 "patient": {"task": "toy", "slo_ms": 1000, "selection": {"policy": "proteus"}},
                 "impatient": {"task": "toy", "slo_ms": 1000, "drop_late": True, "max_queued_rows": 8, **GREEDY},
+                "promised": {"task": "toy", "slo_ms": 1000, "selection": {"policy": "ramsis"}},
             },
             "pools": {"toy": {"workers": 1, "num_cpus": 0.1}},
             "router_num_cpus": 0.1,
@@ -87,6 +88,33 @@ def toy(*values: float) -> dict[str, Any]:
 
 def infer(client: httpx2.Client, body: dict[str, Any]) -> httpx2.Response:
     return client.post(DIGITS, json=body)
+
+
+def test_a_service_is_ready_once_it_has_measured_every_variant_in_place(client: httpx2.Client) -> None:
+    for prefix in ("", "/toy"):
+        status = client.get(f"{prefix}/accord/status").json()
+        assert all(endpoint["arrived"] == 0 for endpoint in status["endpoints"].values()), "this test comes first"
+        for worker in status["workers"].values():
+            known = worker["latency"]
+            assert {*known["run_factors"]} <= {*worker["loaded"]}
+            assert known["run_factors"]
+            assert all(factor > 0 for factor in known["run_factors"].values())
+            assert 0 < known["path_ms"] <= known["path_tail_ms"]
+            assert known["path_ms"] != 10.0, "transport_ms is what was taken to hold before"
+
+
+def test_tables_come_into_force_while_queries_are_answered(client: httpx2.Client) -> None:
+    def tables() -> dict[str, Any]:
+        answer = client.post("/toy/v2/models/promised/infer", json=toy(1.0))
+        assert (answer.status_code, answer.json()["outputs"][0]["data"]) == (200, [2.0])
+        return dict(client.get("/toy/accord/status").json()["endpoints"]["promised"]["tables"])
+
+    _until(lambda: tables()["state"] == "exact", 90)
+    seen = tables()
+    assert 0 < seen["made"] <= seen["wanted"]
+    guarantee = client.get("/toy/accord/status").json()["endpoints"]["promised"]["guarantee"]
+    assert guarantee["kept"] in ("yes", "too early", "no")
+    assert guarantee["promised_violation_rate"] >= 0.01
 
 
 def test_an_answer_names_the_variant_its_accuracy_the_latency_and_the_deadline(client: httpx2.Client) -> None:

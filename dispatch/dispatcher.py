@@ -8,7 +8,7 @@ from typing import Any
 from catalog.errors import AccordError
 from dispatch import refusals
 from dispatch.batch_maker import BatchMaker
-from dispatch.commands import Command, Launch, Reject, Served, WakeAt
+from dispatch.commands import Command, Launch, Reject, Served
 from dispatch.endpoint_queues import EndpointQueues
 from dispatch.feedback import SlackFeedback
 from dispatch.lane import Lane
@@ -17,6 +17,7 @@ from dispatch.learning import Learning
 from dispatch.plan import Plan
 from dispatch.query import Batch, Job, Query, quick
 from dispatch.variant_health import VariantHealth
+from dispatch.wake_ups import WakeUps
 from dispatch.worker_state import WorkerState
 
 NOTHING: frozenset[Any] = frozenset()
@@ -44,8 +45,7 @@ class Dispatcher:
         self._withdrawn: set[int] = set()
         self._health = VariantHealth()
         self._batches = BatchMaker(self._health)
-        self._wake_s = inf
-        self._due_s = inf  # nothing that waits leaves at an earlier deadline
+        self._wake_ups = WakeUps(self.workers, self._endpoints)
         self._refresh()
 
     def queued_rows(self, endpoint: str) -> int:
@@ -88,15 +88,13 @@ class Dispatcher:
 
     def on_timer(self, now_s: float) -> list[Command]:
         """A WakeAt is due: late queries that are dropped or have no worker are refused, and who held is asked."""
-        self._wake_s = inf
         commands: list[Command] = []
-        if self._due_s <= now_s:
-            for lane in self._waiting_for_deadlines():
-                commands += self._refuse_late(lane, now_s)
+        for lane in self._wake_ups.on_wake(now_s):
+            commands += self._refuse_late(lane, now_s)
         due = [worker for worker in self.workers.values() if worker.hold_s <= now_s]
         for worker in sorted(due, key=_by_id):
             self._launch(worker, now_s, commands)
-        return commands + self._wake_for_all()
+        return commands + self._wake_ups.for_all()
 
     # -- events of workers ------------------------------------------------------------------------------------
 
@@ -204,11 +202,6 @@ class Dispatcher:
     def _in_order(self) -> list[WorkerState]:
         return sorted(self.workers.values(), key=_by_id)
 
-    def _waiting_for_deadlines(self) -> list[Lane]:
-        """Where something waits that leaves at its deadline."""
-        endpoints = [each for each in self._endpoints.values() if each.rows and each.deadlines_matter]
-        return [lane for endpoint in endpoints for lane in endpoint.ways() if lane.queue.rows]
-
     def _hold(self, held: Mapping[str, Iterable[str]]) -> None:
         for worker, variants in held.items():
             if worker in self.workers:
@@ -232,10 +225,10 @@ class Dispatcher:
             if endpoint.lanes and endpoint.plan.balancer is not None:
                 for job in endpoint.common.drain():
                     commands += self._enqueue(job, endpoint, now_s)
-        self._due_s = self._first_deadline_s()  # also of endpoints whose deadlines matter from now on
+        self._wake_ups.on_change()
         for worker in self._in_order():
             self._launch(worker, now_s, commands)
-        return commands + self._wake_for_all()
+        return commands + self._wake_ups.for_all()
 
     def _enqueue(self, job: Job, endpoint: EndpointQueues, now_s: float) -> list[Command]:
         worker = endpoint.join(job, now_s)
@@ -248,10 +241,7 @@ class Dispatcher:
         elif worker.batch is None:
             self._launch(worker, now_s, commands)
         if endpoint.deadlines_matter and job.query.id in endpoint.place:
-            deadline_s = job.query.deadline_s
-            if deadline_s < self._due_s:
-                self._due_s = deadline_s
-            commands += self._wake(deadline_s)
+            commands += self._wake_ups.on_deadline(job.query.deadline_s)
         return commands
 
     def _launch(self, worker: WorkerState, now_s: float, commands: list[Command]) -> None:
@@ -273,7 +263,7 @@ class Dispatcher:
                 commands.append(quick(Launch, (batch,)))
                 return
         if worker.hold_s < inf:
-            commands += self._wake(worker.hold_s)
+            commands += self._wake_ups.at(worker.hold_s)
 
     def _retry(self, batch: Batch, error: AccordError, now_s: float, *, blame: bool) -> list[Command]:
         """Queue the jobs of a batch that came to nothing again, or refuse those that were tried enough."""
@@ -297,24 +287,6 @@ class Dispatcher:
         if plan.drop_late:
             return [Reject(job.query, refusals.deadline_missed(job.query, now_s)) for job in lane.expired(now_s)]
         return []
-
-    def _wake(self, at_s: float) -> list[Command]:
-        """A WakeAt for that instant, unless one that early is under way."""
-        if at_s >= self._wake_s:
-            return []
-        self._wake_s = at_s
-        return [WakeAt(at_s)]
-
-    def _wake_for_all(self) -> list[Command]:
-        """A WakeAt for the first deadline that matters or hold that ends."""
-        at_s = min((worker.hold_s for worker in self.workers.values()), default=inf)
-        if self._due_s < at_s:
-            self._due_s = self._first_deadline_s()
-        return self._wake(min(at_s, self._due_s))
-
-    def _first_deadline_s(self) -> float:
-        firsts = [lane.queue.first() for lane in self._waiting_for_deadlines()]
-        return min((first.query.deadline_s for first in firsts if first is not None), default=inf)
 
 
 def _by_id(worker: WorkerState) -> str:

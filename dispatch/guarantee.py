@@ -22,11 +22,11 @@ WINDOW_S = 10.0
 MOSTLY = 0.95
 """Bounds are shown where tables decided on at least this share of the queries."""
 
-FALSE_ALARM = 0.001
+FALSE_ALARM = 0.005
 """Probability at most of the verdict no, where the promise holds."""
 
 TOO_MANY = 2.0
-DOUBT = 0.05
+DOUBT = 0.2
 """The verdict yes needs so many queries that, were the rate `TOO_MANY` times what is promised, so few violations had at
 most this probability."""
 
@@ -89,7 +89,6 @@ class _Bucket:
     refused: int = 0
     promised: float = 0.0
     decided: int = 0  # queries of batches that a policy promised something of
-    decided_in_time: int = 0
     expected_accuracy: float = 0.0
     expected_violations: float = 0.0
 
@@ -151,10 +150,9 @@ class GuaranteeMonitor:
         bucket.late_squares += late * late
         bucket.late_for_clients += late_for_clients
         bucket.promised += queries * promised_rate(promise)
+        bucket.expected_accuracy += in_time * (accuracy if promise is None else promise.accuracy)
         if promise is not None:
             bucket.decided += queries
-            bucket.decided_in_time += in_time
-            bucket.expected_accuracy += in_time * promise.accuracy
             bucket.expected_violations += queries * promise.violation_rate
         self.queries += queries
         self.violations += late
@@ -192,9 +190,7 @@ class GuaranteeMonitor:
             observed_violation_rate=seen.violations / queries if queries else None,
             client_violation_rate=(seen.late_for_clients + seen.refused) / queries if queries else None,
             expected_violation_rate=seen.expected_violations / decided if decided else None,
-            expected_accuracy=seen.expected_accuracy / seen.decided_in_time
-            if decided and seen.decided_in_time
-            else None,
+            expected_accuracy=seen.expected_accuracy / seen.in_time if decided and seen.in_time else None,
             observed_accuracy=seen.accuracy / seen.in_time if seen.in_time else None,
             broken=self._broken,
         )

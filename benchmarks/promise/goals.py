@@ -21,6 +21,9 @@ ROUNDING_POINTS = 0.05
 BETTER_POINTS, BETTER_SHARE = 0.3, 0.5
 AGREE_SHARE, RIGHT_SHARE = 0.99, 0.95
 
+DECIDED_SHARE = 0.5
+"""A service that says of fewer windows than this, for any policy, whether it keeps its promise, does not judge it."""
+
 
 @dataclass(frozen=True)
 class Goal:
@@ -41,6 +44,7 @@ def goals_of(cases: Sequence[Case], windows: Mapping[str, WindowCounts]) -> dict
     better = sum(gain >= BETTER_POINTS for gain in gains.values())
     all_windows = sum(windows.values(), WindowCounts())
     agree = all_windows.agree_share
+    decided = {policy: counts.decided_share or 0.0 for policy, counts in windows.items()}
     right = windows.get(FLAGSHIP, WindowCounts()).bounds_right_share
     points = {_label(key): gain for key, gain in gains.items()}
     return {
@@ -50,7 +54,12 @@ def goals_of(cases: Sequence[Case], windows: Mapping[str, WindowCounts]) -> dict
         "share_better_by_0_3_points": _at_least(
             better / len(gains) if gains else None, BETTER_SHARE, {"better": better, "cases": len(gains)}
         ),
-        "kept_agrees_share": _at_least(agree, AGREE_SHARE, vars(all_windows)),
+        "kept_agrees_share": Goal(
+            agree,
+            AGREE_SHARE,
+            agree is not None and agree >= AGREE_SHARE and min(decided.values()) >= DECIDED_SHARE,
+            {**vars(all_windows), "decided_share": decided},
+        ),
         "bounds_right_share": _at_least(right, RIGHT_SHARE, vars(windows.get(FLAGSHIP, WindowCounts()))),
     }
 

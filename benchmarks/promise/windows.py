@@ -13,8 +13,8 @@ from benchmarks.promise.status_watch import Snapshot
 SLACK = 0.01
 """So far a service's violation rate may lie from the benchmark's own of the same window."""
 
-BEFORE_S, AFTER_S, SHIFTS = 0.25, 0.5, 10
-"""A window ends between the question and its answer, and clients learn of an answer later than the server: the
+BEFORE_S, AFTER_S, SHIFTS = 1.25, 0.5, 16
+"""A window ends with a whole second of the service, and clients learn of an answer later than the server: the
 benchmark's own rate is that of any of so many windows which end so long before the question or after the answer."""
 
 LEAST_QUERIES = 100
@@ -44,6 +44,12 @@ class WindowCounts:
         """Of the windows that say yes or no; None where there are none."""
         said = self.yes + self.no
         return (said - self.contradicted - self.miscounted) / said if said else None
+
+    @property
+    def decided_share(self) -> float | None:
+        """Of the windows with a word, those that say yes or no; None where there are none."""
+        worded = self.yes + self.no + self.too_early
+        return (self.yes + self.no) / worded if worded else None
 
     @property
     def bounds_right_share(self) -> float | None:

@@ -15,9 +15,9 @@ TAIL_HALF_LIFE_S = 8.0
 TAIL_HALF_LIFE_BATCHES = 150.0
 """A percentile far out needs more of them."""
 
-TAIL = 0.97
-"""The quantile that stands for nearly all batches. Few batches are launched at the last instant at which that is in
-time, so that a lower one costs few deadlines; a higher one costs accuracy, and needs more batches to be known."""
+TAIL = 0.95
+"""The quantile that stands for nearly all batches, as in RAMSIS, section 6. Few batches are launched at the last
+instant at which that is in time; a higher one costs accuracy, and needs more batches to be known."""
 
 LATE_SHARE = 1.0 - TAIL
 """The share of batches that take longer than estimates say of nearly all."""

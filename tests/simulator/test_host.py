@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dispatch.balancing.registry import create_balancer
 from dispatch.plan import EndpointPlan, Plan
+from dispatch.query import Batch
 from dispatch.selection.fixed import FixedSelection
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate, SelectionPolicy
@@ -31,8 +32,8 @@ class Exponential:
     def __init__(self, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
 
-    def batch_s(self, device: str, variant: str, rows: int) -> float:
-        return float(self._rng.exponential())
+    def times_s(self, device: str, batch: Batch) -> tuple[float, float]:
+        return float(self._rng.exponential()), 0.0
 
 
 def plan(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from catalog.profile import BatchLatency, LatencyProfile
+from dispatch.query import Batch
 from simulator.latency import SampledLatency
 
 PROFILE = LatencyProfile("cpu", {1: BatchLatency(9, 20.0, 6.0, 19.0, 25.0, 30.0, 40.0)})
@@ -13,7 +14,8 @@ PROFILE = LatencyProfile("cpu", {1: BatchLatency(9, 20.0, 6.0, 19.0, 25.0, 30.0,
 
 def drawn_s(count: int, seed: int, rows: int = 1) -> list[float]:
     model = SampledLatency({"cpu": {"only": PROFILE}}, 0.002, np.random.default_rng(seed))
-    return [model.batch_s("cpu", "only", rows) for _ in range(count)]
+    batch = Batch(1, "w1", "digits", "only", accuracy=0.9, jobs=(), rows=rows, launched_s=0.0)
+    return [sum(model.times_s("cpu", batch)) for _ in range(count)]
 
 
 def test_sampled_times_have_the_mean_and_deviation_of_the_profile() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import log
+from math import inf, log
 
 from dispatch.latency.estimate import LatencyEstimate
 from dispatch.selection.ramsis.grid import TableGrid
@@ -19,7 +19,7 @@ OPTIMISM = 2.0
 OVERSIZE = 0.5
 """And how much less it matters that a table is for a higher load."""
 
-FARTHEST = 2.0
+FARTHEST = 1.35
 """Worse readings than by this factor decide nothing."""
 
 MOST_KEPT = 4096
@@ -66,9 +66,9 @@ class LeveledGrids:
         A table must meet the load in rescaled time. Of those that do, the one that differs least, in latency and in
         load.
         """
-        best, best_cost = None, log(FARTHEST)
+        best, best_cost = None, inf
         for scale in self._compared(latency):
-            if scale.cost >= best_cost:
+            if scale.cost >= min(best_cost, log(FARTHEST)):
                 break  # they ascend by cost
             scaled_qps = load_qps * scale.mean
             if workers != scale.grid.workers:
@@ -76,7 +76,7 @@ class LeveledGrids:
             table = scale.grid.meeting(scaled_qps)
             if table is not None:
                 cost = scale.cost + OVERSIZE * log(max(table.load_qps / max(scaled_qps, 1.0), 1.0))
-                if cost < best_cost or best is None:
+                if cost < best_cost:
                     best, best_cost = Reading(table, scale.mean, scale.tail), cost
         return best
 

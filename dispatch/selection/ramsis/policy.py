@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from dispatch.latency.estimate import LatencyEstimate
 from dispatch.latency.worker_latency import LATE_SHARE
-from dispatch.selection.greedy import GreedySelection
+from dispatch.selection.greedy import GreedySelection, soonest
 from dispatch.selection.policy import Candidate, Choice, Hold, Promise, QueueView
 from dispatch.selection.ramsis.grid import TableGrid
 from dispatch.selection.ramsis.leveled_grids import LeveledGrids, Reading
@@ -64,9 +64,11 @@ class RamsisSelection:
         if view.latency is None:
             return Choice(variant, rows, None, promise_of(table, late_share=0.0))
         timely = _timely(candidate, rows, view)
-        if timely is not candidate or not reading.exact or view.slack_share < 1.0:
-            return Choice(timely.variant, timely.batch_rows(rows))
-        return Choice(variant, rows, None, promise_of(table, LATE_SHARE))
+        if timely is None:
+            timely = soonest(view)
+        elif timely is candidate and reading.exact and view.slack_share >= 1.0:
+            return Choice(variant, rows, None, promise_of(table, LATE_SHARE))
+        return Choice(timely.variant, timely.batch_rows(rows))
 
     def reading(self, device: str, latency: LatencyEstimate | None, workers: int, load_qps: float) -> Reading | None:
         """The table for a worker of this device type and latency under this load; None where there is none near
@@ -90,13 +92,12 @@ def promise_of(table: DecisionTable, late_share: float) -> Promise:
     return Promise(table.expected_accuracy, late, max(late - late_share, 0.0) / (1.0 - late_share))
 
 
-def _timely(chosen: Candidate, rows: int, view: QueueView) -> Candidate:
-    """The most accurate candidate no more accurate than the chosen one that is in time; the chosen one where none
-    is."""
+def _timely(chosen: Candidate, rows: int, view: QueueView) -> Candidate | None:
+    """The chosen candidate, or the most accurate of the less accurate ones that is in time; None where none is."""
     slack_s = view.slack_s
     if chosen.latency_s[rows] <= slack_s:
         return chosen
     for candidate in view.candidates:
         if candidate.accuracy < chosen.accuracy and candidate.latency_s[candidate.batch_rows(rows)] <= slack_s:
             return candidate
-    return chosen
+    return None

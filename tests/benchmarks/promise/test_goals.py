@@ -74,6 +74,13 @@ def test_windows_of_all_policies_shall_agree_and_bounds_are_the_flagships() -> N
     assert (seen["bounds_right_share"].value, seen["bounds_right_share"].met) == (0.94, False)
 
 
+def test_a_service_that_mostly_finds_it_too_early_to_say_does_not_judge_its_promise() -> None:
+    windows = {**GOOD, "ramsis": WindowCounts(yes=49, too_early=51)}
+    seen = goals(grid(0.0, 0.0), windows)["kept_agrees_share"]
+    assert (seen.value, seen.met) == (1.0, False)
+    assert seen.beside["decided_share"] == {"ramsis": 0.49, "greedy": 1.0}
+
+
 def test_what_was_not_measured_is_not_met() -> None:
     assert not any(goal.met for goal in goals([], {}).values())
     assert all(goal.value is None for goal in goals([], {}).values())

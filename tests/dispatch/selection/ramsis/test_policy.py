@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dispatch.selection.policy import Candidate, Choice, Hold, QueueView
+from dispatch.selection.policy import Candidate, Choice, Hold, Promise, QueueView
 from dispatch.selection.ramsis.arrivals import Poisson
 from dispatch.selection.ramsis.grid import TableGrid, beyond_table
 from dispatch.selection.ramsis.policy import RamsisSelection
@@ -27,23 +27,31 @@ POLICY = RamsisSelection(
 )
 
 
+KEPT = Promise(accuracy=0.9, violation_rate=0.0, unavoidable_rate=0.0)
+"""By every table."""
+
+NONE_KEPT = Promise(accuracy=0.0, violation_rate=1.0, unavoidable_rate=1.0)
+"""Beyond them."""
+
+
 def view(rows: int = 2, slack_s: float = 0.09, load_qps: float = 15.0, now_s: float = 5.0) -> QueueView:
     return QueueView(now_s, rows, now_s + slack_s, (SLOW, FAST), load_qps, 2, 0.0, "cpu")
 
 
 def test_the_lowest_load_table_that_meets_the_load_decides() -> None:
-    assert POLICY.choose(view(load_qps=15.0)) == Choice("slow", 2)
-    assert POLICY.choose(view(load_qps=20.0)) == Choice("slow", 2)
-    assert POLICY.choose(view(load_qps=20.1)) == Choice("fast", 2)
-    assert POLICY.choose(view(load_qps=1e9)) == Choice("fast", 2), "beyond the grid the fastest serves"
+    assert POLICY.choose(view(load_qps=15.0)) == Choice("slow", 2, None, KEPT)
+    assert POLICY.choose(view(load_qps=20.0)) == Choice("slow", 2, None, KEPT)
+    assert POLICY.choose(view(load_qps=20.1)) == Choice("fast", 2, None, KEPT)
+    beyond = POLICY.choose(view(load_qps=1e9))
+    assert beyond == Choice("fast", 2, None, NONE_KEPT), "beyond the grid the fastest serves"
 
 
 def test_with_fewer_workers_a_table_of_the_same_load_per_worker_decides() -> None:
-    assert POLICY.choose(view(load_qps=15.0)._replace(workers=1)) == Choice("fast", 2)
+    assert POLICY.choose(view(load_qps=15.0)._replace(workers=1)) == Choice("fast", 2, None, KEPT)
 
 
 def test_a_batch_is_no_larger_than_the_variant_takes() -> None:
-    assert POLICY.choose(view(rows=7)) == Choice("slow", 4)
+    assert POLICY.choose(view(rows=7)) == Choice("slow", 4, None, KEPT)
 
 
 @pytest.mark.parametrize("now_s", [0.0, 5.0, 1e7, 1e9])

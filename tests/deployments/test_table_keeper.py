@@ -1,124 +1,17 @@
 """Tables in the background: what is made when, and what is in force meanwhile."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, cast
 
 import pytest
+from table_keeper_scene import HIGHEST_QPS, PlayedRouter, Scene, by_tables, table
 
-from deployments.router import Router
-from deployments.table_keeper import PUBLISH_EVERY_S, RETRY_S, SETTLED_S, TableKeeper
-from deployments.table_making import TableMaker
+from deployments.table_keeper import PUBLISH_EVERY_S, RETRY_S, SETTLED_S
 from deployments.table_progress import TableProgress, TableState
-from dispatch.latency.estimator import LatencyEstimator
-from dispatch.plan import EndpointPlan, Plan
+from dispatch.plan import Plan
 from dispatch.selection.policy import Candidate
-from dispatch.selection.ramsis.grid import beyond_table
 from dispatch.selection.ramsis.latency_level import LatencyLevel
-from dispatch.selection.ramsis.policy import RamsisSelection
-from dispatch.selection.ramsis.problem import Balancing, WorkerProblem
-from dispatch.selection.ramsis.table import DecisionTable
 from dispatch.selection.ramsis.table_work import TableTask, TableWork
 from dispatch_scene import FAST, SLOW, endpoint
-from router_scene import DOUBLE, routing, terms, virtually
-from router_scene import Scene as RouterScene
-from router_scene import now_s as loop_s
-
-HIGHEST_QPS = 3000.0
-
-
-def table(problem: WorkerProblem) -> DecisionTable:
-    """A table that would be made for a problem, with decisions that do not matter here."""
-    made = beyond_table(problem, problem.group)
-    return replace(made, load_qps=problem.load_qps, expected_accuracy=0.85, expected_violation_rate=0.03)
-
-
-@dataclass
-class PlayedMaker:
-    """Makes tables on the spot; keeps for what. ``meanwhile`` happens while a table is made."""
-
-    problems: list[WorkerProblem] = field(default_factory=list)
-    broken: bool = False
-    takes_s: float = 0.0
-    meanwhile: Callable[[], None] = lambda: None
-
-    async def table(self, problem: WorkerProblem) -> DecisionTable:
-        self.problems.append(problem)
-        await asyncio.sleep(self.takes_s)
-        self.meanwhile()
-        if self.broken:
-            raise OSError("no more processes")
-        return table(problem)
-
-
-def by_tables(name: str = "digits") -> EndpointPlan:
-    return endpoint(name, selection=RamsisSelection())
-
-
-@dataclass
-class PlayedRouter:
-    """What the keeper sees of a router, and the plans that it was given."""
-
-    plan: Plan = field(default_factory=lambda: Plan(1, {"digits": by_tables()}))
-    workers: int = 2
-    load_qps: float = 50.0
-    latency: LatencyEstimator = field(default_factory=lambda: LatencyEstimator(0.004))
-    devices: tuple[str, ...] = ("cpu",)
-    tables: dict[str, TableProgress] = field(default_factory=dict)
-    applied: list[Plan] = field(default_factory=list)
-
-    def workers_of(self, endpoint: str) -> int:
-        return self.workers
-
-    def offered(self, endpoint: str) -> Mapping[str, tuple[Candidate, ...]]:
-        candidates = self.plan.endpoints[endpoint].candidates
-        return {device: candidates[device] for device in self.devices} if self.workers else {}
-
-    def anticipated_qps(self, endpoint: str) -> float:
-        return self.load_qps
-
-    def apply(self, plan: Plan) -> None:
-        assert plan.version == self.plan.version + 1
-        self.plan = plan
-        self.applied.append(plan)
-
-    def change(self, name: str = "digits", **terms: object) -> None:
-        """Other terms, as `live_plan` puts them in force."""
-        changed = replace(self.plan.endpoints[name], selection=RamsisSelection(), **terms)  # type: ignore[arg-type]
-        self.plan = Plan(self.plan.version + 1, {**self.plan.endpoints, name: changed})
-
-
-@dataclass
-class Scene:
-    router: PlayedRouter = field(default_factory=PlayedRouter)
-    maker: PlayedMaker = field(default_factory=PlayedMaker)
-    now_s: float = 100.0
-    keeper: TableKeeper = field(init=False)
-
-    def __post_init__(self) -> None:
-        balancing: dict[str, Balancing] = dict.fromkeys(self.router.plan.endpoints, "round_robin")
-        router, maker = cast(Router, self.router), cast(TableMaker, self.maker)
-        self.keeper = TableKeeper(router, balancing, maker, lambda: self.now_s, HIGHEST_QPS)
-
-    def selection(self, name: str = "digits") -> RamsisSelection:
-        chosen = self.router.plan.endpoints[name].selection
-        assert isinstance(chosen, RamsisSelection)
-        return chosen
-
-    def in_force(self, name: str = "digits", device: str = "cpu") -> list[DecisionTable]:
-        """The tables in force, of all levels."""
-        leveled = self.selection(name).leveled.get(device)
-        return [] if leveled is None else [each for grid in leveled.grids.values() for each in grid.tables]
-
-    async def all_made(self) -> int:
-        """Step until nothing is missing; how many tables that took."""
-        before = len(self.maker.problems)
-        while await self.keeper.step():
-            pass
-        return len(self.maker.problems) - before
 
 
 @pytest.fixture
@@ -295,15 +188,15 @@ async def test_devices_get_their_tables_in_turn(scene: Scene) -> None:
 
 async def test_an_endpoint_whose_tables_fail_is_tried_again_later_and_starves_no_other() -> None:
     scene = Scene(PlayedRouter(Plan(1, {"digits": by_tables(), "letters": by_tables("letters")})))
-    scene.router.change(candidates={"cpu": (SLOW,)})  # by which its problems are known
+    scene.router.change(candidates={"cpu": (FAST,)})  # by which its problems are known
 
     def digits_only() -> None:
-        if scene.maker.problems[-1].variants == ("slow",):
+        if scene.maker.problems[-1].variants == ("fast",):
             raise OSError("no more processes")
 
     scene.maker.meanwhile = digits_only
     made = await scene.all_made()
-    assert sum(problem.variants == ("slow",) for problem in scene.maker.problems) == 1
+    assert sum(problem.variants == ("fast",) for problem in scene.maker.problems) == 1
     assert len(scene.in_force("letters")) == made - 1
     assert "digits" not in scene.router.tables
     scene.now_s += RETRY_S - 0.1
@@ -317,59 +210,3 @@ async def test_an_endpoint_whose_tables_fail_is_tried_again_later_and_starves_no
 async def test_an_endpoint_that_is_gone_is_let_alone(scene: Scene) -> None:
     scene.router.plan = Plan(2, {"other": endpoint("other")})
     assert await scene.all_made() == 0
-
-
-# -- in virtual time, with a real router ------------------------------------------------------------------------
-
-
-@asynccontextmanager
-async def serving(maker: PlayedMaker) -> AsyncIterator[tuple[RouterScene, TableKeeper]]:
-    """A router with one worker that serves the variant ``double``, by tables once there are some."""
-    async with routing(Plan(1, {"digits": by_tables()})) as scene:
-        await scene.members("w1")
-        await scene.follow("w1", endpoint=terms({"cpu": (DOUBLE,)}))
-        balancing: dict[str, Balancing] = {"digits": "round_robin"}
-        yield scene, TableKeeper(scene.router, balancing, cast(TableMaker, maker), loop_s, HIGHEST_QPS)
-
-
-def tables_of(scene: RouterScene) -> dict[str, Any]:
-    return dict(scene.router.status()["endpoints"]["digits"]["tables"])
-
-
-@virtually
-async def test_queries_are_answered_from_the_start_and_by_tables_once_these_are_there() -> None:
-    async with serving(PlayedMaker(takes_s=0.5)) as (scene, keeper):
-        keeping = asyncio.create_task(keeper.run())
-        assert await scene.ask(1.0, slo_s=None) == 2.0
-        assert tables_of(scene)["state"] == "none"
-        await asyncio.sleep(0.6)
-        seen = tables_of(scene)
-        assert (seen["state"], seen["made"]) == ("exact", 1)
-        assert seen["wanted"] > 1
-        assert await scene.ask(2.0, slo_s=None) == 4.0
-        keeping.cancel()
-
-
-@virtually
-async def test_before_the_service_is_ready_tables_get_a_bounded_time() -> None:
-    async with serving(PlayedMaker(takes_s=0.8)) as (scene, keeper):
-        began_s = loop_s()
-        await keeper.first(2.0)
-        assert loop_s() - began_s == pytest.approx(2.0)
-        assert tables_of(scene)["made"] == 2
-    async with serving(PlayedMaker(broken=True, takes_s=0.1)) as (scene, keeper):
-        await keeper.first(2.0)
-        assert tables_of(scene)["state"] == "none"
-
-
-@virtually
-async def test_what_fails_is_tried_again_and_again() -> None:
-    maker = PlayedMaker(broken=True, takes_s=0.1)
-    async with serving(maker) as (scene, keeper):
-        keeping = asyncio.create_task(keeper.run())
-        await asyncio.sleep(2.5 * RETRY_S)
-        assert len(maker.problems) == 3
-        maker.broken = False
-        await asyncio.sleep(RETRY_S)
-        assert tables_of(scene)["state"] == "exact"
-        keeping.cancel()

@@ -188,15 +188,15 @@ async def test_devices_get_their_tables_in_turn(scene: Scene) -> None:
 
 async def test_an_endpoint_whose_tables_fail_is_tried_again_later_and_starves_no_other() -> None:
     scene = Scene(PlayedRouter(Plan(1, {"digits": by_tables(), "letters": by_tables("letters")})))
-    scene.router.change(candidates={"cpu": (FAST,)})  # by which its problems are known
+    scene.router.change(slo_s=0.2)  # by which its problems are known
 
     def digits_only() -> None:
-        if scene.maker.problems[-1].variants == ("fast",):
+        if scene.maker.problems[-1].slo_s == 0.2:
             raise OSError("no more processes")
 
     scene.maker.meanwhile = digits_only
     made = await scene.all_made()
-    assert sum(problem.variants == ("fast",) for problem in scene.maker.problems) == 1
+    assert sum(problem.slo_s == 0.2 for problem in scene.maker.problems) == 1
     assert len(scene.in_force("letters")) == made - 1
     assert "digits" not in scene.router.tables
     scene.now_s += RETRY_S - 0.1

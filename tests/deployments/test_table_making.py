@@ -98,7 +98,7 @@ async def test_closing_waits_for_no_table(monkeypatch: pytest.MonkeyPatch) -> No
     begun: list[Future[Any]] = []
 
     def slow(problem: WorkerProblem, executor: Executor, store: Any) -> Any:
-        begun.append(executor.submit(time.sleep, 3.0))
+        begun.append(executor.submit(time.sleep, 0.5))
         return begun[0].result()
 
     monkeypatch.setattr(table_making, "make_table", slow)

@@ -188,7 +188,7 @@ class PlanMaker:
                 endpoint.slo_s,
                 endpoint.drop_late,
                 endpoint.max_queued_rows,
-                self._as_profiled(served[name].candidates if planned else self._offered(endpoint, candidates[name])),
+                self._offered(endpoint, self._as_profiled(served[name].candidates if planned else candidates[name])),
                 served[name].shares if planned else None,
                 served[name].kinds if planned else {},
             )

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import inf
 
 from deployments.router import Router
 from deployments.table_making import TableMaker
@@ -26,9 +27,6 @@ SETTLED_S = 5.0
 
 RETRY_S = 60.0
 """After a table of an endpoint could not be made."""
-
-Work = Mapping[str, TableWork]
-"""By device type."""
 
 
 class TableKeeper:
@@ -83,7 +81,7 @@ class TableKeeper:
         """Make the next table, if any is missing; gives whether one was."""
         worked = False
         for name in self._balancing:
-            if name in self._router.plan.endpoints and self._clock() >= self._retry_at_s.get(name, 0.0):
+            if name in self._router.plan.endpoints and self._clock() >= self._retry_at_s.get(name, -inf):
                 try:
                     worked = await self._step(name) or worked
                 except Exception:
@@ -108,7 +106,7 @@ class TableKeeper:
                 if work.get(device) is not own:  # it was for terms or workers of before
                     return True
                 self._unpublished.add(name)
-        due_s = self._published_s.get(name, 0.0) + PUBLISH_EVERY_S
+        due_s = self._published_s.get(name, -inf) + PUBLISH_EVERY_S
         if name in self._unpublished and (self._clock() >= due_s or not worked):
             self._publish(name)
         self._router.tables[name] = self._progress(name)

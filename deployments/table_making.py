@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 
 from threadpoolctl import threadpool_limits
 
@@ -40,23 +40,23 @@ class TableMaker:
     """One process that makes tables beside a service, on what its machine's cores have to spare."""
 
     def __init__(self) -> None:
-        self._process = ExitStack()
         self._executor: Executor | None = None
 
     async def table(self, problem: WorkerProblem) -> DecisionTable:
         """The table of a problem: kept from before, or made now. Raises `BrokenProcessPool` where the process died."""
         if self._executor is None:
-            self._executor = self._process.enter_context(processes(1, BACKGROUND_NICENESS))
+            self._executor = _pool(1, BACKGROUND_NICENESS)
         try:
             return await asyncio.to_thread(make_table, problem, self._executor, table_store())
         except BrokenProcessPool:
-            self._process.close()
-            self._executor = None
+            self.close()
             raise
 
     def close(self) -> None:
-        """End the process; what it makes is given up."""
-        self._process.close()
+        """End the process, after the table that it is making; nobody waits for that."""
+        if self._executor is not None:
+            self._executor.shutdown(wait=False, cancel_futures=True)
+            self._executor = None
 
 
 @contextmanager
@@ -66,9 +66,12 @@ def processes(count: int | None = None, niceness: int = 0) -> Iterator[Executor]
     They begin afresh instead of as copies of this one, whose threads and sockets they must not have. The higher
     ``niceness``, the more they yield to others. They end with this process, also where it is killed.
     """
-    fresh = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(count or os.cpu_count(), fresh, _settle, (niceness,)) as pool:
+    with _pool(count or os.cpu_count() or 1, niceness) as pool:
         yield pool
+
+
+def _pool(count: int, niceness: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _settle, (niceness,))
 
 
 def make_grids(

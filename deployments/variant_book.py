@@ -91,12 +91,8 @@ class VariantBook:
         return found
 
     def as_profiled(self, candidate: Candidate, pool: str) -> Candidate:
-        """A candidate of a pool, or of a device type that pools have, with its profile as it is."""
-        runs_s = self.profiled_s.get((pool, candidate.variant))
-        if runs_s is None:
-            runs_s = next(runs_s for (_, variant), runs_s in self.profiled_s.items() if variant == candidate.variant)
-        way_s = self.transport_s.get(pool, max(self.transport_s.values()))
-        return corrected(candidate, runs_s, 1.0, way_s)
+        """A candidate of a pool with its profile there as it is, without corrections."""
+        return corrected(candidate, self.profiled_s[pool, candidate.variant], 1.0, self.transport_s[pool])
 
     def to_record(self) -> list[dict[str, Any]]:
         """The registered variants in JSON values."""

@@ -20,6 +20,9 @@ MOST_WAIT_S = 60.0
 
 WAIT_EVERY_S = 0.05
 
+GRACE_S = 10.0
+"""A worker whose last batch takes so much longer than the warm-up is not waited for."""
+
 
 class WarmUp:
     """Runs batches of made-up inputs on every worker for ``length_s``, before the service is ready.
@@ -55,7 +58,11 @@ class WarmUp:
 
     async def _measure(self) -> None:
         end_s = self._clock() + self._length_s
-        await asyncio.gather(*(self._on_worker(worker, end_s) for worker in self._router.crew.using))
+        try:
+            async with asyncio.timeout(self._length_s + GRACE_S):
+                await asyncio.gather(*(self._on_worker(worker, end_s) for worker in self._router.crew.using))
+        except TimeoutError:
+            logger.warning("A worker did not answer in the warm-up; its latency is learned from the first queries.")
 
     async def _on_worker(self, worker: str, end_s: float) -> None:
         batches = [

@@ -37,6 +37,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._jumping.now_s
 
+    def hold_up(self, length_s: float) -> None:
+        """The callback that calls this takes so long; nothing else runs meanwhile."""
+        self._jumping.now_s += length_s
+
 
 def in_virtual_time(scene: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Play a scene to its end; what it leaves running is cancelled, and must not have failed."""

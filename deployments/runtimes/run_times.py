@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from catalog.profile import LatencyProfile
 
 Distribution = Literal["quantiles", "fixed", "normal", "lognormal"]
-DISTRIBUTIONS: tuple[Distribution, ...] = get_args(Distribution)
 
 RECORDED = (0.5, 0.9, 0.95, 0.99)
 LEVELS = np.array([0.0, *RECORDED, 1.0])

@@ -5,10 +5,13 @@ from dataclasses import replace
 
 import pytest
 
+from deployments.control_messages import EndpointTerms
 from deployments.live_plan import live_plan
 from dispatch.balancing.balancer import WorkerLoad
+from dispatch.balancing.round_robin import RoundRobin
 from dispatch.balancing.weighted_shares import WeightedShares
 from dispatch.plan import Plan
+from dispatch.selection.ramsis.policy import RamsisSelection
 from router_scene import DOUBLE, TRIPLE, by_tables, digits, directive, terms
 
 BUILT = Plan(4, {"digits": digits()})
@@ -90,10 +93,44 @@ def test_what_was_learned_of_the_load_survives() -> None:
     assert plan.endpoints["digits"].load.load_qps(2.0) == learned_qps
 
 
-def test_endpoints_by_tables_keep_objective_candidates_and_balancer_and_get_the_bounds_of_their_queue() -> None:
-    built = by_tables()
-    made = replace(terms({"cpu": (DOUBLE,)}, {"w1": 1.0}, slo_s=0.7, drop_late=True), max_queued_rows=7)
-    endpoint = live_plan(Plan(1, {"digits": built}), directive(1, {}, endpoint=made), None).endpoints["digits"]
-    assert (endpoint.slo_s, endpoint.candidates, endpoint.balancer) == (0.1, built.candidates, built.balancer)
+BY_TABLES = Plan(1, {"digits": by_tables()})
+OFFERED = {"cpu": (DOUBLE, TRIPLE)}
+
+
+def test_endpoints_by_tables_keep_tables_and_balancer_and_get_the_bounds_of_their_queue() -> None:
+    built = BY_TABLES.endpoints["digits"]
+    made = replace(terms(OFFERED, drop_late=True), max_queued_rows=7)
+    endpoint = live_plan(BY_TABLES, directive(1, {}, endpoint=made), None).endpoints["digits"]
+    assert (endpoint.slo_s, endpoint.candidates, endpoint.balancer) == (0.1, OFFERED, built.balancer)
     assert endpoint.selection is built.selection
     assert (endpoint.drop_late, endpoint.max_queued_rows) == (True, 7)
+
+
+def test_the_first_directive_may_offer_other_candidates_than_were_built_and_the_tables_stay() -> None:
+    endpoint = live_plan(BY_TABLES, directive(1, {}, endpoint=terms({"cpu": (DOUBLE,)})), None).endpoints["digits"]
+    assert endpoint.candidates == {"cpu": (DOUBLE,)}
+    assert endpoint.selection is BY_TABLES.endpoints["digits"].selection
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (None, terms(OFFERED, slo_s=0.7)),
+        (terms(OFFERED), terms(OFFERED, slo_s=0.7)),
+        (terms(OFFERED), terms({"cpu": (DOUBLE,)})),
+    ],
+    ids=["another objective at first", "another objective", "another candidate"],
+)
+def test_terms_that_tables_were_not_made_for_are_served_without(
+    before: EndpointTerms | None, after: EndpointTerms
+) -> None:
+    plan, followed = BY_TABLES, None
+    if before is not None:
+        followed = directive(1, {}, endpoint=before)
+        plan = live_plan(plan, followed, None)
+        assert plan.endpoints["digits"].selection is BY_TABLES.endpoints["digits"].selection
+    endpoint = live_plan(plan, directive(2, {}, endpoint=after), followed).endpoints["digits"]
+    assert (endpoint.slo_s, endpoint.candidates) == (after.slo_s, after.candidates)
+    assert endpoint.selection == RamsisSelection()
+    assert isinstance(endpoint.balancer, RoundRobin)
+    assert endpoint.balancer is not BY_TABLES.endpoints["digits"].balancer, "its group was that of the tables"

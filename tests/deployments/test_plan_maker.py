@@ -139,6 +139,42 @@ def test_plans_are_made_with_how_long_batches_took_lately(monkeypatch: pytest.Mo
     play(monkeypatch, settings(), scene)
 
 
+@pytest.mark.parametrize("planner", ["proteus", "everywhere"])
+def test_routers_get_what_is_profiled_since_they_measure_for_themselves(
+    monkeypatch: pytest.MonkeyPatch, planner: str
+) -> None:
+    async def scene(played: Scene) -> None:
+        counts = [0] * BIN_COUNT
+        counts[bin_of(2.0)] = 2000
+        played.known.runs.on_counts(("cpu", "fast"), counts, 0.0)
+        played.known.transport.on_counts("cpu", counts, 0.0)
+        change = await played.make(600.0, workers("w1", "w2"))
+        fast = next(each for each in change.endpoints["digits"].candidates["cpu"] if each.variant == "fast")
+        assert fast.latency_s[1] == pytest.approx(RUN_S["fast"] + 0.002)
+        assert fast.runs_s[1] == pytest.approx(RUN_S["fast"])
+
+    play(monkeypatch, settings(planner=planner), scene)
+
+
+def test_endpoints_by_tables_are_offered_by_device_what_some_table_could_choose(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scene(played: Scene) -> None:
+        change = await played.make(10.0, {"w1": "first", "w2": "second"})
+        terms = change.endpoints["digits"]
+        assert {device: [each.variant for each in own] for device, own in terms.candidates.items()} == {
+            "cpu": ["slow", "middle", "fast"],
+            "cuda": ["slow", "fast"],
+        }, "on cuda slow is both faster and more accurate than middle"
+        for device, row_s in (("cpu", 0.030), ("cuda", 0.003)):
+            assert terms.candidates[device][0].runs_s[1] == pytest.approx(row_s)
+
+    pools = {"first": replace(pool(), device="cuda"), "second": pool()}
+    config = settings({"digits": endpoint(by_tables=True, pools=("first", "second"))}, pools, planner="everywhere")
+    faster = {("first", "slow"): tuple(0.003 * rows for rows in range(5))}
+    play(monkeypatch, replace(config, profiled_s={**config.profiled_s, **faster}), scene)
+
+
 def test_without_workers_there_is_no_plan_but_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(played: Scene) -> None:
         assert await played.made(600.0, {}) is None

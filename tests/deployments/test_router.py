@@ -2,7 +2,6 @@
 
 import asyncio
 from contextvars import ContextVar
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +9,7 @@ import pytest
 from catalog.errors import NoWorker, UnknownEndpoint, VariantFailed
 from catalog.tensor import Arrays
 from deployments.worker_messages import BatchResult
-from dispatch.plan import Plan
-from router_scene import DOUBLE, ME, TIMES, Scene, by_tables, routing, settled, virtually
+from router_scene import TIMES, routing, settled, virtually
 
 # -- batches --------------------------------------------------------------------------------------------------
 
@@ -152,75 +150,6 @@ async def test_a_query_that_no_variant_can_take_gets_503_with_the_reason_and_the
         assert "ValueError: thirteen" in str(outcomes[1])
         assert all(not isinstance(o, BaseException) for i, o in enumerate(outcomes) if i != 1)
         assert await scene.ask(1.0) == 2.0
-
-
-# -- status ---------------------------------------------------------------------------------------------------
-
-
-@virtually
-async def test_the_status_counts_what_happened() -> None:
-    async with routing() as scene:
-        scene.pool.failed = {"other": "no such file"}
-        await scene.crew("w1")
-        await asyncio.gather(*(scene.ask(float(i)) for i in range(10)))
-        status: dict[str, Any] = scene.router.status()
-        assert (status["routers"], status["plan_version"]) == ([ME], 1)
-        seen = status["endpoints"]["digits"]
-        assert (seen["arrived"], seen["answered"], seen["rejected"], seen["violations"]) == (10, 10, 0, 0)
-        assert seen["variants"] == {"double": {"queries": 10, "share": 1.0, "expected_accuracy": 0.9}}
-        assert seen["latency_ms"]["p50"] <= seen["latency_ms"]["p99"]
-        assert status["workers"]["w1"]["loaded"] == ["double", "triple"]
-        assert status["workers"]["w1"]["failed"] == {"other": "no such file"}
-
-
-@virtually
-async def test_the_status_sets_promises_beside_what_happened() -> None:
-    async with routing() as scene:
-        await scene.crew("w1")
-        plan = scene.router.plan
-        scene.router.apply(Plan(plan.version + 1, {"digits": by_tables()}))
-        await asyncio.gather(*(scene.ask(float(i), slo_s=None) for i in range(10)))
-        seen = scene.router.status()["endpoints"]["digits"]
-        assert seen["selection"] == "ramsis"
-        assert seen["anticipated_qps"] > 0
-        assert seen["transport_ms"]["p99"] >= seen["transport_ms"]["p50"]
-        guarantee = seen["guarantee"]
-        assert guarantee["expected_accuracy"] == pytest.approx(0.7)
-        assert guarantee["expected_violation_rate"] == pytest.approx(0.01)
-        assert guarantee["observed_accuracy"] == pytest.approx(0.8)
-        assert (guarantee["queries"], guarantee["violations"], guarantee["broken"]) == (10, 0, False)
-
-
-@virtually
-async def test_a_query_that_was_refused_counts_against_the_promise() -> None:
-    async with routing() as scene:
-        with pytest.raises(NoWorker):
-            await scene.ask(1.0, slo_s=0.05)
-        assert _guaranteed(scene)["queries"] == 0, "its deadline was its own"
-        with pytest.raises(NoWorker):
-            await scene.ask(1.0, slo_s=None)
-        guarantee = _guaranteed(scene)
-        assert (guarantee["queries"], guarantee["observed_violation_rate"]) == (1, 1.0)
-
-
-def _guaranteed(scene: Scene) -> dict[str, Any]:
-    return dict(scene.router.status()["endpoints"]["digits"]["guarantee"])
-
-
-@virtually
-async def test_what_a_router_reports_counts_answers_after_the_deadline_and_refusals_as_violations() -> None:
-    async with routing() as scene:
-        scene.pool.run_s = 0.2
-        await scene.crew("w1")
-        await scene.ask(1.0, slo_s=0.3)
-        await scene.ask(2.0, slo_s=0.1)
-        await scene.members()
-        with pytest.raises(NoWorker):
-            await scene.ask(3.0, slo_s=0.1)
-        report = scene.router.answers.meter.report(5, scene.router.standing())
-        assert (dict(report.arrived), dict(report.violated)) == ({"digits": 3}, {"digits": 2})
-        assert sum(report.runs["pool", DOUBLE.variant]) == 2
-        assert scene.router.answers.meter.report(6, scene.router.standing()).arrived == {}
 
 
 REQUEST: ContextVar[str] = ContextVar("request", default="nobody's")

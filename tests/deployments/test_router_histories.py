@@ -1,16 +1,17 @@
 """A router under random histories of workers, directives and failures: every query gets one answer or one error."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.errors import AccordError
 from catalog.tensor import Arrays
-from deployments import membership
+from deployments import loop_lag, membership
 from deployments.control_messages import EndpointTerms
 from deployments.crew import LEAVE_S
 from deployments.router import BATCH_TIMEOUT_S
@@ -163,6 +164,14 @@ class History:
         self.pool.obeyed.clear()
         self.version += 1
         self.put_in_force(dict.fromkeys(WORKERS, BOTH), {}, terms())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_probes() -> Iterator[None]:
+    """A virtual loop is never late, and probing it through minutes takes most of the time."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(loop_lag, "PROBE_EVERY_S", 60.0)
+        yield
 
 
 @settings(max_examples=80)

@@ -1,11 +1,14 @@
 """Tables of endpoints: made in an executor, then read from disk."""
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,7 @@ import pytest
 
 from catalog.array_store import ArrayStore
 from deployments import table_making
-from deployments.table_making import make_grids, processes, table_store
+from deployments.table_making import TableMaker, make_grids, processes, table_store
 from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.arrivals import Poisson
 from dispatch.selection.ramsis.problem import WorkerProblem
@@ -61,6 +64,52 @@ def test_tables_are_kept_beside_the_profiles(accord_cache: Any) -> None:
 def test_processes_begin_afresh_with_the_niceness_that_is_asked_for() -> None:
     with processes(1, niceness=3) as pool:
         assert pool.submit(_niceness).result(60) >= 3
+
+
+async def test_a_table_that_is_kept_is_made_once(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_making, "table_store", lambda: ArrayStore(tmp_path))
+    problem = PROBLEMS["digits"]["cpu"].at_load(10.0)
+    maker = TableMaker()
+    try:
+        made = await maker.table(problem)
+        monkeypatch.setattr(maker, "_executor", Idle())
+        again = await maker.table(problem)
+    finally:
+        maker.close()
+    assert (made.load_qps, made.workers, made.variants) == (10.0, 1, problem.variants)
+    assert (again.variant == made.variant).all()
+
+
+async def test_a_process_that_died_is_replaced(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the system takes its memory back."""
+    monkeypatch.setattr(table_making, "table_store", lambda: ArrayStore(tmp_path))
+    maker = TableMaker()
+    try:
+        with monkeypatch.context() as deadly:
+            deadly.setattr(table_making, "make_table", lambda _, executor, store: executor.submit(os._exit, 1).result())
+            with pytest.raises(BrokenProcessPool):
+                await maker.table(PROBLEMS["digits"]["cpu"])
+        assert (await maker.table(PROBLEMS["digits"]["cpu"].at_load(10.0))).load_qps == 10.0
+    finally:
+        maker.close()
+
+
+async def test_closing_waits_for_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[Future[Any]] = []
+
+    def slow(problem: WorkerProblem, executor: Executor, store: Any) -> Any:
+        begun.append(executor.submit(time.sleep, 0.5))
+        return begun[0].result()
+
+    monkeypatch.setattr(table_making, "make_table", slow)
+    maker = TableMaker()
+    making = asyncio.create_task(maker.table(PROBLEMS["digits"]["cpu"]))
+    while not begun or not begun[0].running():
+        await asyncio.sleep(0.01)
+    maker.close()
+    assert not begun[0].done()
+    maker.close()
+    await making
 
 
 def _niceness() -> int:

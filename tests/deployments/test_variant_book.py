@@ -45,6 +45,19 @@ def test_candidates_are_corrected_by_pool_and_the_way_is_added() -> None:
     assert (slow.accuracy, fast.accuracy) == (0.9, 0.7)
 
 
+def test_as_profiled_a_candidate_has_the_same_batches_without_corrections() -> None:
+    book = VariantBook(settings(pools=TWO_POOLS))
+    served = endpoint(variants=("slow",), pools=("cpu", "gpu"))
+    plain = book.candidates(served, lambda _: 1.0, lambda _: 1.0, ())
+    slower = book.candidates(served, lambda _: 2.0, lambda _: 3.0, ())
+    for name in ("cpu", "gpu"):
+        assert book.as_profiled(slower[name][0], name) == plain[name][0]
+    (slow,) = slower["cpu"]
+    smaller = replace(slow, latency_s=slow.latency_s[:3])
+    assert book.as_profiled(smaller, "cpu").latency_s == plain["cpu"][0].latency_s[:3]
+    assert book.as_profiled(smaller, "cpu").runs_s == pytest.approx(runs_s(0.030, 2))
+
+
 def test_emulated_variants_are_known_also_those_that_are_registered() -> None:
     book = VariantBook(settings())
     assert book.emulated == frozenset()

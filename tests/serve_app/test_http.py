@@ -1,21 +1,20 @@
 """The whole service over HTTP on a real local cluster, in Serve's default mode: answers, faults, losses."""
 
 import threading
-import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx2
 import numpy as np
 import pytest
-import ray
+from http_scene import digit, hammer, kill, toy, until
 from ray import serve
 
 from catalog.catalogue import load_catalogue
 from catalog.profile_csv import ProfiledVariant, write_profiles
 from catalog.zoo.digits import held_out
 from deployments.measure import measured_profiles
+from dispatch.guarantee import TARGET_RATE
 from serve_app.main import build
 from serve_app.schema import AppConfig
 from toy_models import LIMIT, write_toy_catalogue
@@ -53,6 +52,7 @@ def client(ray_cluster: None, free_port: int, tmp_path_factory: pytest.TempPathF
                 "toy": {"task": "toy", "slo_ms": 1000, **GREEDY},
                 "patient": {"task": "toy", "slo_ms": 1000, "selection": {"policy": "proteus"}},
                 "impatient": {"task": "toy", "slo_ms": 1000, "drop_late": True, "max_queued_rows": 8, **GREEDY},
+                "promised": {"task": "toy", "slo_ms": 1000, "selection": {"policy": "ramsis"}},
             },
             "pools": {"toy": {"workers": 1, "num_cpus": 0.1}},
             "router_num_cpus": 0.1,
@@ -63,30 +63,46 @@ def client(ray_cluster: None, free_port: int, tmp_path_factory: pytest.TempPathF
     serve.run(build(toy), name="toy", route_prefix="/toy")
     with httpx2.Client(base_url=f"http://127.0.0.1:{free_port}", timeout=60) as made:
         for prefix in ("", "/toy"):
-            _until(lambda prefix=prefix: made.get(f"{prefix}/v2/health/ready").status_code == 200)  # type: ignore[misc]
-        _until(lambda: len(made.get("/accord/status").json()["workers"]) == WORKERS)
+            until(lambda prefix=prefix: made.get(f"{prefix}/v2/health/ready").status_code == 200)  # type: ignore[misc]
+        until(lambda: len(made.get("/accord/status").json()["workers"]) == WORKERS)
         yield made
-
-
-def _until(holds: Any, within_s: float = 60.0) -> None:
-    deadline_s = time.monotonic() + within_s
-    while not holds():
-        assert time.monotonic() < deadline_s, f"not so within {within_s} s"
-        time.sleep(0.1)
-
-
-def digit(index: int, **changes: Any) -> dict[str, Any]:
-    image = held_out()[0][index]
-    tensor = {"name": "image", "shape": [1, 12, 12], "datatype": "FP32", "data": image.ravel().tolist()}
-    return {"inputs": [tensor | changes]}
-
-
-def toy(*values: float) -> dict[str, Any]:
-    return {"inputs": [{"name": "x", "shape": [len(values)], "datatype": "FP32", "data": list(values)}]}
 
 
 def infer(client: httpx2.Client, body: dict[str, Any]) -> httpx2.Response:
     return client.post(DIGITS, json=body)
+
+
+def test_a_service_is_ready_once_it_has_measured_every_variant_in_place(client: httpx2.Client) -> None:
+    for prefix in ("", "/toy"):
+        status = client.get(f"{prefix}/accord/status").json()
+        assert all(endpoint["arrived"] == 0 for endpoint in status["endpoints"].values()), "this test comes first"
+        for worker in status["workers"].values():
+            known = worker["latency"]
+            assert {*known["run_factors"]} <= {*worker["loaded"]}
+            assert known["run_factors"]
+            assert all(factor > 0 for factor in known["run_factors"].values())
+            assert 0 < known["path_ms"] <= known["path_tail_ms"]
+            assert known["path_ms"] != 10.0, "transport_ms is what was taken to hold before"
+
+
+def test_tables_come_into_force_while_queries_are_answered(client: httpx2.Client) -> None:
+    def tables() -> dict[str, Any]:
+        answer = client.post("/toy/v2/models/promised/infer", json=toy(1.0))
+        assert (answer.status_code, answer.json()["outputs"][0]["data"]) == (200, [2.0])
+        return dict(client.get("/toy/accord/status").json()["endpoints"]["promised"]["tables"])
+
+    until(lambda: tables()["state"] == "exact", 90)
+    seen = tables()
+    assert 0 < seen["made"] <= seen["wanted"]
+    guarantee: dict[str, Any] = {}
+
+    def judged() -> bool:
+        guarantee.update(client.get("/toy/accord/status").json()["endpoints"]["promised"]["guarantee"])
+        return bool(guarantee["queries"])
+
+    until(judged)
+    assert guarantee["kept"] in ("yes", "too early", "no")
+    assert guarantee["promised_violation_rate"] == pytest.approx(TARGET_RATE)
 
 
 def test_an_answer_names_the_variant_its_accuracy_the_latency_and_the_deadline(client: httpx2.Client) -> None:
@@ -198,7 +214,7 @@ def test_a_client_may_ask_for_its_own_deadline(client: httpx2.Client) -> None:
 
 def test_late_queries_of_an_endpoint_that_drops_get_504_unless_they_were_running(client: httpx2.Client) -> None:
     body = toy(1.0) | {"parameters": {"timeout": 1}}
-    responses = _hammer(client, "/toy/v2/models/impatient/infer", [body], threads=8, each=10)
+    responses = hammer(client, "/toy/v2/models/impatient/infer", [body], threads=8, each=10)
     assert {r.status_code for r in responses} == {200, 504}
     late = next(r for r in responses if r.status_code == 504)
     assert "the deadline passed after" in late.json()["error"]
@@ -206,7 +222,7 @@ def test_late_queries_of_an_endpoint_that_drops_get_504_unless_they_were_running
 
 def test_more_than_the_queue_holds_is_refused_with_429(client: httpx2.Client) -> None:
     full = toy(*[1.0] * 8)
-    responses = _hammer(client, "/toy/v2/models/impatient/infer", [full], threads=16, each=20)
+    responses = hammer(client, "/toy/v2/models/impatient/infer", [full], threads=16, each=20)
     assert {r.status_code for r in responses} == {200, 429}
     refused = next(r for r in responses if r.status_code == 429).json()
     assert "8 rows waiting and holds 8 at most" in refused["error"]
@@ -235,7 +251,7 @@ def test_a_query_on_which_a_variant_raises_is_answered_by_another(client: httpx2
 
 def test_under_load_greedy_batches_and_no_query_is_lost(client: httpx2.Client) -> None:
     before = client.get("/accord/status").json()["endpoints"]["digits"]
-    responses = _hammer(client, DIGITS, [digit(i) for i in range(40)], threads=16, each=10)
+    responses = hammer(client, DIGITS, [digit(i) for i in range(40)], threads=16, each=10)
     assert [r.status_code for r in responses] == [200] * 160
     assert max(r.json()["parameters"]["batch_size"] for r in responses) > 1
     after = client.get("/accord/status").json()["endpoints"]["digits"]
@@ -247,7 +263,7 @@ def test_adaptive_batching_answers_what_can_be_met_and_refuses_what_cannot(clien
     path = "/toy/v2/models/patient/infer"
     before = client.get("/toy/accord/status").json()["endpoints"]["patient"]
     urgent = toy(1.0) | {"parameters": {"timeout": 1}}
-    responses = _hammer(client, path, [toy(1.0), toy(1.0, 2.0), toy(3.0), urgent], threads=8, each=12)
+    responses = hammer(client, path, [toy(1.0), toy(1.0, 2.0), toy(3.0), urgent], threads=8, each=12)
     assert {r.status_code for r in responses} == {200, 504}
     assert sum(r.status_code == 504 for r in responses) == 24
     refused = next(r for r in responses if r.status_code == 504)
@@ -260,9 +276,9 @@ def test_adaptive_batching_answers_what_can_be_met_and_refuses_what_cannot(clien
 def test_a_killed_worker_costs_no_query_and_is_replaced(client: httpx2.Client) -> None:
     before = set(client.get("/accord/status").json()["workers"])
     victim = sorted(before)[0]
-    killer = threading.Timer(0.5, _kill, [victim])
+    killer = threading.Timer(0.5, kill, [victim])
     killer.start()
-    responses = _hammer(client, DIGITS, [digit(i) for i in range(40)], threads=8, each=40)
+    responses = hammer(client, DIGITS, [digit(i) for i in range(40)], threads=8, each=40)
     killer.join()
     assert {r.status_code for r in responses} == {200}
 
@@ -270,23 +286,5 @@ def test_a_killed_worker_costs_no_query_and_is_replaced(client: httpx2.Client) -
         workers = set(client.get("/accord/status").json()["workers"])
         return victim not in workers and len(workers) == WORKERS
 
-    _until(replaced, 90)
+    until(replaced, 90)
     assert infer(client, digit(4)).status_code == 200
-
-
-def _kill(worker: str) -> None:
-    name = next(a["name"] for a in ray.util.list_named_actors(all_namespaces=True) if a["name"].endswith(worker))
-    ray.kill(ray.get_actor(name, namespace="serve"))
-
-
-def _hammer(
-    client: httpx2.Client, path: str, bodies: list[dict[str, Any]], threads: int, each: int
-) -> list[httpx2.Response]:
-    """Responses of ``threads`` clients that each send ``each`` requests one after another."""
-
-    def send(first: int) -> list[httpx2.Response]:
-        with httpx2.Client(base_url=client.base_url, timeout=60) as own:
-            return [own.post(path, json=bodies[(first + i) % len(bodies)]) for i in range(each)]
-
-    with ThreadPoolExecutor(threads) as pool:
-        return [response for batch in pool.map(send, range(threads)) for response in batch]

@@ -49,17 +49,6 @@ class TableGrid:
         """`at` the same load per worker, where that many share the load now."""
         return self.at(load_qps if workers == self.workers else load_qps * self.workers / workers)
 
-    def covers(self, load_qps: float) -> bool:
-        """Whether a table was made for that load or more."""
-        return bool(self.tables) and load_qps <= self.loads_qps[-1]
-
-    def extended(self, table: DecisionTable) -> "TableGrid":
-        """The same grid with one more table; raises ValueError where it is for other workers or a known load."""
-        if table.workers != self.workers or table.variants != self.variants or table.load_qps in self.loads_qps:
-            raise ValueError(f"a table for {table.workers} workers at {table.load_qps} queries/s does not fit the grid")
-        tables = sorted((*self.tables, table), key=lambda other: other.load_qps)
-        return TableGrid(tuple(tables), self.beyond)
-
 
 def fluid_capacity_qps(problem: WorkerProblem) -> float:
     """The load that all workers bear when every batch is as efficient as a batch in time can be."""

@@ -4,6 +4,7 @@ import asyncio
 import socket
 import threading
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any
 
 import orjson
@@ -25,14 +26,20 @@ STATUS = {
             "window_s": 60,
             "anticipated_qps": 37.5,
             "guarantee": {
+                "window_s": 10.0,
+                "kept": "no",
                 "queries": 12,
                 "violations": 1,
+                "promised_violation_rate": 0.0125,
+                "observed_violation_rate": 0.083,
+                "client_violation_rate": 0.167,
+                "expected_violation_rate": 0.011,
                 "expected_accuracy": 0.876,
                 "observed_accuracy": 0.912,
-                "expected_violation_rate": 0.0125,
-                "observed_violation_rate": 0.083,
                 "broken": True,
             },
+            "tables": {"state": "none", "made": 0, "wanted": 0},
+            "feedback": {"slack_factor": 0.64, "reason": "3 of 12 queries (25.0%) were late within 1.1 s"},
             "variants": {"digits-cnn-s": {"queries": 10, "share": 1.0, "expected_accuracy": 0.91}},
         }
     },
@@ -44,6 +51,7 @@ STATUS = {
             "queued": 0,
             "loaded": ["digits-cnn-s"],
             "failed": {"digits-cnn-l": "out of memory"},
+            "latency": {"run_factor": 1.524, "path_ms": 8.25, "path_tail_ms": 21.4, "slow": True},
         }
     },
     "version": "0.1.0",
@@ -140,6 +148,12 @@ class ThreadedServer:
 def server() -> Iterator[ThreadedServer]:
     with ThreadedServer() as threaded:
         yield threaded
+
+
+@pytest.fixture
+def status_body() -> dict[str, Any]:
+    """What the server answers to ``GET /accord/status``."""
+    return deepcopy(STATUS)
 
 
 @pytest.fixture

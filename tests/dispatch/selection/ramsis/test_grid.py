@@ -26,8 +26,6 @@ def grid(*loads_qps: float) -> TableGrid:
 def test_the_lowest_load_table_that_meets_the_load_is_in_force() -> None:
     tables = grid(10.0, 20.0, 40.0)
     assert [tables.at(load).load_qps for load in (0.0, 10.0, 10.1, 20.0, 39.0, 40.0)] == [10, 10, 20, 20, 40, 40]
-    assert tables.covers(40.0)
-    assert not tables.covers(40.1)
 
 
 def test_beyond_the_grid_the_whole_queue_goes_to_the_variant_that_is_fastest_for_it() -> None:
@@ -37,13 +35,6 @@ def test_beyond_the_grid_the_whole_queue_goes_to_the_variant_that_is_fastest_for
         index, batch = table.lookup(rows, -5.0, 0.75)
         assert (table.variants[index], batch) == ("fast", rows)
     assert table.lookup(500, 1.0) == (0, 140)  # the longest queue that tables tell apart
-
-
-def test_a_grid_can_be_extended_by_a_table_of_the_same_workers() -> None:
-    made = grid(10.0, 40.0)
-    assert made.extended(grid(20.0).tables[0]).loads_qps == (10.0, 20.0, 40.0)
-    with pytest.raises(ValueError, match="does not fit the grid"):
-        made.extended(made.tables[0])
 
 
 def test_the_fluid_capacity_is_that_of_the_largest_batch_in_time_on_the_fastest_variant() -> None:

@@ -8,7 +8,7 @@ from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.arrivals import Poisson
 from dispatch.selection.ramsis.grid import TableGrid, beyond_table, fluid_capacity_qps
 from dispatch.selection.ramsis.latency_level import LatencyLevel
-from dispatch.selection.ramsis.leveled_grids import LeveledGrids
+from dispatch.selection.ramsis.leveled_grids import LeveledGrids, factors
 from dispatch.selection.ramsis.problem import Balancing, WorkerProblem
 from dispatch.selection.ramsis.table import DecisionTable
 
@@ -17,6 +17,9 @@ RUNG = 1.06
 
 NEAR = (0.9, 1.3)
 """First come the loads within these multiples of the present one."""
+
+FITS = (0.85, 1.03)
+"""Latencies within these multiples of a level's take no level of their own."""
 
 SPARSE = 5
 """Ahead of time, every so-manyth load is enough: tables are read for the next higher load there is."""
@@ -86,8 +89,7 @@ class TableWork:
     """Keeps tables by level of latency and load; `aim` says what is needed now, `next` what to make.
 
     First come the tables for the present latency near the present load. Then, ahead of time and for loads farther
-    apart, those for all loads at the present latency and at slower ones (`AHEAD`), so that a change is a look-up. Then
-    what lies between.
+    apart, those for all loads at the present latency and at slower ones (`AHEAD`), so that a change is a look-up.
     """
 
     def __init__(self, task: TableTask) -> None:
@@ -97,7 +99,7 @@ class TableWork:
 
     def aim(self, latency: LatencyEstimate, load_qps: float) -> None:
         """The workers' latency and the load are about this now."""
-        level = LatencyLevel.above(latency)
+        level = next((each for each in self._ladders if _fits(each, latency)), None) or LatencyLevel.above(latency)
         ahead = [level.inflated(run, path) for run, path in AHEAD]
         for each in reversed((level, *ahead)):
             ladder = self._ladders.pop(each, None) or _Ladder(self.task, each)
@@ -138,6 +140,11 @@ class TableWork:
     def wanted(self) -> int:
         """Tables that are wanted now."""
         return len(self._wanted)
+
+
+def _fits(level: LatencyLevel, latency: LatencyEstimate) -> bool:
+    """Whether tables of a level do for a worker, so that estimates may waver without new tables."""
+    return all(FITS[0] <= factor <= FITS[1] for factor in factors(level, latency))
 
 
 def _grid(ladder: _Ladder) -> TableGrid:

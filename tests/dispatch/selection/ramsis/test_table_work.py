@@ -125,7 +125,7 @@ def test_another_load_is_aimed_at_within_the_same_ladder() -> None:
 def test_levels_aimed_at_longest_ago_are_forgotten_and_what_comes_of_them_late_is_dropped() -> None:
     work = aimed()
     level, problem = work.next()
-    for number in range(MOST_LEVELS):
+    for number in range(2 * MOST_LEVELS):
         work.aim(LatencyEstimate(run_factor=1.2**number, run_tail=1.2, path_s=PATH_S, path_tail_s=PATH_S), 1.0)
     work.add(level, instant(problem))
     assert work.grids is None

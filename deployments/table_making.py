@@ -37,7 +37,10 @@ def table_store() -> ArrayStore:
 
 
 class TableMaker:
-    """One process that makes tables beside a service, on what its machine's cores have to spare."""
+    """One process that makes tables beside a service, on what its machine's cores have to spare.
+
+    It also reads those that are kept: in the router's own process that would hold up its event loop.
+    """
 
     def __init__(self) -> None:
         self._executor: Executor | None = None
@@ -47,7 +50,7 @@ class TableMaker:
         if self._executor is None:
             self._executor = _pool(1, BACKGROUND_NICENESS)
         try:
-            return await asyncio.to_thread(make_table, problem, self._executor, table_store())
+            return await asyncio.get_running_loop().run_in_executor(self._executor, _kept_or_made, problem)
         except BrokenProcessPool:
             self.close()
             raise
@@ -57,6 +60,10 @@ class TableMaker:
         if self._executor is not None:
             self._executor.shutdown(wait=False, cancel_futures=True)
             self._executor = None
+
+
+def _kept_or_made(problem: WorkerProblem) -> DecisionTable:
+    return make_table(problem, None, table_store())
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from deployments import table_making
 from deployments.table_making import TableMaker, make_grids, processes, table_store
 from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.arrivals import Poisson
+from dispatch.selection.ramsis.grid_maker import table_key
 from dispatch.selection.ramsis.problem import WorkerProblem
 
 CANDIDATES = tuple(
@@ -66,50 +67,44 @@ def test_processes_begin_afresh_with_the_niceness_that_is_asked_for() -> None:
         assert pool.submit(_niceness).result(60) >= 3
 
 
-async def test_a_table_that_is_kept_is_made_once(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_making, "table_store", lambda: ArrayStore(tmp_path))
+async def test_a_table_is_made_by_another_process_and_kept(accord_cache: Any) -> None:
     problem = PROBLEMS["digits"]["cpu"].at_load(10.0)
     maker = TableMaker()
     try:
-        made = await maker.table(problem)
-        monkeypatch.setattr(maker, "_executor", Idle())
-        again = await maker.table(problem)
+        made, again = await maker.table(problem), await maker.table(problem)
     finally:
         maker.close()
     assert (made.load_qps, made.workers, made.variants) == (10.0, 1, problem.variants)
     assert (again.variant == made.variant).all()
+    assert (accord_cache / "tables" / f"{table_key(problem)}.npz").exists()
 
 
-async def test_a_process_that_died_is_replaced(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_process_that_died_is_replaced(accord_cache: Any) -> None:
     """As where the system takes its memory back."""
-    monkeypatch.setattr(table_making, "table_store", lambda: ArrayStore(tmp_path))
     maker = TableMaker()
     try:
-        with monkeypatch.context() as deadly:
-            deadly.setattr(table_making, "make_table", lambda _, executor, store: executor.submit(os._exit, 1).result())
-            with pytest.raises(BrokenProcessPool):
-                await maker.table(PROBLEMS["digits"]["cpu"])
+        await maker.table(PROBLEMS["digits"]["cpu"])
+        assert maker._executor is not None
+        with pytest.raises(BrokenProcessPool):
+            await asyncio.wrap_future(maker._executor.submit(os._exit, 1))
+        with pytest.raises(BrokenProcessPool):
+            await maker.table(PROBLEMS["digits"]["cpu"])
         assert (await maker.table(PROBLEMS["digits"]["cpu"].at_load(10.0))).load_qps == 10.0
     finally:
         maker.close()
 
 
-async def test_closing_waits_for_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[Future[Any]] = []
-
-    def slow(problem: WorkerProblem, executor: Executor, store: Any) -> Any:
-        begun.append(executor.submit(time.sleep, 0.5))
-        return begun[0].result()
-
-    monkeypatch.setattr(table_making, "make_table", slow)
+async def test_closing_waits_for_no_table(accord_cache: Any) -> None:
     maker = TableMaker()
-    making = asyncio.create_task(maker.table(PROBLEMS["digits"]["cpu"]))
-    while not begun or not begun[0].running():
+    await maker.table(PROBLEMS["digits"]["cpu"])
+    assert maker._executor is not None
+    busy = maker._executor.submit(time.sleep, 0.5)
+    while not busy.running():
         await asyncio.sleep(0.01)
     maker.close()
-    assert not begun[0].done()
+    assert not busy.done()
     maker.close()
-    await making
+    await asyncio.wrap_future(busy)
 
 
 def _niceness() -> int:

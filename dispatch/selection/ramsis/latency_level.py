@@ -1,6 +1,7 @@
 """The latencies that decision tables are made for."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, log
 
 from dispatch.latency.estimate import LatencyEstimate
@@ -47,7 +48,7 @@ class LatencyLevel:
             path_tail=self.path_tail,
         )
 
-    @property
+    @cached_property
     def estimate(self) -> LatencyEstimate:
         """The level as an estimate, which corrects candidates."""
         return LatencyEstimate(

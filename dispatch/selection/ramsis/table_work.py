@@ -1,12 +1,14 @@
 """Which decision tables an endpoint needs on one device type, in the order in which they are worth making."""
 
+from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cached_property
 
 from dispatch.latency.estimate import LatencyEstimate
 from dispatch.latency.worker_latency import LATE_SHARE
 from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.arrivals import Poisson
-from dispatch.selection.ramsis.grid import TableGrid, beyond_table, fluid_capacity_qps
+from dispatch.selection.ramsis.grid import TableGrid, beyond_table
 from dispatch.selection.ramsis.latency_level import LatencyLevel
 from dispatch.selection.ramsis.leveled_grids import LeveledGrids, factors
 from dispatch.selection.ramsis.problem import Balancing, WorkerProblem
@@ -65,13 +67,33 @@ class _Ladder:
     """The tables of one level: ``loads_qps`` descend from the highest that is worth a table."""
 
     def __init__(self, task: TableTask, level: LatencyLevel) -> None:
-        self.problem = task.problem(level)
+        self._task = task
+        self._level = level
         idle_qps = IDLE_QUERIES / task.slo_s * task.workers
-        highest_qps = min(fluid_capacity_qps(self.problem), task.highest_qps)
-        self.loads_qps = [max(highest_qps, idle_qps)]
+        self.loads_qps = [max(min(_most_qps(task, level), task.highest_qps), idle_qps)]
         while self.loads_qps[-1] > idle_qps:
             self.loads_qps.append(self.loads_qps[-1] / RUNG)
         self.tables: dict[float, DecisionTable] = {}
+        self._grid: TableGrid | None = None
+
+    @cached_property
+    def problem(self) -> WorkerProblem:
+        """Made when the first table is: a router keeps many ladders, and makes few of them at a time."""
+        return self._task.problem(self._level)
+
+    @cached_property
+    def _beyond(self) -> DecisionTable:
+        return beyond_table(self.problem, group=1)
+
+    def add(self, table: DecisionTable) -> None:
+        self.tables[table.load_qps] = table
+        self._grid = None
+
+    def grid(self) -> TableGrid:
+        if self._grid is None:
+            tables = sorted(self.tables.values(), key=lambda table: table.load_qps)
+            self._grid = TableGrid(tuple(tables), self._beyond)
+        return self._grid
 
     def near(self, load_qps: float) -> list[float]:
         """Loads about the present one, from it upwards first."""
@@ -123,12 +145,12 @@ class TableWork:
         """A table was made; one of a level that was forgotten meanwhile is dropped."""
         ladder = self._ladders.get(level)
         if ladder is not None:
-            ladder.tables[table.load_qps] = table
+            ladder.add(table)
 
     @property
     def grids(self) -> LeveledGrids | None:
         """All tables so far; None before the first."""
-        made = {level: _grid(ladder) for level, ladder in self._ladders.items() if ladder.tables}
+        made = {level: ladder.grid() for level, ladder in self._ladders.items() if ladder.tables}
         return LeveledGrids(made) if made else None
 
     @property
@@ -147,9 +169,14 @@ def _fits(level: LatencyLevel, latency: LatencyEstimate) -> bool:
     return all(FITS[0] <= factor <= FITS[1] for factor in factors(level, latency))
 
 
-def _grid(ladder: _Ladder) -> TableGrid:
-    tables = tuple(sorted(ladder.tables.values(), key=lambda table: table.load_qps))
-    return TableGrid(tables, beyond_table(ladder.problem, tables[-1].group))
+def _most_qps(task: TableTask, level: LatencyLevel) -> float:
+    """The load that all workers bear when every batch is the largest in time, on the fastest variant for it."""
+    rates_qps = [1.0 / level.estimate.mean_s(min(each.runs_s[1] for each in task.offered))]
+    for offered in task.offered:
+        rows = bisect_right(offered.runs_s, (task.slo_s - level.path_s) / level.run_factor) - 1
+        if rows > 0:
+            rates_qps.append(rows / level.estimate.mean_s(offered.runs_s[rows]))
+    return task.workers * max(rates_qps)
 
 
 def worth_a_table(offered: tuple[Candidate, ...], slo_s: float) -> tuple[Candidate, ...]:

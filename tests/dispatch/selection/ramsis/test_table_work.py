@@ -125,8 +125,9 @@ def test_another_load_is_aimed_at_within_the_same_ladder() -> None:
 def test_levels_aimed_at_longest_ago_are_forgotten_and_what_comes_of_them_late_is_dropped() -> None:
     work = aimed()
     level, problem = work.next()
-    for number in range(2 * MOST_LEVELS):
-        work.aim(LatencyEstimate(run_factor=1.2**number, run_tail=1.2, path_s=PATH_S, path_tail_s=PATH_S), 1.0)
+    for number in range(1, MOST_LEVELS):
+        path_s = PATH_S * 1.2**number
+        work.aim(LatencyEstimate(run_factor=1.0, run_tail=1.2, path_s=path_s, path_tail_s=path_s), 1.0)
     work.add(level, instant(problem))
     assert work.grids is None
     work.aim(HERE, LOAD_QPS)

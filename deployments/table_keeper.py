@@ -19,6 +19,9 @@ from dispatch.table_plan import with_selection
 logger = logging.getLogger("ray.serve")
 
 LOOK_EVERY_S = 0.25
+LATE_S = 0.005
+"""While the router's event loop is this late on average, it is short of processor time: tables wait."""
+
 PAUSE_S = 0.1
 """Between two tables: each costs the router some milliseconds, and kept ones come as fast as they are asked for."""
 
@@ -74,7 +77,9 @@ class TableKeeper:
         """Look what is missing, make one table after the other, and put them in force."""
         while True:
             try:
-                await asyncio.sleep(PAUSE_S if await self.step() else LOOK_EVERY_S)
+                late = self._router.lag.mean_s > LATE_S
+                worked = not late and await self.step()
+                await asyncio.sleep(PAUSE_S if worked else LOOK_EVERY_S)
             except Exception:
                 logger.exception("Decision tables could not be made; what is in force serves on.")
                 await asyncio.sleep(RETRY_S)

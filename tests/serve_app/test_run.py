@@ -8,6 +8,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -19,6 +20,8 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
 MARK = {"ACCORD_TEST_RUN": uuid.uuid4().hex}
 """In the environment of every process that the service starts, orphans included."""
+TABLES_WITHIN_S = 60.0
+"""Tables for just the latency that is measured have decided by then; until they have, no bounds are shown."""
 
 
 @pytest.fixture(scope="module")
@@ -59,17 +62,20 @@ def test_the_quickstart_selects_by_tables_and_keeps_what_they_promise(
     service: Started,
 ) -> None:
     url = service.url
-    accord("load", "--url", url, "--rate", "20", "--duration", "3")
-    digits = accord("status", "--url", url)["endpoints"]["digits"]
+    digits: dict[str, Any] = {}
+    end_s = time.monotonic() + TABLES_WITHIN_S
+    while not digits or (digits["guarantee"]["expected_accuracy"] is None and time.monotonic() < end_s):
+        accord("load", "--url", url, "--rate", "20", "--duration", "3")
+        digits = accord("status", "--url", url)["endpoints"]["digits"]
     assert digits["selection"] == "ramsis"
+    assert digits["tables"]["made"] > 0
     guarantee = digits["guarantee"]
     assert guarantee["queries"] > 0
     assert 0.5 < guarantee["observed_accuracy"] < 1
-    if guarantee["expected_accuracy"] is not None:  # bounds are shown where tables for just this latency decided
-        assert 0.5 < guarantee["expected_accuracy"] < 1
-        assert 0 <= guarantee["expected_violation_rate"] < 0.5
+    assert 0.5 < guarantee["expected_accuracy"] < 1
+    assert 0 <= guarantee["expected_violation_rate"] < 0.5
     assert guarantee["promised_violation_rate"] == pytest.approx(0.01)
-    assert digits["tables"]["made"] > 0
+    assert guarantee["broken"] is False
     assert digits["transport_ms"]["p50"] > 0
 
 

@@ -25,6 +25,13 @@ LATE_S = 0.005
 PAUSE_S = 0.1
 """Between two tables: each costs the router some milliseconds, and kept ones come as fast as they are asked for."""
 
+BUSY = 0.5
+"""Where more than this share of the machine's cores is at work, tables for other latencies than the present one wait:
+even what runs only on idle cores takes caches, memory and, of cores that are threads of one, speed from the others."""
+
+REST = 4.0
+"""And after each table comes a rest of so many times as long as it took."""
+
 PUBLISH_EVERY_S = 1.0
 """Every plan with new tables has all queues looked at; the first tables are in force at once."""
 
@@ -40,7 +47,8 @@ class TableKeeper:
 
     ``balancing`` names these endpoints. Until there are tables, and for a device type that has none, the greedy policy
     decides; tables for other latencies than those measured are read in rescaled time (`RamsisSelection`).
-    ``highest_qps`` is the load where the router itself ends, however much its workers could bear.
+    ``highest_qps`` is the load where the router itself ends, however much its workers could bear; ``busy_share`` tells
+    how much of the machine is at work, 0 to 1.
     """
 
     def __init__(
@@ -50,12 +58,14 @@ class TableKeeper:
         maker: TableMaker,
         clock: Callable[[], float],
         highest_qps: float,
+        busy_share: Callable[[], float],
     ) -> None:
         self._router = router
         self._balancing = balancing
         self._maker = maker
         self._clock = clock
         self._highest_qps = highest_qps
+        self._busy_share = busy_share
         self._work: dict[str, dict[str, TableWork]] = {name: {} for name in balancing}
         self._workers: dict[str, tuple[int, float]] = {}  # a number of workers, and since when it has been that
         self._planned: dict[str, int] = {}
@@ -77,20 +87,22 @@ class TableKeeper:
         """Look what is missing, make one table after the other, and put them in force."""
         while True:
             try:
+                began_s, busy = self._clock(), self._busy_share() > BUSY
                 late = self._router.lag.mean_s > LATE_S
-                worked = not late and await self.step()
-                await asyncio.sleep(PAUSE_S if worked else LOOK_EVERY_S)
+                worked = not late and await self.step(ahead=not busy)
+                rest_s = REST * (self._clock() - began_s) if busy else 0.0
+                await asyncio.sleep(max(PAUSE_S, rest_s) if worked else LOOK_EVERY_S)
             except Exception:
                 logger.exception("Decision tables could not be made; what is in force serves on.")
                 await asyncio.sleep(RETRY_S)
 
-    async def step(self) -> bool:
-        """Make the next table, if any is missing; gives whether one was."""
+    async def step(self, ahead: bool = True) -> bool:
+        """Make the next table, if any is missing; gives whether one was. Without ``ahead`` only what is needed now."""
         worked = False
         for name in self._balancing:
             if name in self._router.plan.endpoints and self._clock() >= self._retry_at_s.get(name, -inf):
                 try:
-                    worked = await self._step(name) or worked
+                    worked = await self._step(name, ahead) or worked
                 except Exception:
                     logger.exception(
                         "Endpoint %s: a decision table could not be made; what is in force serves on.", name
@@ -98,13 +110,13 @@ class TableKeeper:
                     self._retry_at_s[name] = self._clock() + RETRY_S
         return worked
 
-    async def _step(self, name: str) -> bool:
+    async def _step(self, name: str, ahead: bool) -> bool:
         self._renew(name)
         work = self._work[name]
         worked = False
         for device, own in list(work.items()):
             own.aim(self._latency(), self._router.anticipated_qps(name))
-            wanted = own.next()
+            wanted = own.next(ahead)
             if wanted is not None:
                 level, problem = wanted
                 own.add(level, await self._maker.table(problem))

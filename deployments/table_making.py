@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from threadpoolctl import threadpool_limits
 
@@ -45,10 +45,21 @@ class TableMaker:
     def __init__(self) -> None:
         self._executor: Executor | None = None
 
+    def begin(self) -> None:
+        """Start the process, where it does not run; from its first instruction on it yields to all others."""
+        if self._executor is not None:
+            return
+        others = {child.pid for child in multiprocessing.active_children()}
+        self._executor = _pool(1, BACKGROUND_NICENESS)
+        self._executor.submit(os.getpid)  # a pool starts its processes when it has work
+        for child in multiprocessing.active_children():
+            if child.pid is not None and child.pid not in others:
+                _yield_to_all(child.pid)
+
     async def table(self, problem: WorkerProblem) -> DecisionTable:
         """The table of a problem: kept from before, or made now. Raises `BrokenProcessPool` where the process died."""
-        if self._executor is None:
-            self._executor = _pool(1, BACKGROUND_NICENESS)
+        self.begin()
+        assert self._executor is not None
         try:
             return await asyncio.get_running_loop().run_in_executor(self._executor, _kept_or_made, problem)
         except BrokenProcessPool:
@@ -104,9 +115,16 @@ def _settle(niceness: int) -> None:
     """Each process is one of many: it computes in one thread."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.nice(niceness)
-    if niceness >= BACKGROUND_NICENESS and hasattr(os, "SCHED_IDLE"):
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    if niceness >= BACKGROUND_NICENESS:
+        _yield_to_all(os.getpid())
     threadpool_limits(1)
+
+
+def _yield_to_all(pid: int) -> None:
+    """The process runs only where nothing else wants to, as far as the system knows such a thing."""
+    if hasattr(os, "SCHED_IDLE"):
+        with suppress(ProcessLookupError):
+            os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))
 
 
 def _end_with_parent() -> None:

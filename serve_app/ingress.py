@@ -12,6 +12,7 @@ from deployments.control_link import ControlLink
 from deployments.controller_client import ControllerClient
 from deployments.guarantee_metrics import GuaranteeMetrics
 from deployments.guarantee_watch import GuaranteeWatch
+from deployments.machine_load import MachineLoad
 from deployments.peers import Peers
 from deployments.router import Router
 from deployments.table_keeper import TableKeeper
@@ -64,6 +65,8 @@ class Ingress:
         """Called by Serve on the replica's event loop, before the replica counts as ready."""
         await self._address(self._name)
         await self._router.start()
+        if self._settings.balancing:
+            self._table_maker.begin()  # while workers load their variants
         watch = GuaranteeWatch(self._router, GuaranteeMetrics(), time.monotonic)
         link = ControlLink(self._router, self._controller, time.time)
         self._beside = [asyncio.create_task(work) for work in (self._warm_up_and_keep(), watch.run(), link.run())]
@@ -74,7 +77,15 @@ class Ingress:
 
     async def _warm_up_and_keep(self) -> None:
         """Tables are made for what the warm-up measures, and not beside it."""
-        keeper = TableKeeper(self._router, self._settings.balancing, self._table_maker, time.monotonic, MOST_QPS)
+        machine = MachineLoad(time.monotonic)
+        keeper = TableKeeper(
+            self._router,
+            self._settings.balancing,
+            self._table_maker,
+            time.monotonic,
+            highest_qps=MOST_QPS,
+            busy_share=lambda: machine.busy_share,
+        )
         try:
             if self._settings.warm_up_s:
                 inputs = {name: info.inputs for name, info in self._endpoints.items()}

@@ -92,7 +92,7 @@ class Scene:
     def __post_init__(self) -> None:
         balancing: dict[str, Balancing] = dict.fromkeys(self.router.plan.endpoints, "round_robin")
         router, maker = cast(Router, self.router), cast(TableMaker, self.maker)
-        self.keeper = TableKeeper(router, balancing, maker, lambda: self.now_s, HIGHEST_QPS)
+        self.keeper = TableKeeper(router, balancing, maker, lambda: self.now_s, HIGHEST_QPS, lambda: 0.0)
 
     def selection(self, name: str = "digits") -> RamsisSelection:
         chosen = self.router.plan.endpoints[name].selection

@@ -1,11 +1,11 @@
 """Whether the promise holds on the machine at hand: the quickstart with real digits, by policy, condition and load.
 
 ``python -m benchmarks.promise --json``. Finds the highest load that any policy sustains with at most 1% violations by
-the server's account, and puts each policy through shares of it: on the machine as it is, on one core, beside a busy
-neighbour, with a worker that becomes slower in mid-run, and in bursts. The load generator is a process of its own.
-``GET /accord/status`` is asked twice a second, and what it says of the promise compared with its own figures and with
-the answers. Accuracy and violations count from five seconds after a change. Beside it: how long starts take, and what
-``accord load`` reports at two loads.
+the server's account, and puts each policy through shares of it: on the machine as it is, on one core (whose highest
+load is another), beside a busy neighbour, with a worker that becomes slower in mid-run, and in bursts. The load
+generator is a process of its own. ``GET /accord/status`` is asked twice a second, and what it says of the promise
+compared with its own figures and with the answers. Accuracy and violations count from five seconds after a change.
+Beside it: how long starts take, and what ``accord load`` reports at two loads.
 """
 
 import sys
@@ -22,14 +22,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from benchmarks.promise.bursts import made_up_excerpt, strongest_excerpt
 from benchmarks.promise.cases import Case, over_rounds
-from benchmarks.promise.conditions import CONDITIONS
+from benchmarks.promise.conditions import CONDITIONS, Cores
 from benchmarks.promise.goals import goals_of
-from benchmarks.promise.highest import find
+from benchmarks.promise.highest import Highest, Say, find
 from benchmarks.promise.machine import machine_figures
 from benchmarks.promise.options import Options, parse
 from benchmarks.promise.picture import save_picture
 from benchmarks.promise.play import Loads, play
 from benchmarks.promise.readme_table import measure_rows
+from benchmarks.promise.search import START_QPS
 from benchmarks.promise.starts import measure_starts
 from benchmarks.promise.systems import System, fastest_variant
 from benchmarks.promise.tables import print_tables
@@ -94,12 +95,7 @@ def _cases(options: Options, systems: Sequence[System], dataset: Dataset, bar: P
     burst = made_up_excerpt(burst_s, SEED)
     if options.series is not None:
         burst = strongest_excerpt(read_series(options.series, zeros_are_gaps=True)[0], burst_s)
-    found: dict[str, Any] = {"highest_qps": options.highest_qps, "highest_by": None, "trials": 0}
-    if options.highest_qps is None:
-        rivals = [*systems, System.of_variant("fixed to the fastest", fastest_variant())]
-        highest = find(rivals, dataset, say, SEED)
-        found = {"highest_qps": highest.load_qps, "highest_by": highest.policy, "trials": highest.trials}
-    loads = Loads(found["highest_qps"], options.shares, options.seconds, burst, SEED)
+    highest = _highest(options, systems, dataset, say)
     rounds: dict[tuple[str, str, float], list[Case]] = {}
     windows = {system.name: dict.fromkeys(options.conditions, WindowCounts()) for system in systems}
     total = options.rounds * len(options.conditions) * len(systems) * len(options.shares)
@@ -108,25 +104,39 @@ def _cases(options: Options, systems: Sequence[System], dataset: Dataset, bar: P
         for condition in options.conditions:
             for system in systems:
                 bar.update(task, description=f"{condition}, {system.name}")
+                cores = Cores.of(CONDITIONS[condition])
+                loads = Loads(highest[cores].load_qps, options.shares, options.seconds, burst, SEED)
                 played = play(system, CONDITIONS[condition], loads, dataset, on_case)
                 windows[system.name][condition] += played.windows
                 for case in played.cases:
                     rounds.setdefault(case.key, []).append(case)
     cases = [over_rounds(each) for each in rounds.values()]
     if options.picture is not None:
-        save_picture(options.picture, cases, loads.highest_qps)
-    return _judged(found, cases, windows)
+        save_picture(options.picture, cases)
+    return {"highest": {cores.value: asdict(each) for cores, each in highest.items()}} | _judged(cases, windows)
 
 
-def _judged(
-    found: Mapping[str, Any], cases: Sequence[Case], windows: Mapping[str, Mapping[str, WindowCounts]]
-) -> dict[str, Any]:
+def _highest(options: Options, systems: Sequence[System], dataset: Dataset, say: Say) -> dict[Cores, Highest]:
+    """The loads that cases are shares of, for every set of cores that some condition leaves: given, or searched for."""
+    rivals = [*systems, System.of_variant("fixed to the fastest", fastest_variant())]
+    found: dict[Cores, Highest] = {}
+    for cores in dict.fromkeys(Cores.of(CONDITIONS[name]) for name in options.conditions):
+        given_qps = options.highest_qps.get(cores)
+        if given_qps is not None:
+            found[cores] = Highest(given_qps, None, trials=0)
+            continue
+        with cores.used():
+            say(f"The highest load, {cores.value.replace('_', ' ')}:")
+            found[cores] = find(rivals, dataset, say, SEED, START_QPS if cores is Cores.ALL else START_QPS / 2.0)
+    return found
+
+
+def _judged(cases: Sequence[Case], windows: Mapping[str, Mapping[str, WindowCounts]]) -> dict[str, Any]:
     by_policy = {policy: sum(counts.values(), WindowCounts()) for policy, counts in windows.items()}
     goals = goals_of(cases, by_policy)
     return {
         "goals_met": all(goal.met for goal in goals.values()),
         "goals": {name: asdict(goal) for name, goal in goals.items()},
-        **found,
         "generator_fell_behind": [case.key for case in cases if case.generator_lag_p99_ms > LIMIT_MS],
         "cases": [asdict(case) for case in cases],
         "windows": {

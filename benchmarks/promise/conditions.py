@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import Enum
 
 from catalog.errors import ConfigError
 
@@ -35,20 +36,31 @@ CONDITIONS = {
 }
 
 
-@contextmanager
-def cores_of(condition: Condition) -> Iterator[None]:
-    """Whatever this thread starts inside the block runs on the cores that the condition leaves.
+class Cores(Enum):
+    """What service, client and benchmark run on together: as many queries/s as one core bears are few for two."""
 
-    Raises `ConfigError` where the system does not let a process choose its cores.
-    """
-    if not condition.one_core:
-        yield
-        return
-    if not hasattr(os, "sched_setaffinity"):
-        raise ConfigError("condition 'one_core' needs a system that binds processes to cores; leave it out")
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(before)})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
+    ALL = "all_cores"
+    ONE = "one_core"
+
+    @classmethod
+    def of(cls, condition: Condition) -> "Cores":
+        """What a condition leaves."""
+        return cls.ONE if condition.one_core else cls.ALL
+
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        """Whatever this thread starts inside the block runs on these cores.
+
+        Raises `ConfigError` where the system does not let a process choose its cores.
+        """
+        if self is Cores.ALL:
+            yield
+            return
+        if not hasattr(os, "sched_setaffinity"):
+            raise ConfigError("condition 'one_core' needs a system that binds processes to cores; leave it out")
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {min(before)})
+        try:
+            yield
+        finally:
+            os.sched_setaffinity(0, before)

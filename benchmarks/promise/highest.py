@@ -27,25 +27,29 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Highest:
-    """``load_qps`` is what ``policy`` sustains; ``trials`` loads were tried, of all policies together."""
+    """``load_qps`` is what ``policy`` sustains; ``trials`` loads were tried, of all policies together.
+
+    ``policy`` is None where the load was given.
+    """
 
     load_qps: float
-    policy: str
+    policy: str | None
     trials: int
 
 
-def find(systems: Sequence[System], dataset: Dataset, say: Say, seed: int) -> Highest:
-    """The systems one after the other, each only at loads beyond what those before it sustain.
+def find(systems: Sequence[System], dataset: Dataset, say: Say, seed: int, start_qps: float) -> Highest:
+    """The systems one after the other, the first from ``start_qps`` on, each other only beyond what those before it
+    sustain.
 
     Raises RuntimeError where none sustains any load.
     """
-    best = Highest(0.0, "", 0)
+    best = Highest(0.0, None, 0)
     for system in systems:
         with TemporaryDirectory() as name, ExitStack() as stack:
             folder = Path(name)
             service = stack.enter_context(running(system.config(folder), folder, ENDPOINT, dataset.bodies[0]))
             trials = _Trials(stack.enter_context(sending(service, ENDPOINT, dataset)), system.name, say, seed)
-            load_qps = raised_qps(trials.short, trials.long, best.load_qps)
+            load_qps = raised_qps(trials.short, trials.long, best.load_qps, start_qps)
         policy = system.name if load_qps > best.load_qps else best.policy
         best = Highest(load_qps, policy, best.trials + trials.count)
     if not best.load_qps:

@@ -2,6 +2,7 @@
 
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,13 +24,16 @@ from workload.renewal import Poisson
 SOON_S = 0.5
 """A load begins so long after it was asked for, so that whatever goes with it is ready."""
 
+WAIT_S, LOOK_EVERY_S = 3.0, 0.2
+"""For one answer about whether a service is ready, and between two of them."""
+
 WORKER_TITLE = "ray::ServeReplica:{application}:{pool}"
 """What Ray calls the process of a worker."""
 
 
 @dataclass(frozen=True)
 class Service:
-    """``ready_s`` are the seconds from its start to its first answer; ``pid`` began it."""
+    """``ready_s`` are the seconds from its start until it says that it is ready; ``pid`` began it."""
 
     url: str
     pid: int
@@ -54,7 +58,7 @@ def running(
     env: Mapping[str, str] | None = None,
     within_s: float = START_TIMEOUT_S,
 ) -> Iterator[Service]:
-    """``accord run`` with this Serve config until the block ends, ready when it answers ``body``.
+    """``accord run`` with this Serve config until the block ends; it answers ``body`` by then, and says it is ready.
 
     Raises RuntimeError where it does not within so many seconds.
     """
@@ -64,6 +68,7 @@ def running(
     began_s = time.monotonic()
     url = f"http://127.0.0.1:{PORT}"
     with served(command, env or {}, PORT, f"/v2/models/{endpoint}/infer", body, within_s) as pid:
+        _wait_until_ready(url, began_s + within_s)
         yield Service(url, pid, time.monotonic() - began_s)
 
 
@@ -83,6 +88,18 @@ def send(sender: Sender, load_qps: float, duration_s: float, seed: int) -> Queri
     """An even load, to its end."""
     sender.begin(soon(RateSchedule.constant(load_qps), duration_s, seed))
     return sender.finish()
+
+
+def _wait_until_ready(url: str, end_s: float) -> None:
+    """Return where the service says that it is ready; raise RuntimeError where it has not by then."""
+    while True:
+        try:
+            with urllib.request.urlopen(f"{url}/v2/health/ready", timeout=WAIT_S):
+                return
+        except OSError as error:
+            if time.monotonic() > end_s:
+                raise RuntimeError(f"{url} answers queries and does not say that it is ready: {error}") from error
+            time.sleep(LOOK_EVERY_S)
 
 
 def _title(process: psutil.Process) -> str:

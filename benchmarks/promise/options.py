@@ -1,11 +1,11 @@
 """What can be chosen on the command line."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.promise.conditions import CONDITIONS
+from benchmarks.promise.conditions import CONDITIONS, Cores
 from benchmarks.promise.systems import POLICIES
 from benchmarks.promise.timeline import SETTLING_S
 
@@ -18,14 +18,14 @@ QUICK_SHARES = (0.6, 1.0)
 
 @dataclass(frozen=True)
 class Options:
-    """Of a run. ``highest_qps`` is None where it is to be found. ``parts``: what is measured."""
+    """Of a run. ``highest_qps`` lacks what is to be found. ``parts``: what is measured."""
 
     policies: tuple[str, ...]
     conditions: tuple[str, ...]
     shares: tuple[float, ...]
     seconds: float
     rounds: int
-    highest_qps: float | None
+    highest_qps: Mapping[Cores, float]
     series: str | None
     parts: frozenset[str]
     picture: Path | None
@@ -43,6 +43,7 @@ def parse(description: str | None, arguments: Sequence[str] | None = None) -> Op
     parser.add_argument("--seconds", type=_seconds, default=SECONDS, help="of one case (default %(default)g)")
     parser.add_argument("--rounds", type=_count, default=1, help="figures are medians over them (default 1)")
     parser.add_argument("--highest-qps", type=_rate, help="the highest load, which is not searched for then")
+    parser.add_argument("--one-core-highest-qps", type=_rate, help="the same on one core")
     parser.add_argument("--series", help="a recorded load, one row a second, whose strongest burst is played")
     parser.add_argument("--picture", type=Path, help="write violations and accuracy over load to this PNG file")
     only = parser.add_mutually_exclusive_group()
@@ -57,13 +58,14 @@ def parse(description: str | None, arguments: Sequence[str] | None = None) -> Op
         parts = {"starts"} if args.starts else {"table"}
     elif args.no_starts:
         parts.discard("starts")
+    given = {Cores.ALL: args.highest_qps, Cores.ONE: args.one_core_highest_qps}
     return Options(
         args.policies or (QUICK_POLICIES if args.quick else POLICIES),
         args.conditions or (QUICK_CONDITIONS if args.quick else tuple(CONDITIONS)),
         shares=args.loads or (QUICK_SHARES if args.quick else SHARES),
         seconds=args.seconds,
         rounds=args.rounds,
-        highest_qps=args.highest_qps,
+        highest_qps={cores: qps for cores, qps in given.items() if qps is not None},
         series=args.series,
         parts=frozenset(parts),
         picture=args.picture,

@@ -26,7 +26,7 @@ LINEAR_TO_PCT = 1.0
 """Violations are drawn in proportion up to here, and by their logarithm beyond."""
 
 
-def save_picture(path: Path, cases: Sequence[Case], highest_qps: float) -> None:
+def save_picture(path: Path, cases: Sequence[Case]) -> None:
     """One PNG of the figures that count, from five seconds after a change."""
     conditions = list(dict.fromkeys(case.condition for case in cases))
     policies = list(dict.fromkeys(case.policy for case in cases))
@@ -54,7 +54,8 @@ def save_picture(path: Path, cases: Sequence[Case], highest_qps: float) -> None:
             _plain(axes)
     rows[0][0].set_ylabel("violations by the server, %")
     rows[1][0].set_ylabel("accuracy of variants, %")
-    figure.supxlabel(f"load, % of {highest_qps:.0f} queries/s", fontsize=10, color=INK)
+    highest_qps = {f"{case.load_qps / case.load_share:.0f}": None for case in cases}
+    figure.supxlabel(f"load, % of the highest ({', '.join(highest_qps)} queries/s)", fontsize=10, color=INK)
     handles, labels = rows[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False, fontsize=9)
     figure.savefig(path, dpi=120)

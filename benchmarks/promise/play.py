@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from benchmarks.promise.bursts import rise_s, scaled
 from benchmarks.promise.cases import Case, judge
-from benchmarks.promise.conditions import NEIGHBOUR_SHARE, Condition, cores_of
+from benchmarks.promise.conditions import NEIGHBOUR_SHARE, Condition, Cores
 from benchmarks.promise.duty_cycle import brake, neighbour
 from benchmarks.promise.live import Service, running, sending, soon
 from benchmarks.promise.queries import Queries
@@ -62,7 +62,7 @@ def play(system: System, condition: Condition, loads: Loads, dataset: Dataset, o
     """Start a service, put it through every load in turn, and stop it. Raises RuntimeError where it does not start."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
-        stack.enter_context(cores_of(condition))
+        stack.enter_context(Cores.of(condition).used())
         content = system.config(folder)
         service = stack.enter_context(running(content, folder, ENDPOINT, dataset.bodies[0]))
         sender = stack.enter_context(sending(service, ENDPOINT, dataset))

@@ -40,13 +40,21 @@ def highest_qps(sustains: Sustains, start_qps: float, resolution: float = RESOLU
     return sustained_qps
 
 
-def raised_qps(short: Sustains, long: Sustains, known_qps: float, resolution: float = RESOLUTION) -> float:
+def raised_qps(
+    short: Sustains,
+    long: Sustains,
+    known_qps: float,
+    start_qps: float = START_QPS,
+    resolution: float = RESOLUTION,
+) -> float:
     """The highest load beyond ``known_qps``, which others sustain, or ``known_qps`` where this one has none.
+
+    Where no load is known, from ``start_qps`` on.
 
     Found by ``short`` trials, and confirmed by a ``long`` one, with less and less load until one is sustained: the
     highest of many short trials is a lucky one more often than not.
     """
-    first_qps = known_qps * resolution if known_qps else START_QPS
+    first_qps = known_qps * resolution if known_qps else start_qps
     if known_qps and not short(first_qps):
         return known_qps
     load_qps = highest_qps(short, first_qps, resolution)

@@ -11,7 +11,7 @@ from rich.table import Table
 def print_tables(console: Console, body: Mapping[str, Any]) -> None:
     """Whatever parts a run measured."""
     if "cases" in body:
-        console.print(_cases(body["cases"], body["highest_qps"]))
+        console.print(_cases(body["cases"], body["highest"]))
         console.print(_goals(body["goals"]))
     if "starts" in body:
         columns = ("ready_s", "in_force_s", "all_made_s", "made")
@@ -23,7 +23,7 @@ def print_tables(console: Console, body: Mapping[str, Any]) -> None:
         console.print(_table("accord load on the quickstart", fields, rows))
 
 
-def _cases(cases: Sequence[Mapping[str, Any]], highest_qps: float) -> Table:
+def _cases(cases: Sequence[Mapping[str, Any]], highest: Mapping[str, Any]) -> Table:
     headings = ("condition", "load/s", "policy", "late %", "client %", "accuracy", "p99 ms", "again s")
     rows = [
         [
@@ -38,7 +38,8 @@ def _cases(cases: Sequence[Mapping[str, Any]], highest_qps: float) -> Table:
         ]
         for case in cases
     ]
-    return _table(f"From five seconds after a change; the highest load is {highest_qps:.0f}/s", headings, rows)
+    loads = ", ".join(f"{each['load_qps']:.0f}/s on {cores.replace('_', ' ')}" for cores, each in highest.items())
+    return _table(f"From five seconds after a change; the highest load is {loads}", headings, rows)
 
 
 def _goals(goals: Mapping[str, Mapping[str, Any]]) -> Table:

@@ -12,6 +12,7 @@ import time
 import urllib.parse
 import urllib.request
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -78,6 +79,8 @@ def _supervise(service: Session, file: ServeFile, stopping: threading.Event) -> 
         deadline_s = time.monotonic() + START_TIMEOUT_S
         explain_s = time.monotonic() + EXPLAIN_EVERY_S
         ready = False
+        if "digits" in {endpoint.task for endpoint in file.app.endpoints.values()}:
+            _example_digit()  # while the service starts: once it is ready, it needs the cores itself
         while service.poll() is None and not stopping.wait(0.3):
             if not ready:
                 ready = _print_if_ready(file.url)
@@ -159,15 +162,21 @@ def _why_waiting(url: str) -> str:
     )
 
 
+@cache
+def _example_digit() -> list[int]:
+    from catalog.zoo.digits import held_out
+
+    pixels: list[int] = held_out()[0][0].astype(int).ravel().tolist()
+    return pixels
+
+
 def _example(task: str, spec: dict[str, Any]) -> dict[str, Any]:
     """One item for an input: a handwritten digit for the built-in task, zeros or a word for others."""
     shape = [1, *spec["shape"][1:]]
     if spec["datatype"] == "BYTES":
         data: list[Any] = ["a fine day"]
     elif task == "digits" and shape == [1, 12, 12]:
-        from catalog.zoo.digits import held_out
-
-        data = held_out()[0][0].astype(int).ravel().tolist()
+        data = _example_digit()
     else:
         data = [0] * math.prod(shape)
     return {"name": spec["name"], "shape": shape, "datatype": spec["datatype"], "data": data}

@@ -3,12 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from typing import Any, cast
 
 import pytest
 from table_keeper_scene import HIGHEST_QPS, PlayedMaker, by_tables
 
-from deployments.table_keeper import RETRY_S, TableKeeper
+from deployments.table_keeper import PAUSE_S, REST, RETRY_S, TableKeeper
 from deployments.table_making import TableMaker
 from dispatch.plan import Plan
 from dispatch.selection.ramsis.problem import Balancing
@@ -18,13 +19,16 @@ from router_scene import now_s as loop_s
 
 
 @asynccontextmanager
-async def serving(maker: PlayedMaker) -> AsyncIterator[tuple[RouterScene, TableKeeper]]:
+async def serving(maker: PlayedMaker, busy_share: float = 0.0) -> AsyncIterator[tuple[RouterScene, TableKeeper]]:
     """A router with one worker that serves the variant ``double``, by tables once there are some."""
     async with routing(Plan(1, {"digits": by_tables()})) as scene:
         await scene.members("w1")
         await scene.follow("w1", endpoint=terms({"cpu": (DOUBLE,)}))
         balancing: dict[str, Balancing] = {"digits": "round_robin"}
-        yield scene, TableKeeper(scene.router, balancing, cast(TableMaker, maker), loop_s, HIGHEST_QPS)
+        yield (
+            scene,
+            TableKeeper(scene.router, balancing, cast(TableMaker, maker), loop_s, HIGHEST_QPS, lambda: busy_share),
+        )
 
 
 def tables_of(scene: RouterScene) -> dict[str, Any]:
@@ -68,3 +72,23 @@ async def test_what_fails_is_tried_again_and_again() -> None:
         await asyncio.sleep(RETRY_S)
         assert tables_of(scene)["state"] == "exact"
         keeping.cancel()
+
+
+@virtually
+async def test_on_a_busy_machine_tables_are_made_with_rests_and_none_ahead_of_time() -> None:
+    idle, busy = PlayedMaker(takes_s=0.1), PlayedMaker(takes_s=0.1)
+    shortest_s = []
+    for maker, busy_share in ((idle, 0.2), (busy, 0.8)):
+        made_s: list[float] = []
+        maker.meanwhile = lambda made_s=made_s: made_s.append(loop_s())
+        async with serving(maker, busy_share) as (scene, keeper):
+            keeping = asyncio.create_task(keeper.run())
+            await asyncio.sleep(20.0)
+            assert tables_of(scene)["state"] == "exact"
+            assert len(maker.problems) > 30 if maker is idle else len(maker.problems) < 10
+            for number in range(40):
+                await scene.ask(1.0, slo_s=None)  # the load rises, and tables near it are wanted
+                await asyncio.sleep(max(0.01, 0.4 - 0.01 * number))
+            shortest_s.append(min(later - sooner for sooner, later in pairwise(made_s)))
+            keeping.cancel()
+    assert shortest_s == pytest.approx([0.1 + PAUSE_S, 0.1 + REST * 0.1])

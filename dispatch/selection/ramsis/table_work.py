@@ -96,9 +96,10 @@ class _Ladder:
         return self._grid
 
     def near(self, load_qps: float) -> list[float]:
-        """Loads about the present one, from it upwards first."""
+        """Loads about the present one, from it upwards first; beyond either end of the ladder, that end."""
         low_qps, high_qps = (load_qps * factor for factor in NEAR)
-        return sorted(self.within(low_qps, high_qps), key=lambda rung_qps: (rung_qps < load_qps, rung_qps))
+        near = sorted(self.within(low_qps, high_qps), key=lambda rung_qps: (rung_qps < load_qps, rung_qps))
+        return near or [self.loads_qps[-1] if load_qps < self.loads_qps[-1] else self.loads_qps[0]]
 
     def within(self, low_qps: float, high_qps: float) -> list[float]:
         return [rung_qps for rung_qps in self.loads_qps if low_qps <= rung_qps <= high_qps]
@@ -118,6 +119,7 @@ class TableWork:
         self.task = task
         self._ladders: dict[LatencyLevel, _Ladder] = {}
         self._wanted: list[tuple[LatencyLevel, float]] = []
+        self._near = 0
 
     def aim(self, latency: LatencyEstimate, load_qps: float) -> None:
         """The workers' latency and the load are about this now."""
@@ -130,12 +132,16 @@ class TableWork:
             del self._ladders[forgotten]
         present = self._ladders[level]
         wanted = [(level, rung_qps) for rung_qps in present.near(load_qps)]
+        self._near = len(wanted)
         wanted += [(each, rung_qps) for each in ahead for rung_qps in self._ladders[each].sparse()]
         self._wanted = list(dict.fromkeys(wanted))
 
-    def next(self) -> tuple[LatencyLevel, WorkerProblem] | None:
-        """The next table to make, and the level that it is for; None where all are made."""
-        for level, load_qps in self._wanted:
+    def next(self, ahead: bool = True) -> tuple[LatencyLevel, WorkerProblem] | None:
+        """The next table to make, and the level that it is for; None where all are made.
+
+        Without ``ahead`` only those for the present latency near the present load.
+        """
+        for level, load_qps in self._wanted if ahead else self._wanted[: self._near]:
             ladder = self._ladders[level]
             if load_qps not in ladder.tables:
                 return level, ladder.problem.at_load(load_qps)

@@ -13,5 +13,5 @@ def test_a_panel_per_condition_even_where_a_figure_is_missing(tmp_path: Path) ->
         for share, violations_pct in ((0.3, 0.0), (1.0, None))
         for policy in ("ramsis", "greedy")
     ]
-    save_picture(tmp_path / "cases.png", cases, 1000.0)
+    save_picture(tmp_path / "cases.png", cases)
     assert (tmp_path / "cases.png").stat().st_size > 10_000

@@ -57,26 +57,18 @@ class SelectionConfig(Strict):
         return value
 
     @model_validator(mode="after")
-    def _variant_with_fixed(self) -> "SelectionConfig":
-        if self.policy == "fixed" and self.variant is None:
-            raise ValueError("selection.variant is missing; policy 'fixed' serves one variant: name it")
-        if self.policy != "fixed" and self.variant is not None:
-            raise ValueError(
-                f"selection.variant is {self.variant!r}, but policy {self.policy!r} chooses for itself; "
-                "remove it or use policy 'fixed'"
-            )
+    def _what_the_policy_needs(self) -> "SelectionConfig":
+        self._only_with("fixed", "variant", self.variant, "serves one variant: name it")
+        self._only_with(load_ladder.NAME, "ladder", self.ladder, "serves by it: say which variant serves which loads")
         return self
 
-    @model_validator(mode="after")
-    def _ladder_with_load_ladder(self) -> "SelectionConfig":
-        if self.policy == load_ladder.NAME and self.ladder is None:
+    def _only_with(self, policy: str, field: str, value: object, why: str) -> None:
+        """Raise ValueError where this policy lacks the field, or another has it."""
+        if self.policy == policy and value is None:
+            raise ValueError(f"selection.{field} is missing; policy {policy!r} {why}")
+        if self.policy != policy and value is not None:
+            given = repr(value) if isinstance(value, str) else "given"
             raise ValueError(
-                f"selection.ladder is missing; policy {load_ladder.NAME!r} serves by it: say which variant serves "
-                "which loads"
+                f"selection.{field} is {given}, but policy {self.policy!r} does without; remove it or use policy "
+                f"{policy!r}"
             )
-        if self.policy != load_ladder.NAME and self.ladder is not None:
-            raise ValueError(
-                f"selection.ladder is given, but policy {self.policy!r} has none; remove it or use policy "
-                f"{load_ladder.NAME!r}"
-            )
-        return self

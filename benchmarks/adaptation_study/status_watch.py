@@ -1,12 +1,11 @@
 """What Serve says of the application's health, once a second."""
 
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import TracebackType
 
 from benchmarks.adaptation_study.service import serve_status
+from benchmarks.repeatedly import Repeatedly
 
 EVERY_S = 1.0
 UNKNOWN = "UNKNOWN"
@@ -42,25 +41,12 @@ class Health:
         return cls(unhealthy * EVERY_S, deploying * EVERY_S)
 
 
-class StatusWatch:
-    """Looks on a thread of its own for as long as the block runs."""
+class StatusWatch(Repeatedly):
+    """Looks for as long as the block runs."""
 
     def __init__(self) -> None:
+        super().__init__(lambda: self.samples.append(_sample()), EVERY_S)
         self.samples: list[Sample] = []
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
-
-    def __enter__(self) -> "StatusWatch":
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _look(self) -> None:
-        while not self._over.wait(EVERY_S):
-            self.samples.append(_sample())
 
 
 def _sample() -> Sample:

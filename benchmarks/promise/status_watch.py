@@ -1,14 +1,14 @@
 """What a running service says of itself, twice a second."""
 
-import threading
 import time
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 import orjson
+
+from benchmarks.repeatedly import Repeatedly
 
 EVERY_S = 0.5
 ANSWER_S = 5.0
@@ -35,27 +35,17 @@ def look(url: str) -> Snapshot:
     return Snapshot(asked_s, time.monotonic(), orjson.loads(content))
 
 
-class StatusWatch:
-    """Looks on a thread of its own for as long as its block runs. ``unanswered`` counts looks without an answer."""
+class StatusWatch(Repeatedly):
+    """Looks for as long as its block runs. ``unanswered`` counts looks without an answer."""
 
     def __init__(self, url: str) -> None:
+        super().__init__(self._look, EVERY_S)
         self.snapshots: list[Snapshot] = []
         self.unanswered = 0
         self._url = url
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
-
-    def __enter__(self) -> "StatusWatch":
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._over.set()
-        self._thread.join()
 
     def _look(self) -> None:
-        while not self._over.wait(EVERY_S):
-            try:
-                self.snapshots.append(look(self._url))
-            except (OSError, orjson.JSONDecodeError):
-                self.unanswered += 1
+        try:
+            self.snapshots.append(look(self._url))
+        except (OSError, orjson.JSONDecodeError):
+            self.unanswered += 1

@@ -79,7 +79,7 @@ def test_forecasts_have_sensible_defaults() -> None:
         ),
         (
             {"endpoints": {"d": {"task": "t", "slo_ms": 9, "selection": {"policy": "greedy", "variant": "x"}}}},
-            "selection.variant is 'x', but policy 'greedy' chooses for itself",
+            "selection.variant is 'x', but policy 'greedy' does without",
         ),
         (
             {
@@ -188,7 +188,7 @@ def test_others_have_a_queue_per_worker_unless_told() -> None:
         ),
         (
             by_ladder({"variant": "a"}, selection={"policy": "greedy", "ladder": [{"variant": "a"}]}),
-            "selection.ladder is given, but policy 'greedy' has none; remove it or use policy 'load_ladder'",
+            "selection.ladder is given, but policy 'greedy' does without; remove it or use policy 'load_ladder'",
         ),
     ],
 )

@@ -23,7 +23,7 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from deployments.table_making import processes
+from deployments.processes import processes
 from dispatch.batching.aimd import AdditiveIncrease
 from dispatch.batching.nexus import EarlyDrop
 from dispatch.batching.proteus import AdaptiveBatching

@@ -27,14 +27,14 @@ from benchmarks.served import served
 from catalog.catalogue import load_catalogue
 from catalog.profile_cache import cpu_description
 from dispatch.selection.ramsis.grid import fluid_capacity_qps
-from serve_app.assemble import Profiles, assemble
+from serve_app.build.assemble import Profiles, assemble
+from serve_app.build.profiles import profiles_for
+from serve_app.build.tables import grids_for, problems_for
 from serve_app.cli.config_file import ServeFile, read_serve_file
 from serve_app.cli.drive import allow_open_files, drive, run_loop
 from serve_app.loadgen.client import OpenLoopClient
 from serve_app.loadgen.dataset import Dataset, load_dataset
 from serve_app.loadgen.record import Record, Run
-from serve_app.profiles import profiles_for
-from serve_app.tables import grids_for, problems_for
 from simulator.host import Host
 from simulator.latency import SampledLatency
 from simulator.report import Report

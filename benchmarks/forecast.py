@@ -20,9 +20,9 @@ import yaml
 from benchmarks.forecast_study.comparison import Comparison, compare
 from catalog.errors import AccordError, ConfigError
 from forecast.registry import NAMES
-from forecast.series import DAY_S, LoadSeries
-from forecast.series_file import read_series
-from forecast.task import ForecastTask
+from forecast.series.file import read_series
+from forecast.series.series import DAY_S, LoadSeries
+from forecast.training.task import ForecastTask
 
 SERIES_FILE = Path(__file__).parents[2] / "shared" / "data" / "twitter" / "load_per_second_18d.csv.gz"
 COCKTAIL_MEAN_QPS = 50.0

@@ -26,8 +26,8 @@ from benchmarks.forecast_value_study.parts import KINDS, choose
 from benchmarks.forecast_value_study.picture import save_picture
 from benchmarks.forecast_value_study.policies import FORECASTERS, ORACLE, REACTIVE
 from catalog.errors import BadSeries, ConfigError
-from forecast.series import DAY_S
-from forecast.series_file import read_series
+from forecast.series.file import read_series
+from forecast.series.series import DAY_S
 
 SERIES_FILE = Path(__file__).parents[2] / "shared" / "data" / "twitter" / "load_per_second_18d.csv.gz"
 

@@ -23,8 +23,8 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from autoscaler.cluster_plan import ClusterPlan
-from autoscaler.solvers.proteus import LEAST_QPS
+from autoscaler.cluster.plan import ClusterPlan
+from autoscaler.planners.proteus.proteus import LEAST_QPS
 from benchmarks.accuracy_study.play import Played, loads_of, play
 from benchmarks.accuracy_study.saturation import saturation_qps
 from benchmarks.accuracy_study.systems import Study

@@ -20,7 +20,8 @@ from benchmarks.selection_study.sweep import play
 from benchmarks.selection_study.task import Task, read_front
 from benchmarks.selection_study.workloads import Workload
 from catalog.errors import ConfigError
-from deployments.table_making import processes, table_store
+from deployments.processes import processes
+from deployments.router.tables.making import table_store
 
 LOADS_QPS = tuple(float(load) for load in range(400, 4001, 400))
 REPEATS = 3

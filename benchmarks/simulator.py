@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from benchmarks.selection_study.task import DEVICE, PROFILES_FILE, read_candidates
 from benchmarks.selection_study.workloads import TWITTER_FILE
 from catalog.errors import ConfigError
-from deployments.table_making import processes, table_store
+from deployments.processes import processes
+from deployments.router.tables.making import table_store
 from dispatch.balancing.round_robin import RoundRobin
 from dispatch.plan import EndpointPlan, Plan
 from dispatch.selection.greedy import GreedySelection

@@ -22,9 +22,9 @@ import yaml
 from rich.console import Console
 from rich.progress import track
 
-from autoscaler.cluster_plan import NoPlan, SolveReport
-from autoscaler.observation import Observation
-from autoscaler.solvers.proteus import ProteusOptions, ProteusPlanner
+from autoscaler.cluster.observation import Observation
+from autoscaler.cluster.plan import NoPlan, SolveReport
+from autoscaler.planners.proteus.proteus import ProteusOptions, ProteusPlanner
 from benchmarks.accuracy_study.made_up import made_up
 from benchmarks.accuracy_study.saturation import saturation_qps
 from benchmarks.accuracy_study.testbed import SLO_RULES, Testbed, zipf

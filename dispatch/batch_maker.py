@@ -2,12 +2,12 @@
 
 from dispatch import refusals
 from dispatch.commands import Command, Reject
-from dispatch.lane import Lane
 from dispatch.query import Batch, quick
+from dispatch.queues.lane import Lane
+from dispatch.queues.variant_health import VariantHealth
+from dispatch.queues.worker_state import WorkerState
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Drop, Hold, QueueView, within
-from dispatch.variant_health import VariantHealth
-from dispatch.worker_state import WorkerState
 
 ALONE = GreedySelection()
 """For a job that runs alone where the endpoint's policy would wait for company."""

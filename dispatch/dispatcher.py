@@ -9,16 +9,16 @@ from catalog.errors import AccordError
 from dispatch import refusals
 from dispatch.batch_maker import BatchMaker
 from dispatch.commands import Command, Launch, Reject, Served
-from dispatch.endpoint_queues import EndpointQueues
-from dispatch.feedback import SlackFeedback
-from dispatch.lane import Lane
 from dispatch.latency.estimator import LatencyEstimator
 from dispatch.learning import Learning
 from dispatch.plan import Plan
+from dispatch.promise.feedback import SlackFeedback
 from dispatch.query import Batch, Job, Query, quick
-from dispatch.variant_health import VariantHealth
-from dispatch.wake_ups import WakeUps
-from dispatch.worker_state import WorkerState
+from dispatch.queues.endpoint_queues import EndpointQueues
+from dispatch.queues.lane import Lane
+from dispatch.queues.variant_health import VariantHealth
+from dispatch.queues.wake_ups import WakeUps
+from dispatch.queues.worker_state import WorkerState
 
 NOTHING: frozenset[Any] = frozenset()
 NOBODY: Mapping[str, Iterable[str]] = MappingProxyType({})

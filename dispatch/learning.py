@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from dispatch.guarantee import promised_rate
-from dispatch.lane import Lane
 from dispatch.latency.estimate import LatencyEstimate
 from dispatch.latency.estimator import LatencyEstimator
+from dispatch.promise.guarantee import promised_rate
 from dispatch.query import Batch
-from dispatch.worker_state import WorkerState
+from dispatch.queues.lane import Lane
+from dispatch.queues.worker_state import WorkerState
 
 
 class Learning:

@@ -13,7 +13,7 @@ from safetensors.numpy import save
 from catalog.errors import ArtifactError, ConfigError
 from forecast.forecaster import Forecaster
 from forecast.registry import make
-from forecast.task import ForecastTask
+from forecast.training.task import ForecastTask
 
 VERSION = 1
 """Of the layout below; a file of another version is refused."""
@@ -27,8 +27,8 @@ class ModelCard:
     """What is known of a model beside its arrays. Instants are seconds since the epoch (UTC).
 
     It learned from the load of ``trained_from_s`` to ``trained_until_s`` in steps of ``step_s``, and had ``scores``
-    (see `forecast.scores.Scores`) on what came after, none where nothing was held out. ``created_s`` is 0 where nobody
-    said. ``training`` has what else the trainer wants to be known.
+    (`forecast.training.scores.Scores`) on what came after, none where nothing was held out. ``created_s`` is 0 where
+    nobody said. ``training`` has what else the trainer wants to be known.
     """
 
     name: str

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.series import LoadSeries
-from forecast.task import ForecastTask
-from forecast.windows import Origins
+from forecast.series.series import LoadSeries
+from forecast.series.windows import Origins
+from forecast.training.task import ForecastTask
 
 LEVELS = np.array([0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99])
 """The levels of every forecast; read-only."""

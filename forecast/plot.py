@@ -12,11 +12,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MultipleLocator
 from numpy.typing import NDArray
 
-from forecast.backtest import Backtest
-from forecast.scores import Scores
-from forecast.series import DAY_S, LoadSeries
-from forecast.series_report import instant, length
-from forecast.task import ForecastTask
+from forecast.series.report import instant, length
+from forecast.series.series import DAY_S, LoadSeries
+from forecast.training.backtest import Backtest
+from forecast.training.scores import Scores
+from forecast.training.task import ForecastTask
 
 Floats = NDArray[np.float64]
 

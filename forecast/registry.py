@@ -2,7 +2,7 @@
 
 from catalog.errors import ConfigError
 from forecast.forecaster import Forecaster
-from forecast.task import ForecastTask
+from forecast.training.task import ForecastTask
 
 NAMES = (
     "constant",

@@ -6,24 +6,24 @@ from ray import serve
 from ray.serve.config import AutoscalingConfig, AutoscalingPolicy, RequestRouterConfig
 
 from catalog.catalogue import load_catalogue
-from deployments.scaling_policy import PlannedSize
-from deployments.worker import WorkerDeployment
-from deployments.worker_messages import WorkerSpec
-from serve_app.assemble import assemble, resolve_paths, served_variants
-from serve_app.control import control_settings
-from serve_app.control_app import ControllerDeployment
-from serve_app.emulation import emulate, log_emulated
-from serve_app.ingress import RouterDeployment
-from serve_app.ladders import ladders_for
-from serve_app.profiles import profiles_for
-from serve_app.reservations import with_light_reservations
-from serve_app.router_settings import router_settings
-from serve_app.schema import AppConfig, PoolConfig
+from deployments.messages.worker import WorkerSpec
+from deployments.scaling.policy import PlannedSize
+from deployments.worker.worker import WorkerDeployment
+from serve_app.build.assemble import assemble, resolve_paths, served_variants
+from serve_app.build.control import control_settings
+from serve_app.build.control_app import ControllerDeployment
+from serve_app.build.ingress import RouterDeployment
+from serve_app.build.ladders import ladders_for
+from serve_app.build.profiles import profiles_for
+from serve_app.build.router_settings import router_settings
+from serve_app.config.emulation import emulate, log_emulated
+from serve_app.config.reservations import with_light_reservations
+from serve_app.config.schema import AppConfig, PoolConfig
 
 MOST_WORKERS = 10_000
 """Serve's own limit of a pool; the config's is the controller's to keep, and may change while it runs."""
 
-BY_ADDRESS = RequestRouterConfig(request_router_class="deployments.worker_address:WorkerAddressRouter")
+BY_ADDRESS = RequestRouterConfig(request_router_class="deployments.worker.address:WorkerAddressRouter")
 
 
 def build(args: AppConfig) -> serve.Application:

@@ -8,10 +8,10 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from autoscaler.cluster_plan import ClusterPlan, NoPlan
-from autoscaler.control_loop import ControlLoop
-from autoscaler.planner import Planner
-from autoscaler.rollout import Rollout
+from autoscaler.cluster.plan import ClusterPlan, NoPlan
+from autoscaler.loop.control_loop import ControlLoop
+from autoscaler.placement.rollout import Rollout
+from autoscaler.planners.planner import Planner
 from catalog.errors import ConfigError
 from dispatch.commands import Command
 from dispatch.dispatcher import Dispatcher

@@ -7,10 +7,10 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from autoscaler.cluster_plan import ClusterPlan
-from autoscaler.control_loop import ControlLoop
-from autoscaler.planner import Planner
-from autoscaler.sizing import Sizing
+from autoscaler.cluster.plan import ClusterPlan
+from autoscaler.loop.control_loop import ControlLoop
+from autoscaler.loop.sizing import Sizing
+from autoscaler.planners.planner import Planner
 from catalog.errors import ConfigError
 from dispatch.commands import Command
 from dispatch.dispatcher import Dispatcher

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from autoscaler.cluster import Endpoint
+from autoscaler.cluster.cluster import Endpoint
 from catalog.profile import LatencyProfile
 from dispatch.plan import EndpointPlan
 from dispatch.query import Batch

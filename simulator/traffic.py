@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from autoscaler.observation import Statistics
+from autoscaler.cluster.observation import Statistics
 from dispatch.commands import Reject, Served
 
 

@@ -9,11 +9,11 @@ os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 # Replicas behind the tests' own clusters are drained by the tests; half a minute each would be spent for nothing.
 os.environ["RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S"] = "0.5"
 
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from free_ports import find_free_port
 from hypothesis import settings
 
 # Examples take as long as a shared machine makes them take.
@@ -34,13 +34,6 @@ def _no_cluster_by_accident(request: pytest.FixtureRequest, monkeypatch: pytest.
     """A test that starts Ray without the marker ``cluster`` fails."""
     if request.node.get_closest_marker("cluster") is None:
         monkeypatch.setenv("RAY_ADDRESS", "ray://this-test-is-not-marked-cluster.invalid:1")
-
-
-def find_free_port() -> int:
-    """A TCP port of the loopback interface that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture(scope="module")

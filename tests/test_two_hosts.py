@@ -10,27 +10,27 @@ from controller_parts import endpoint, settings
 from forecast_scene import forecast, saved, trained, waves
 from numpy.typing import NDArray
 
-from autoscaler.burst import BurstTrigger
-from autoscaler.cluster_plan import ClusterPlan
-from autoscaler.control_loop import ControlLoop
-from autoscaler.demand import DemandEstimate, MovingMaximum
-from autoscaler.forecast_demand import ForecastDemand
-from autoscaler.observation import Observation
-from autoscaler.plan_record import from_record
-from autoscaler.recent_load import RecentLoad
-from autoscaler.serving import serving_plan
-from autoscaler.solvers.proteus import ProteusPlanner
+from autoscaler.cluster.observation import Observation
+from autoscaler.cluster.plan import ClusterPlan
+from autoscaler.cluster.plan_record import from_record
+from autoscaler.demand.burst import BurstTrigger
+from autoscaler.demand.demand import DemandEstimate, MovingMaximum
+from autoscaler.demand.forecast_demand import ForecastDemand
+from autoscaler.demand.recent_load import RecentLoad
+from autoscaler.loop.control_loop import ControlLoop
+from autoscaler.placement.serving import serving_plan
+from autoscaler.planners.proteus.proteus import ProteusPlanner
 from controller_scene import PlannerHere, Service, play
-from deployments.control_messages import WINDOW_S
-from deployments.control_settings import ControlSettings
-from deployments.controller import Controller
-from deployments.plan_maker import PlanMaker
-from deployments.saved_state import Knowledge
-from deployments.variant_book import VariantBook, cluster_of
+from deployments.controller.controller import Controller
+from deployments.controller.plan_maker import PlanMaker
+from deployments.controller.variant_book import VariantBook, cluster_of
+from deployments.messages.control import WINDOW_S
+from deployments.messages.control_settings import ControlSettings
+from deployments.state.saved_state import Knowledge
 from dispatch.selection.registry import create_selection
 from forecast.artifact import Model
 from forecast.forecaster import Forecaster
-from forecast.task import ForecastTask
+from forecast.training.task import ForecastTask
 from simulator.control_path import ControlPath, ControlTimes
 from simulator.host import Host
 from simulator.latency import PlannedLatency

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from autoscaler.cluster import Cluster, Endpoint, Pool
+from autoscaler.cluster.cluster import Cluster, Endpoint, Pool
 from benchmarks.accuracy_study.testbed import Testbed, worker_ids
 from dispatch.selection.policy import Candidate
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from autoscaler.control_loop import ControlLoop
-from autoscaler.demand import MovingMaximum
-from autoscaler.serving import serving_plan
+from autoscaler.demand.demand import MovingMaximum
+from autoscaler.loop.control_loop import ControlLoop
+from autoscaler.placement.serving import serving_plan
 from benchmarks.accuracy_study.systems import Loads, System
 from benchmarks.accuracy_study.testbed import Testbed
 from simulator.control_path import ControlPath, ControlTimes, PlanChange

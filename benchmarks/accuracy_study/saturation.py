@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from autoscaler.solvers.proteus import ProteusPlanner
-from autoscaler.solvers.search import Problem
-from autoscaler.solvers.stages import largest_room
+from autoscaler.planners.proteus.proteus import ProteusPlanner
+from autoscaler.planners.proteus.search import Problem
+from autoscaler.planners.proteus.stages import largest_room
 from benchmarks.accuracy_study.testbed import Testbed
 
 

@@ -4,16 +4,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
 
-from autoscaler.baselines.infaas import InfaasPlanner
-from autoscaler.baselines.sommelier import SommelierPlanner
-from autoscaler.baselines.uniform_shares import UniformShares
-from autoscaler.burst import BurstTrigger
-from autoscaler.cluster import Cluster
-from autoscaler.cluster_plan import ClusterPlan, NoPlan
-from autoscaler.observation import Observation
-from autoscaler.planner import Planner
-from autoscaler.restriction import least_accurate, most_accurate, one_row
-from autoscaler.solvers.proteus import LEAST_QPS, ProteusOptions, ProteusPlanner
+from autoscaler.cluster.cluster import Cluster
+from autoscaler.cluster.observation import Observation
+from autoscaler.cluster.plan import ClusterPlan, NoPlan
+from autoscaler.cluster.restriction import least_accurate, most_accurate, one_row
+from autoscaler.demand.burst import BurstTrigger
+from autoscaler.planners.baselines.infaas import InfaasPlanner
+from autoscaler.planners.baselines.sommelier import SommelierPlanner
+from autoscaler.planners.baselines.uniform_shares import UniformShares
+from autoscaler.planners.planner import Planner
+from autoscaler.planners.proteus.proteus import LEAST_QPS, ProteusOptions, ProteusPlanner
 from benchmarks.accuracy_study.saturation import saturation_qps
 from benchmarks.accuracy_study.testbed import Testbed
 from dispatch.batching.aimd import AdditiveIncrease

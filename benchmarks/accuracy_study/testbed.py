@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from autoscaler.cluster import Cluster, Endpoint, Pool
+from autoscaler.cluster.cluster import Cluster, Endpoint, Pool
 from catalog.errors import ConfigError
 from catalog.profile_table import TabledVariant, group_by_query_type, match_device, read_profile_table
 from dispatch.selection.policy import Candidate

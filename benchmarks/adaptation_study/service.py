@@ -16,8 +16,8 @@ from benchmarks.served import served
 from catalog.catalogue import load_catalogue
 from catalog.errors import ConfigError
 from serve_app.cli.config_file import read_serve_file
+from serve_app.config.schema import EVERYWHERE
 from serve_app.loadgen.endpoint import Endpoint
-from serve_app.schema import EVERYWHERE
 
 PORT = 8010
 DASHBOARD_URL = "http://127.0.0.1:8265"

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from forecast.backtest import backtest, origins_from
 from forecast.forecaster import Fitting, Forecaster
 from forecast.registry import make
-from forecast.series import LoadSeries
-from forecast.task import ForecastTask
-from forecast.windows import Origins
+from forecast.series.series import LoadSeries
+from forecast.series.windows import Origins
+from forecast.training.backtest import backtest, origins_from
+from forecast.training.task import ForecastTask
 
 SINGLE_FORECASTS = 200
 

@@ -18,7 +18,7 @@ from benchmarks.forecast_value_study.parts import Choice, Part
 from benchmarks.forecast_value_study.play import Outcome, demands_qps, play
 from benchmarks.forecast_value_study.policies import LEVEL, ORACLE, REACTIVE, Policy, forecasts_of, oracle
 from benchmarks.forecast_value_study.service import worker_qps
-from forecast.series import LoadSeries
+from forecast.series.series import LoadSeries
 
 BUDGET = 1.2
 """The one that is reported first: about what DeepAR's 95% quantile needs without any headroom."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catalog.errors import BadSeries
-from forecast.series import LoadSeries
+from forecast.series.series import LoadSeries
 
 Kind = Literal["bursty", "diurnal"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from autoscaler.cluster_plan import ClusterPlan
-from autoscaler.control_loop import ControlLoop
-from autoscaler.observation import Observation, Statistics
-from autoscaler.sizing import Sizing
+from autoscaler.cluster.observation import Observation, Statistics
+from autoscaler.cluster.plan import ClusterPlan
+from autoscaler.loop.control_loop import ControlLoop
+from autoscaler.loop.sizing import Sizing
 from benchmarks.forecast_value_study.parts import LEAD_S, LENGTH_S, Part
 from benchmarks.forecast_value_study.policies import Policy
 from benchmarks.forecast_value_study.service import (

@@ -7,17 +7,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from autoscaler.demand import DemandEstimate, MovingMaximum
-from autoscaler.forecast_demand import ForecastDemand
-from autoscaler.observation import Statistics
-from autoscaler.recent_load import RecentLoad
+from autoscaler.cluster.observation import Statistics
+from autoscaler.demand.demand import DemandEstimate, MovingMaximum
+from autoscaler.demand.forecast_demand import ForecastDemand
+from autoscaler.demand.recent_load import RecentLoad
 from benchmarks.forecast_value_study.parts import WARM_S, Part
 from benchmarks.forecast_value_study.service import ENDPOINT, HORIZON_S, INTERVAL_S
 from forecast.forecaster import LEVELS, Fitting, Forecast, State
 from forecast.registry import make
-from forecast.series import LoadSeries
-from forecast.task import ForecastTask
-from forecast.windows import Origins
+from forecast.series.series import LoadSeries
+from forecast.series.windows import Origins
+from forecast.training.task import ForecastTask
 
 TASK = ForecastTask(context_s=600, window_s=HORIZON_S, block_s=30, memory_s=21_600, statistic="max", point="mean")
 """The most that will come until the decision after this one could have brought workers."""

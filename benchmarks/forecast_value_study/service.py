@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from math import ceil
 
-from autoscaler.capacity import capacity_of
-from autoscaler.cluster_plan import ClusterPlan, SolveReport, Status
-from autoscaler.observation import Observation
+from autoscaler.cluster.capacity import capacity_of
+from autoscaler.cluster.observation import Observation
+from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
 from dispatch.batching.nexus import EarlyDrop
 from dispatch.plan import EndpointPlan, Plan
 from dispatch.selection.policy import Candidate
@@ -28,7 +28,7 @@ HORIZON_S = int(START_S + INTERVAL_S)
 """A worker that is asked for now is to serve until the next decision could have had one ready."""
 
 SHRINK_AFTER_S = 60.0
-"""See `autoscaler.sizing.Sizing`."""
+"""See `autoscaler.loop.sizing.Sizing`."""
 
 MAX_QUEUED_ROWS = 10**6
 """Nothing is refused before its deadline."""
@@ -58,7 +58,7 @@ class HeadroomPlanner:
     name: str = "headroom"
 
     def plan(self, observation: Observation) -> ClusterPlan:
-        """See `autoscaler.planner.Planner`."""
+        """See `autoscaler.planners.planner.Planner`."""
         return self.sized(observation.demand_qps.get(ENDPOINT, 0.0))
 
     def sized(self, demand_qps: float) -> ClusterPlan:

@@ -37,7 +37,7 @@ from benchmarks.promise.tables import print_tables
 from benchmarks.promise.timeline import BEFORE_CHANGE_S
 from benchmarks.promise.windows import WindowCounts
 from catalog.errors import ConfigError
-from forecast.series_file import read_series
+from forecast.series.file import read_series
 from serve_app.cli.drive import allow_open_files
 from serve_app.loadgen.dataset import Dataset, load_dataset
 from serve_app.loadgen.lag import LIMIT_MS

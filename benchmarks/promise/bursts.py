@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catalog.errors import ConfigError
-from forecast.series import LoadSeries
+from forecast.series.series import LoadSeries
 from workload.rate import RateSchedule, RateStep
 
 PEAK_S = 3

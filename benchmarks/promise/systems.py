@@ -10,9 +10,9 @@ import yaml
 
 from catalog.catalogue import load_catalogue
 from catalog.variant import Variant
+from serve_app.build.profiles import profiles_for
 from serve_app.cli.config_file import read_serve_file
-from serve_app.profiles import profiles_for
-from serve_app.schema import AppConfig
+from serve_app.config.schema import AppConfig
 
 QUICKSTART = Path(__file__).parents[2] / "configs" / "quickstart.yaml"
 ENDPOINT = "digits"

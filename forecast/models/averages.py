@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from forecast.forecaster import Fitting
 from forecast.models.point_model import PointModel
-from forecast.series import LoadSeries
-from forecast.task import ForecastTask
-from forecast.windows import Origins, block_means, targets
+from forecast.series.series import LoadSeries
+from forecast.series.windows import Origins, block_means, targets
+from forecast.training.task import ForecastTask
 
 HALF_LIFE_BLOCKS = 1.0
 """Of the weights of the exponentially weighted average: it follows quickly, as reactive autoscalers do."""

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from forecast.forecaster import Fitting
 from forecast.models.point_model import PointModel
-from forecast.series import LoadSeries
-from forecast.windows import Origins, targets
+from forecast.series.series import LoadSeries
+from forecast.series.windows import Origins, targets
 
 
 class Constant(PointModel):

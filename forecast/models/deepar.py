@@ -10,15 +10,15 @@ import torch
 from gluonts.torch.model.deepar.module import DeepARModel
 from numpy.typing import NDArray
 
-from forecast.features import Features
 from forecast.forecaster import LEVELS, Fitting, Forecast, State
 from forecast.models.load_mixture import LoadMixture, Mixtures, mean_of_exp
 from forecast.models.point_model import check_reach, not_fitted
 from forecast.models.sequence_model import AT_ONCE, arrays_of, fitted, read, sequence_reach_s, stretch, take_arrays
-from forecast.sequences import Stretches
-from forecast.series import LoadSeries
-from forecast.task import ForecastTask
-from forecast.windows import Origins, statistic_of
+from forecast.series.series import LoadSeries
+from forecast.series.windows import Origins, statistic_of
+from forecast.training.features import Features
+from forecast.training.sequences import Stretches
+from forecast.training.task import ForecastTask
 
 # GluonTS 0.17 cuts tensors in a way that torch 2.13 warns of once
 warnings.filterwarnings("ignore", "Using a non-tuple sequence", UserWarning, r"gluonts\.torch\.util")

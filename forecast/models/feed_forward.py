@@ -9,8 +9,8 @@ from sklearn.neural_network import MLPRegressor
 from forecast.forecaster import Fitting
 from forecast.models.averages import context
 from forecast.models.point_model import PointModel
-from forecast.series import LoadSeries
-from forecast.windows import Origins, targets
+from forecast.series.series import LoadSeries
+from forecast.series.windows import Origins, targets
 
 HIDDEN = (32, 32)
 EPOCHS = 30

@@ -8,14 +8,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from forecast.features import Features
 from forecast.forecaster import Fitting, State
 from forecast.models.point_model import PointModel, not_fitted
 from forecast.models.sequence_model import AT_ONCE, arrays_of, fitted, read, sequence_reach_s, stretch, take_arrays
-from forecast.sequences import Stretches
-from forecast.series import LoadSeries
-from forecast.task import ForecastTask
-from forecast.windows import Origins
+from forecast.series.series import LoadSeries
+from forecast.series.windows import Origins
+from forecast.training.features import Features
+from forecast.training.sequences import Stretches
+from forecast.training.task import ForecastTask
 
 UNITS = 25
 

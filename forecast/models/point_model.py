@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from catalog.errors import BadSeries, NotFitted
 from forecast.forecaster import Fitting, Forecast, State
-from forecast.residuals import ratios, spread
-from forecast.series import LoadSeries
-from forecast.task import ForecastTask
-from forecast.windows import Origins, enough, targets
+from forecast.series.series import LoadSeries
+from forecast.series.windows import Origins, enough, targets
+from forecast.training.residuals import ratios, spread
+from forecast.training.task import ForecastTask
 
 CALIBRATION = 0.2
 """The newest part of the history, which only the spread is learned from."""

@@ -9,8 +9,8 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from forecast.forecaster import Fitting
 from forecast.models.averages import context
 from forecast.models.point_model import PointModel
-from forecast.series import LoadSeries
-from forecast.windows import Origins, targets
+from forecast.series.series import LoadSeries
+from forecast.series.windows import Origins, targets
 
 HEADROOM = 1.2
 """The logistic regression can forecast so many times the highest load that it has seen."""

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from forecast.forecaster import Fitting
 from forecast.models.point_model import PointModel
-from forecast.series import DAY_S, LoadSeries
-from forecast.windows import Origins, statistic_of
+from forecast.series.series import DAY_S, LoadSeries
+from forecast.series.windows import Origins, statistic_of
 
 
 class SeasonalNaive(PointModel):

@@ -7,13 +7,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from forecast.features import Features
 from forecast.forecaster import Fitting
-from forecast.network_training import EPOCH_BATCHES, train
-from forecast.sequences import StretchBatches
-from forecast.series import LoadSeries
-from forecast.task import ForecastTask
-from forecast.windows import Origins
+from forecast.series.series import LoadSeries
+from forecast.series.windows import Origins
+from forecast.training.features import Features
+from forecast.training.network import EPOCH_BATCHES, train
+from forecast.training.sequences import StretchBatches
+from forecast.training.task import ForecastTask
 
 AT_ONCE = 2048
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from catalog.catalogue import describe_validation
 from catalog.errors import ConfigError
-from serve_app.schema import AppConfig
+from serve_app.config.schema import AppConfig
 
 IMPORT_PATH = "serve_app.main:build"
 

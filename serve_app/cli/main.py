@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from serve_app.cli.forecast import forecast
+from serve_app.cli.forecast.command import forecast
 from serve_app.cli.load import load
-from serve_app.cli.plan import plan
+from serve_app.cli.plan.command import plan
 from serve_app.cli.profile import profile
 from serve_app.cli.query import query
 from serve_app.cli.register import register

@@ -14,13 +14,13 @@ from catalog.errors import ConfigError
 from catalog.profile import LatencyProfile
 from catalog.profile_csv import ProfiledVariant, write_profiles
 from catalog.variant import Variant
-from deployments.measure import BUDGET_S, OnProgress, measured_profiles
-from serve_app.assemble import resolve_paths
+from deployments.worker.measure import BUDGET_S, OnProgress, measured_profiles
+from serve_app.build.assemble import resolve_paths
+from serve_app.build.ladders import ladders_for
+from serve_app.build.profiles import profiles_for
 from serve_app.cli.config_file import ServeFile
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
 from serve_app.cli.options import AsJson
-from serve_app.ladders import ladders_for
-from serve_app.profiles import profiles_for
 
 
 def profile(

@@ -25,12 +25,12 @@ from serve_app.cli.config_file import ServeFile, read_serve_file, write_emulated
 from serve_app.cli.console import ERR, FAILURE, exit_codes
 from serve_app.cli.profile import prepare
 from serve_app.cli.session import Session
-from serve_app.reservations import with_light_reservations
+from serve_app.config.reservations import with_light_reservations
 
 SERVE_ENV = {
     "RAY_SERVE_ENABLE_HA_PROXY": "1",
     "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
-    "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "serve_app.fast_path.middlewares",
+    "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "serve_app.http.fast_path.middlewares",
     # HAProxy's four threads would take turns with the router and the workers on a small machine.
     "RAY_SERVE_HAPROXY_NBTHREAD": str(max(1, min(4, (os.cpu_count() or 2) // 2))),
     # One machine and one router: nobody needs half a minute to learn that it is going.

@@ -7,9 +7,9 @@ from rich.console import Group, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from deployments.table_progress import TableState
-from dispatch.guarantee import Kept
+from deployments.router.tables.progress import TableState
 from dispatch.latency.worker_latency import TAIL
+from dispatch.promise.guarantee import Kept
 from dispatch.selection.ramsis.policy import RamsisSelection
 from serve_app.cli.cells import cell, marked, percent
 

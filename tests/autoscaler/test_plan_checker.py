@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from autoscaler.cluster import Cluster, Pool
-from autoscaler.cluster_plan import ClusterPlan, SolveReport, Status
+from autoscaler.cluster.cluster import Cluster, Pool
+from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
 from autoscaler_scene import endpoint, even, held, observed, workers
 from plan_checker import broken
 

@@ -9,8 +9,8 @@ import pytest
 from benchmarks.fidelity import live_outcome, simulate
 from catalog.profile import BatchLatency, LatencyProfile
 from serve_app.cli.config_file import ServeFile
+from serve_app.config.schema import AppConfig
 from serve_app.loadgen.record import Record
-from serve_app.schema import AppConfig
 
 
 def record(accuracy: float | None, deadline_met: bool | None, error: str | None = None) -> Record:

@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from accuracy_scene import write_profiles
-from autoscaler.cluster_plan import ClusterPlan, NoPlan, Status
-from autoscaler.observation import Observation
-from autoscaler.solvers.proteus import ProteusPlanner
+from autoscaler.cluster.observation import Observation
+from autoscaler.cluster.plan import ClusterPlan, NoPlan, Status
+from autoscaler.planners.proteus.proteus import ProteusPlanner
 from benchmarks import solver
 from benchmarks.accuracy_study import made_up, testbed
 

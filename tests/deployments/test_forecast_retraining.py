@@ -15,11 +15,11 @@ from forecast_scene import (
     waves,
 )
 
-from deployments.forecast_archive import Shelf, opened, read_shelf, write_shelf
-from deployments.forecast_choice import task_of
-from deployments.forecast_keeper import ForecastKeeper
-from deployments.forecast_trainer import RETRY_S
-from deployments.forecast_training import TrainingRecord
+from deployments.forecasting.archive import Shelf, opened, read_shelf, write_shelf
+from deployments.forecasting.choice import task_of
+from deployments.forecasting.keeper import ForecastKeeper
+from deployments.forecasting.trainer import RETRY_S
+from deployments.forecasting.training import TrainingRecord
 from virtual_time import EPOCH_S, until
 
 

@@ -4,9 +4,9 @@ import pytest
 
 from dispatch.commands import Command
 from dispatch.dispatcher import Dispatcher
-from dispatch.feedback import SlackFeedback
 from dispatch.latency.estimator import LatencyEstimator
 from dispatch.plan import EndpointPlan, Plan
+from dispatch.promise.feedback import SlackFeedback
 from dispatch.query import Batch
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Choice, Promise, QueueView, within

@@ -6,8 +6,8 @@ import pytest
 
 from dispatch.balancing.weighted_shares import WeightedShares
 from dispatch.dispatcher import Dispatcher
-from dispatch.endpoint_queues import EndpointQueues
 from dispatch.plan import EndpointPlan, Plan
+from dispatch.queues.endpoint_queues import EndpointQueues
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate, Choice, QueueView
 from dispatch_scene import FAST, SLOW, answers, dispatcher, finish, launched, query, rejected

@@ -8,10 +8,10 @@ from catalog.errors import AccordError, BadSeries, ConfigError, NotFitted
 from forecast.artifact import Model, ModelCard, load
 from forecast.forecaster import LEVELS, Fitting, Forecaster
 from forecast.registry import NAMES, make
-from forecast.scores import score
-from forecast.series import LoadSeries
-from forecast.task import ForecastTask
-from forecast.windows import origins, targets
+from forecast.series.series import LoadSeries
+from forecast.series.windows import origins, targets
+from forecast.training.scores import score
+from forecast.training.task import ForecastTask
 
 NETWORKS = ("deepar", "lstm", "feed_forward")
 DAY_S = 86_400

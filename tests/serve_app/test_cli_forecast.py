@@ -9,7 +9,7 @@ import yaml
 from typer.testing import CliRunner
 
 from forecast.artifact import load
-from serve_app.cli.forecast_job import REQUIRED, TrainJob, read_job
+from serve_app.cli.forecast.job import REQUIRED, TrainJob, read_job
 from serve_app.cli.main import app
 
 ROOT = Path(__file__).parents[2]
@@ -94,7 +94,7 @@ def test_json_of_a_training_is_one_object(series: str, tmp_path: Path) -> None:
 def test_a_training_in_a_log_tells_how_far_it_is_and_where_it_goes_on(
     series: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("forecast.network_training.MOST_EPOCHS", 2)
+    monkeypatch.setattr("forecast.training.network.MOST_EPOCHS", 2)
     options = ("train", "--series", series, "--model", "lstm", "--checkpoint", tmp_path / "checkpoints")
     out = ("--out", tmp_path / "lstm.safetensors", "--json")
     first = accord(*options, *out)

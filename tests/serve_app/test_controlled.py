@@ -21,7 +21,7 @@ from ray.util.state import list_actors
 from catalog.catalogue import load_catalogue
 from catalog.profile_csv import ProfiledVariant, write_profiles
 from catalog.zoo.digits import held_out
-from deployments.measure import measured_profiles
+from deployments.worker.measure import measured_profiles
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 

@@ -13,10 +13,10 @@ from ray import serve
 from catalog.catalogue import load_catalogue
 from catalog.profile_csv import ProfiledVariant, write_profiles
 from catalog.zoo.digits import held_out
-from deployments.measure import measured_profiles
-from dispatch.guarantee import TARGET_RATE
+from deployments.worker.measure import measured_profiles
+from dispatch.promise.guarantee import TARGET_RATE
+from serve_app.config.schema import AppConfig
 from serve_app.main import build
-from serve_app.schema import AppConfig
 from toy_models import LIMIT, write_toy_catalogue
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]

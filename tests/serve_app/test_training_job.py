@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import ray
 import yaml
-from conftest import find_free_port
+from free_ports import find_free_port
 from ray.job_submission import JobStatus, JobSubmissionClient
 
 from forecast.artifact import load

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from autoscaler.cluster_plan import ClusterPlan, SolveReport, Status
+from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
 from simulator.batch_log import Batches
 from simulator.comparison_plot import save_comparison
 from simulator.control_path import PlanChange

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autoscaler.burst import BurstTrigger
-from autoscaler.cluster import Endpoint
-from autoscaler.cluster_plan import NoPlan
-from autoscaler.control_loop import ControlLoop
-from autoscaler.demand import MovingMaximum
-from autoscaler.observation import Statistics
+from autoscaler.cluster.cluster import Endpoint
+from autoscaler.cluster.observation import Statistics
+from autoscaler.cluster.plan import NoPlan
+from autoscaler.demand.burst import BurstTrigger
+from autoscaler.demand.demand import MovingMaximum
+from autoscaler.loop.control_loop import ControlLoop
 from catalog.errors import ConfigError
 from control_scene import NO_ANSWER, TIMES, Scene, Scripted, cluster_plan, ran, to_good
 from dispatch.selection.policy import Candidate

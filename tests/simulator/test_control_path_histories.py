@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from autoscaler.cluster_plan import ClusterPlan
+from autoscaler.cluster.plan import ClusterPlan
 from control_scene import FAST, NO_ANSWER, Scene, Scripted, cluster_plan
 from dispatch.balancing.shortest_queue import ShortestQueue
 from dispatch.plan import EndpointPlan, Plan

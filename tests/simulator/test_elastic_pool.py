@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autoscaler.cluster_plan import ClusterPlan, NoPlan, SolveReport, Status
-from autoscaler.control_loop import ControlLoop
-from autoscaler.observation import Observation
-from autoscaler.sizing import Sizing
+from autoscaler.cluster.observation import Observation
+from autoscaler.cluster.plan import ClusterPlan, NoPlan, SolveReport, Status
+from autoscaler.loop.control_loop import ControlLoop
+from autoscaler.loop.sizing import Sizing
 from catalog.errors import ConfigError
 from control_scene import NO_ANSWER, Recorded
 from dispatch.plan import EndpointPlan, Plan

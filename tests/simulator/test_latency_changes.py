@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from dispatch.feedback import LEAST
 from dispatch.latency.estimate import LatencyEstimate
+from dispatch.promise.feedback import LEAST
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import SelectionPolicy
 from dispatch.selection.ramsis.policy import RamsisSelection

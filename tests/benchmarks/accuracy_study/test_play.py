@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from accuracy_scene import evenly
-from autoscaler.burst import BurstTrigger
-from autoscaler.cluster_plan import ClusterPlan
-from autoscaler.observation import Observation
-from autoscaler.solvers.proteus import ProteusPlanner
+from autoscaler.cluster.observation import Observation
+from autoscaler.cluster.plan import ClusterPlan
+from autoscaler.demand.burst import BurstTrigger
+from autoscaler.planners.proteus.proteus import ProteusPlanner
 from autoscaler_scene import cluster, endpoint, linear, workers
 from benchmarks.accuracy_study import testbed
 from benchmarks.accuracy_study.play import REPORT_S, loads_of, play

@@ -5,7 +5,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from autoscaler.cluster import Cluster, Endpoint, Pool
+from autoscaler.cluster.cluster import Cluster, Endpoint, Pool
 from autoscaler_scene import cluster, endpoint, even, linear, workers
 from benchmarks.accuracy_study import testbed
 from benchmarks.accuracy_study.saturation import saturation_qps

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from accuracy_scene import by_chance
-from autoscaler.baselines.sommelier import SommelierPlanner
-from autoscaler.cluster import Cluster, Endpoint, Pool
-from autoscaler.cluster_plan import ClusterPlan
-from autoscaler.observation import Observation
-from autoscaler.solvers.proteus import ProteusPlanner
+from autoscaler.cluster.cluster import Cluster, Endpoint, Pool
+from autoscaler.cluster.observation import Observation
+from autoscaler.cluster.plan import ClusterPlan
+from autoscaler.planners.baselines.sommelier import SommelierPlanner
+from autoscaler.planners.proteus.proteus import ProteusPlanner
 from autoscaler_scene import linear, workers
 from benchmarks.accuracy_study import testbed
 from benchmarks.accuracy_study.play import Played, loads_of, play

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.adaptation import CONFIG
 from benchmarks.adaptation_study.service import NUM_CPUS, PORT, planned_config, unplanned_config
 from catalog.errors import ConfigError
-from serve_app.schema import AppConfig
+from serve_app.config.schema import AppConfig
 
 
 def test_the_planned_service_is_that_of_the_file_with_a_port_a_state_and_small_reservations(tmp_path: Path) -> None:

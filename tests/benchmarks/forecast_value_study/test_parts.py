@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.forecast_value_study.parts import LEAD_S, LENGTH_S, WARM_S, Kind, choose
 from catalog.errors import BadSeries
-from forecast.series import LoadSeries
+from forecast.series.series import LoadSeries
 from forecast_value_scene import BURST_AT_S, BURST_QPS, BURST_S, DAY_S, HOUR_S, bursts_every_other_hour, some_parts
 
 SERIES = bursts_every_other_hour(2)

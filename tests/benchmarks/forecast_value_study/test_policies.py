@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from autoscaler.demand import MovingMaximum
-from autoscaler.forecast_demand import ForecastDemand
-from autoscaler.observation import Statistics
-from autoscaler.recent_load import RecentLoad
+from autoscaler.cluster.observation import Statistics
+from autoscaler.demand.demand import MovingMaximum
+from autoscaler.demand.forecast_demand import ForecastDemand
+from autoscaler.demand.recent_load import RecentLoad
 from benchmarks.forecast_value_study.parts import LEAD_S
 from benchmarks.forecast_value_study.play import demands_qps
 from benchmarks.forecast_value_study.policies import TASK, Policy, forecasts_of, oracle, origins_s

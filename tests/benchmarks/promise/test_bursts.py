@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.promise.bursts import LEAST_SECONDS, made_up_excerpt, rise_s, scaled, strongest_excerpt
 from catalog.errors import ConfigError
-from forecast.series import LoadSeries
+from forecast.series.series import LoadSeries
 
 LENGTH = 20
 

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dispatch.batching.nexus import EarlyDrop
-from dispatch.deadline_queue import DeadlineQueue
 from dispatch.query import Job, Query
+from dispatch.queues.deadline_queue import DeadlineQueue
 from dispatch.selection.policy import Candidate, Choice, Drop, QueueView
 
 CANDIDATE = Candidate("v", 0.9, (0.0, 1.0, 1.2, 1.4))

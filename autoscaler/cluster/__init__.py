@@ -1,0 +1,1 @@
+"""What is planned for and what is decided: endpoints, pools, observations, plans."""

@@ -1,0 +1,41 @@
+"""Cluster plans as JSON values, for what outlives the process or is shown outside it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
+
+
+def to_record(plan: ClusterPlan) -> dict[str, Any]:
+    """The plan field by field, sets as sorted lists; rates in queries per second, accuracies and shares from 0 to 1."""
+    report = plan.report
+    return {
+        "held": {worker: sorted(variants) for worker, variants in plan.held.items()},
+        "shares": {endpoint: dict(shares) for endpoint, shares in plan.shares.items()},
+        "demand_qps": dict(plan.demand_qps),
+        "served_qps": dict(plan.served_qps),
+        "room_qps": dict(plan.room_qps),
+        "accuracy": dict(plan.accuracy),
+        "pool_sizes": dict(plan.pool_sizes),
+        "report": {
+            "status": report.status.value,
+            "gap": report.gap,
+            "solve_s": report.solve_s,
+            "explanation": list(report.explanation),
+        },
+    }
+
+
+def from_record(record: Mapping[str, Any]) -> ClusterPlan:
+    """The plan that `to_record` was given. Raises KeyError or ValueError where the record is of something else."""
+    report = record["report"]
+    return ClusterPlan(
+        {worker: frozenset(variants) for worker, variants in record["held"].items()},
+        record["shares"],
+        record["demand_qps"],
+        record["served_qps"],
+        record["room_qps"],
+        record["accuracy"],
+        record["pool_sizes"],
+        SolveReport(Status(report["status"]), report["gap"], report["solve_s"], tuple(report["explanation"])),
+    )

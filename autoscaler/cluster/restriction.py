@@ -1,0 +1,50 @@
+"""Clusters with less to choose from, for systems that scale less than everything."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from autoscaler.cluster.capacity import capacity_of
+from autoscaler.cluster.cluster import Cluster, Endpoint
+from dispatch.selection.policy import Candidate
+
+
+def most_accurate(cluster: Cluster) -> Cluster:
+    """Each endpoint has its most accurate variant only, of those that fit and are in time on some device."""
+    return _only(cluster, max)
+
+
+def least_accurate(cluster: Cluster) -> Cluster:
+    """Each endpoint has its least accurate variant only, of those that fit and are in time on some device."""
+    return _only(cluster, min)
+
+
+def one_row(cluster: Cluster) -> Cluster:
+    """Every batch is one query."""
+
+    def alone(endpoint: Endpoint) -> Endpoint:
+        cut = {
+            device: tuple(Candidate(c.variant, c.accuracy, c.latency_s[:2]) for c in candidates)
+            for device, candidates in endpoint.candidates.items()
+        }
+        return replace(endpoint, candidates=cut)
+
+    return replace(cluster, endpoints=tuple(map(alone, cluster.endpoints)))
+
+
+def _only(cluster: Cluster, choose: Callable[[list[float]], float]) -> Cluster:
+    endpoints = []
+    for endpoint in cluster.endpoints:
+        in_time = [
+            candidate
+            for pool in cluster.pools
+            for candidate in endpoint.candidates.get(pool.device, ())
+            if cluster.memory_bytes.get(candidate.variant, 0) <= pool.memory_bytes
+            and capacity_of(candidate, endpoint.slo_s) is not None
+        ]
+        wanted = choose([candidate.accuracy for candidate in in_time]) if in_time else 0.0
+        kept = {
+            device: tuple(candidate for candidate in candidates if candidate.accuracy == wanted)
+            for device, candidates in endpoint.candidates.items()
+        }
+        endpoints.append(replace(endpoint, candidates=kept))
+    return replace(cluster, endpoints=tuple(endpoints))

@@ -1,0 +1,1 @@
+"""The load that a plan is made for."""

@@ -1,0 +1,1 @@
+"""When to plan, and how many workers to ask for."""

@@ -1,0 +1,1 @@
+"""Which worker becomes what: ownership, rollout, and what the dispatcher serves."""

@@ -1,0 +1,1 @@
+"""Planners, and the seam that they share."""

@@ -1,0 +1,1 @@
+"""Proteus: the plan as an integer program (section 4)."""

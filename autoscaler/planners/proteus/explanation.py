@@ -1,0 +1,96 @@
+"""What limits a plan, in words."""
+
+from collections.abc import Mapping
+
+from ortools.math_opt.python import mathopt
+
+from autoscaler.planners.proteus.placement_model import PlacementModel, UseKey
+from autoscaler.planners.proteus.search import Problem
+from autoscaler.planners.proteus.spare import needed
+from autoscaler.planners.proteus.stages import SLACK, Staged
+
+
+def explain(problem: Problem, staged: Staged, ample: Staged, loads: Mapping[UseKey, float]) -> tuple[str, ...]:
+    """Sentences on what is shed, who is less accurate than could be, and which workers would help.
+
+    ``staged`` is what the demand takes, ``ample`` what the plan has room for; ``loads`` are what its workers get of
+    that.
+    """
+    served = dict.fromkeys(problem.demand_qps, 0.0)
+    summed = dict.fromkeys(problem.demand_qps, 0.0)
+    for (_, use), qps in loads.items():
+        served[use.endpoint] += qps
+        summed[use.endpoint] += qps * use.accuracy
+    mean = {name: summed[name] / qps for name, qps in served.items() if qps > 0}
+    return (_load(problem, ample, served), *_accuracies(problem, mean), *_pools(problem, staged))
+
+
+def _load(problem: Problem, staged: Staged, served: Mapping[str, float]) -> str:
+    demand_qps = sum(problem.demand_qps.values())
+    if not demand_qps:
+        return "Nothing is asked for: no worker is needed."
+    if staged.serves_all:
+        return (
+            f"All {_figure(demand_qps)} queries/s are served, in batches that fit half of the objectives, "
+            f"with room for {sum(staged.planned_qps.values()) / demand_qps - 1:.0%} more."
+        )
+    short = [
+        f"{name} {1 - served[name] / qps:.1%}"
+        for name, qps in problem.demand_qps.items()
+        if served[name] < qps * (1 - 1e-3)
+    ]
+    least = 1 - staged.most_qps / demand_qps
+    proven = f"no plan sheds less than {least:.1%}" if least > SLACK else "a plan that sheds nothing was not ruled out"
+    return (
+        f"{1 - sum(served.values()) / demand_qps:.1%} of {_figure(demand_qps)} queries/s are shed, {proven}: "
+        f"{', '.join(short) or 'a little of every endpoint'}."
+    )
+
+
+def _figure(qps: float) -> str:
+    return f"{qps:.0f}" if qps >= 10 else f"{qps:.2g}"
+
+
+def _accuracies(problem: Problem, mean: Mapping[str, float]) -> list[str]:
+    lines = []
+    for name in problem.demand_qps:
+        uses = [u for c in problem.columns if problem.workers.get(c.device) for u in c.uses if u.endpoint == name]
+        best = max((use.accuracy for use in uses), default=0.0)
+        if not uses:
+            lines.append(f"{name} is not served: no variant of it fits half of its objective and a worker's memory.")
+        elif name in mean and mean[name] < best - 1e-4:
+            lines.append(f"{name} answers with {mean[name]:.2%} on average; its best variant in time has {best:.2%}.")
+    return lines
+
+
+def _pools(problem: Problem, staged: Staged) -> list[str]:
+    """Pools that are used up, with what another worker would bring: the shadow price of the relaxation."""
+    busy = needed(staged.solution, staged.planned_qps)
+    prices = _shadow_prices(problem, staged)
+    total_qps = max(sum(staged.planned_qps.values()), 1e-12)
+    lines = []
+    for device, workers in problem.workers.items():
+        used = sum(count for column, count in busy.items() if column.device == device)
+        if used < workers:
+            lines.append(f"{device}: {used} of {workers} workers are needed.")
+        elif workers:
+            points = prices.get(device, 0.0) / total_qps * 100
+            what = "of accuracy" if staged.serves_all else "more of the demand served"
+            gain = f"about {points:.2g} points {what}" if points > 1e-6 else "nothing but what whole numbers cost"
+            lines.append(f"{device}: all {workers} workers are needed; one more would bring {gain}.")
+    return lines
+
+
+def _shadow_prices(problem: Problem, staged: Staged) -> Mapping[str, float]:
+    """By device type, the gain of the objective that binds (accuracy, or what is served) per worker more."""
+    model = PlacementModel(problem.columns, problem.workers, staged.planned_qps, problem.pinned, integer=False)
+    if staged.serves_all:
+        model.serve_all(1 - SLACK)
+        model.model.maximize(model.total_accuracy)
+    else:
+        model.model.maximize(model.total_served)
+    result = mathopt.solve(model.model, mathopt.SolverType.GLOP)
+    if not result.has_dual_feasible_solution():
+        return {}
+    duals = result.dual_values()
+    return {device: duals[constraint] for device, constraint in model.within_pool.items()}

@@ -1,0 +1,108 @@
+"""Workers that a plan does not need stand by: they take load off those that would be busiest."""
+
+from collections.abc import Collection, Mapping
+from math import ceil
+
+from ortools.math_opt.python import mathopt
+
+from autoscaler.planners.proteus.column import Column
+from autoscaler.planners.proteus.placement_model import PlacementModel, UseKey
+from autoscaler.planners.proteus.search import Problem, Solution
+from autoscaler.planners.proteus.stages import SLACK
+
+ROUNDING = 1e-6
+"""Of an accuracy that is a mean over few queries a second, which a solver knows to some 1e-9 of them."""
+
+
+def needed(solution: Solution, demand_qps: Mapping[str, float]) -> dict[Column, int]:
+    """The workers of each column that its load keeps busy, but for what is no part of the demand to speak of."""
+    busy: dict[Column, float] = {}
+    for (column, use), qps in solution.loads.items():
+        if qps > SLACK * demand_qps[use.endpoint]:
+            busy[column] = busy.get(column, 0.0) + qps / use.qps
+    return {column: max(ceil(workers - SLACK), 1) for column, workers in busy.items()}
+
+
+def with_spares(problem: Problem, solution: Solution, devices: Collection[str]) -> dict[Column, int]:
+    """`needed`, and the rest of the workers of these device types where they relieve the busiest endpoint.
+
+    Each joins the endpoint whose workers are busiest, with the most accurate variant that its device has for it, where
+    that is no less accurate than what the endpoint has on average. What pins workers to endpoints keeps doing so.
+    """
+    counts = needed(solution, problem.demand_qps)
+    served: dict[str, float] = {}
+    summed: dict[str, float] = {}
+    for (_, use), qps in solution.loads.items():
+        served[use.endpoint] = served.get(use.endpoint, 0.0) + qps
+        summed[use.endpoint] = summed.get(use.endpoint, 0.0) + qps * use.accuracy
+    mean = {name: summed[name] / qps for name, qps in served.items() if qps > SLACK * problem.demand_qps[name]}
+    capacity = dict.fromkeys(mean, 0.0)
+    for column, count in counts.items():
+        for use in column.uses:
+            if use.endpoint in capacity:
+                capacity[use.endpoint] += count * use.qps / len(column.uses)
+    options: dict[str, dict[str, Column]] = {}
+    for column in problem.columns:
+        if len(column.variants) > 1:
+            continue
+        for use in column.uses:
+            if use.accuracy >= mean.get(use.endpoint, 2.0) - ROUNDING:
+                best = options.setdefault(column.device, {}).get(use.endpoint)
+                if best is None or use.accuracy > _accuracy(best, use.endpoint):
+                    options[column.device][use.endpoint] = column
+    placed: dict[tuple[str, str], int] = {}
+    for column, count in counts.items():
+        for use in column.uses:
+            placed[column.device, use.endpoint] = placed.get((column.device, use.endpoint), 0) + count
+    for device in devices:
+        for _ in range(
+            problem.workers[device] - sum(count for column, count in counts.items() if column.device == device)
+        ):
+            open_to = [
+                name
+                for name in options.get(device, ())
+                if problem.pinned is None or placed.get((device, name), 0) < problem.pinned.get((device, name), 0)
+            ]
+            if not open_to:
+                break
+            busiest = max(open_to, key=lambda name: served[name] / capacity[name])
+            column = options[device][busiest]
+            counts[column] = counts.get(column, 0) + 1
+            for use in column.uses:
+                placed[device, use.endpoint] = placed.get((device, use.endpoint), 0) + 1
+                if use.endpoint in capacity:
+                    capacity[use.endpoint] += use.qps / len(column.uses)
+    return counts
+
+
+def _accuracy(column: Column, endpoint: str) -> float:
+    return next(use.accuracy for use in column.uses if use.endpoint == endpoint)
+
+
+def evenly(problem: Problem, counts: Mapping[Column, int], solution: Solution) -> Mapping[UseKey, float]:
+    """Loads as even as each endpoint's accuracy allows: its busiest workers are as idle as can be."""
+    model = PlacementModel(list(counts), problem.workers, problem.demand_qps, integer=False)
+    for column, variable in model.count.items():
+        variable.lower_bound = variable.upper_bound = float(counts[column])
+    kept = {key: qps for key, qps in solution.loads.items() if key[0] in counts}
+    served = dict.fromkeys(problem.demand_qps, 0.0)
+    summed = dict.fromkeys(problem.demand_qps, 0.0)
+    for (_, use), qps in kept.items():
+        served[use.endpoint] += qps
+        summed[use.endpoint] += qps * use.accuracy
+    busiest = {name: model.model.add_variable(lb=0.0, ub=1.0) for name in model.served}
+    for name, expression in model.served.items():
+        model.model.add_linear_constraint(expression >= served[name] * (1 - SLACK))
+        model.model.add_linear_constraint(model.accuracy_of(name) >= summed[name] * (1 - SLACK))
+    for column in model.count:
+        uses = [use for use in column.uses if (column, use) in model.load]
+        busy = mathopt.fast_sum([model.load[column, use] / use.qps for use in uses])
+        for use in uses:
+            model.model.add_linear_constraint(busy <= counts[column] * busiest[use.endpoint])
+    model.model.minimize(mathopt.fast_sum([problem.demand_qps[name] * most for name, most in busiest.items()]))
+    result = mathopt.solve(model.model, mathopt.SolverType.GLOP)
+    if not result.has_primal_feasible_solution():
+        return kept
+    values = result.variable_values()
+    least = {name: SLACK / 10 * qps for name, qps in problem.demand_qps.items()}
+    return {key: qps for key, variable in model.load.items() if (qps := values[variable]) > least[key[1].endpoint]}

@@ -1,1 +1,0 @@
-"""Planners that solve for the plan."""

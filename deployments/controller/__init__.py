@@ -1,0 +1,1 @@
+"""The controller: it watches the service, has plans made, and makes them true."""

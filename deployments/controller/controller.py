@@ -1,0 +1,293 @@
+"""The controller: it watches, has plans made, and makes them true without losing a query."""
+
+import asyncio
+import contextvars
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+from autoscaler.cluster.observation import Observation
+from autoscaler.cluster.plan import ClusterPlan, NoPlan
+from autoscaler.demand.demand import MovingMaximum
+from catalog.errors import ArtifactError, BadRequest, ConfigError
+from deployments.controller.directives import Directives
+from deployments.controller.fleet import Fleet
+from deployments.controller.loop_start import NO_PLAN, as_loop_counts, new_loop
+from deployments.controller.plan_maker import EVERYWHERE, PlanMaker
+from deployments.controller.plan_views import plan_view, registered_view
+from deployments.controller.planner_process import PlannerProcess
+from deployments.controller.registration import as_variant, profile_everywhere
+from deployments.controller.reports import Reports
+from deployments.controller.rollout_runner import RolloutRunner
+from deployments.controller.variant_book import VariantBook
+from deployments.forecasting.keeper import ForecastKeeper
+from deployments.messages.control import Directive, RouterReport, RouterStanding
+from deployments.messages.control_settings import ControlSettings
+from deployments.state.load_history import LoadHistory
+from deployments.state.saved_state import Knowledge, next_epoch, prune, write_all
+from deployments.state.store import StateStore
+from deployments.worker.client import WorkerClient
+
+logger = logging.getLogger("ray.serve")
+
+TICK_S = 0.05
+MEET_S = 4.0
+"""A new controller waits so long for the workers and routers of the one before."""
+
+CATCH_UP_S = 15.0
+"""So long a new controller waits, before its first plan, for routers to report what comes now."""
+
+SAVE_EVERY_S = 5.0
+PRUNE_AFTER_SAVES = 720
+STUCK_S = 30.0
+
+
+class Controller:
+    """Closes the loop around one application; lives on one event loop.
+
+    ``clients`` are the pools, ``publish_sizes`` tells Serve how many workers each shall have, ``wall_clock`` gives
+    seconds since the epoch. All that it learns is in ``store``, from which the next controller goes on.
+    """
+
+    def __init__(
+        self,
+        settings: ControlSettings,
+        clients: Mapping[str, WorkerClient],
+        store: StateStore,
+        publish_sizes: Callable[[Mapping[str, int]], None],
+        wall_clock: Callable[[], float],
+    ) -> None:
+        self._settings = settings
+        self._store = store
+        self._clock = wall_clock
+        self._began_s = wall_clock()
+        self._known = Knowledge(VariantBook(settings), history=LoadHistory(settings.endpoints))
+        self._known.restore(store, self._began_s)
+        self._fleet = Fleet(clients, self._on_worker)
+        self._directives = Directives(self._fleet, next_epoch(store), wall_clock)
+        self._reports = Reports(self._known, wall_clock)
+        self._planners = PlannerProcess() if settings.planner != EVERYWHERE else None
+        self._maker = PlanMaker(settings, self._known, self._planners, publish_sizes)
+        self._runner = RolloutRunner(self._fleet, self._directives, self._known, self._maker, wall_clock)
+        now = MovingMaximum(endpoints=settings.endpoints)
+        planned = settings.forecast is not None
+        self._forecasts = (
+            ForecastKeeper(settings, self._known, store, now, wall_clock, self._began_s) if planned else None
+        )
+        self._loop = new_loop(settings, self._known, now if self._forecasts is None else self._forecasts.demand)
+        self._tasks: set[asyncio.Task[None]] = set()
+        # Serve gives up on calls made in the context of a request when that ends, and this work is for everyone.
+        self._context = contextvars.copy_context()
+        self._met = asyncio.Event()
+        self.refused: str | None = None
+        """What is wrong with the changes that the config asks for, if anything."""
+        self._saving = asyncio.Lock()
+        self._ended: BaseException | None = None
+        self._beat_s = wall_clock()
+
+    async def start(self) -> None:
+        """Begin; returns at once."""
+        await self._fleet.start()
+        for work in (self._watch(), self._hand_over(), self._keep()):
+            self._spawn(work)
+        if self._forecasts is not None:
+            self._spawn(self._forecasts.run())
+
+    # -- what routers say -------------------------------------------------------------------------------------
+
+    def report(self, report: RouterReport) -> None:
+        """A router's window is over."""
+        self._directives.on_standing(report.standing)
+        self._reports.take(report)
+
+    def stand(self, standing: RouterStanding) -> None:
+        """Workers came to a router or left it, or it follows another directive."""
+        self._directives.on_standing(standing)
+
+    async def directive(self, router: str, newer_than: int, wait_s: float) -> Directive | None:
+        """The directive in force once it is newer than that; None where none is within ``wait_s``."""
+        return await self._directives.next(router, newer_than, wait_s)
+
+    def on_router_gone(self, router: str) -> None:
+        """Serve says that a router is not there any more."""
+        self._directives.on_router_gone(router)
+        self._reports.forget(router)
+
+    # -- what people ask --------------------------------------------------------------------------------------
+
+    def plan(self) -> dict[str, Any]:
+        """The plan in force, how it came about, and what it rests on, in JSON values."""
+        view = plan_view(self._settings, self._known, self._maker.sizes, self._fleet, self._clock())
+        forecasts = {} if self._forecasts is None else self._forecasts.view()
+        return view | {"refused_config": self.refused, "forecast": forecasts}
+
+    def plans(self) -> list[dict[str, Any]]:
+        """The decisions that are remembered, newest last."""
+        return self._known.decisions.to_record()
+
+    async def simulate(self, load_qps: Mapping[str, float]) -> dict[str, Any]:
+        """What the planner would do under such loads, in JSON values; raises `BadRequest`."""
+        for endpoint, qps in load_qps.items():
+            if endpoint not in self._settings.endpoints:
+                known = ", ".join(self._settings.endpoints)
+                raise BadRequest(f"load_qps has endpoint {endpoint!r}, which is not there; there are {known}")
+            if not 0 <= qps < float("inf"):
+                raise BadRequest(f"load_qps of {endpoint!r} is {qps!r}; give queries per second, from 0")
+        observation = self._observation()
+        return await self._maker.simulate(observation, dict(observation.demand_qps) | dict(load_qps), self._clock())
+
+    async def register(self, described: Mapping[str, Any]) -> dict[str, Any]:
+        """Profile a variant on the least busy worker of every pool that may serve it, then plan with it.
+
+        Raises `BadRequest` that says what is wrong with it, or `NoWorker`.
+        """
+        variant = as_variant(described)
+        try:
+            profiles = await profile_everywhere(variant, self._settings, self._known, self._fleet, self._loop.plan)
+        except (ConfigError, ArtifactError) as error:  # what stops a start is a client's mistake here
+            raise BadRequest(str(error)) from error
+        self._spawn(self._save())
+        self._ask(f"variant {variant.name} was registered")
+        return registered_view(variant.name, profiles)
+
+    def knows(self, variant: str) -> bool:
+        """Whether there is a variant of that name."""
+        return variant in self._known.book.names
+
+    def change(self, settings: ControlSettings) -> None:
+        """Other objectives, queues or pool sizes from now on, with the same endpoints and pools."""
+        if settings == self._settings:
+            return
+        self._settings = settings
+        self._maker.change(settings)
+        if self._forecasts is not None:
+            self._forecasts.change(settings)
+        self._ask("the config changed")
+
+    def check(self) -> None:
+        """Raise RuntimeError where the controller does not go round any more."""
+        if self._ended is not None:
+            raise RuntimeError(f"a part of the controller ended: {self._ended!r}")
+        if self._clock() - self._beat_s > STUCK_S:
+            raise RuntimeError(f"the controller has not looked at its reports for {STUCK_S:.0f} s")
+
+    # -- going round ------------------------------------------------------------------------------------------
+
+    async def _watch(self) -> None:
+        taken_over = await self._meet()
+        reason = self._loop.ask("a controller took over" if taken_over else "the application starts")
+        self._met.set()
+        if taken_over:
+            await self._catch_up()
+        if self._forecasts is not None:
+            self._beat_s = self._clock()
+            await self._forecasts.catch_up()
+        if reason is not None:
+            self._spawn(self._make_true(reason))
+        while True:
+            self._beat_s = self._clock()
+            try:
+                for router in self._directives.silent():
+                    self.on_router_gone(router)
+                self._take_windows()
+            except Exception:  # one bad report may not end all planning
+                logger.exception("The controller could not take what routers reported.")
+            await asyncio.sleep(TICK_S)
+
+    def _take_windows(self) -> None:
+        for statistics in self._reports.closed():
+            counted = as_loop_counts(statistics, self._began_s, self._settings.endpoints)
+            reason = self._loop.on_statistics(counted)
+            if reason is not None:
+                self._spawn(self._make_true(reason))
+
+    async def _meet(self) -> bool:
+        """Wait for the workers that there are and the routers that they obey; gives whether there were any such.
+
+        Routers are told nothing until then, so that none is passed over and no worker taken from it.
+        """
+        end_s = self._clock() + MEET_S
+        while True:
+            obeyed = {report.router for report in self._fleet.reports.values() if report.router is not None}
+            reporting = self._reports.routers
+            met = self._fleet.known and reporting and obeyed <= reporting
+            if met or self._clock() > end_s:
+                return bool(obeyed & reporting)
+            await asyncio.sleep(TICK_S)
+
+    async def _catch_up(self) -> None:
+        """Learn of the load before the first plan, or it would be for none: routers kept what they had to report."""
+        end_s = self._clock() + CATCH_UP_S
+        while self._clock() < end_s and not self._reports.caught_up():
+            self._take_windows()
+            await asyncio.sleep(TICK_S)
+        self._take_windows()
+
+    async def _hand_over(self) -> None:
+        """Workers pass from router to router whenever they can."""
+        await self._met.wait()
+        while True:
+            await self._directives.settle()
+            await asyncio.sleep(TICK_S)
+
+    async def _keep(self) -> None:
+        while True:
+            try:
+                await asyncio.to_thread(prune, self._store, self._clock())
+            except Exception:
+                logger.exception("Outdated load could not be deleted; that is tried again.")
+            for _ in range(PRUNE_AFTER_SAVES):
+                await asyncio.sleep(SAVE_EVERY_S)
+                await self._save()
+
+    async def _save(self) -> None:
+        async with self._saving:  # or what was written last could be what was known first
+            try:
+                await asyncio.to_thread(write_all, self._store, self._known.documents(self._clock()))
+            except Exception:
+                logger.exception("The controller's state could not be saved; it serves on and tries again.")
+
+    def _on_worker(self, worker: str, came: bool) -> None:
+        if came:
+            self._known.start_ups.on_worker(self._fleet.reports[worker].pool, self._clock())
+        self._ask(f"worker {worker} {'came' if came else 'is gone'}")
+
+    def _ask(self, reason: str) -> None:
+        if self._met.is_set() and (now := self._loop.ask(reason)) is not None:
+            self._spawn(self._make_true(now))
+
+    async def _make_true(self, reason: str) -> None:
+        """From a reason to a plan that every router follows; whatever happens, the loop hears of the end."""
+        asked_s = self._clock()
+        decision = self._known.decisions.begin(reason, asked_s)
+        made: ClusterPlan | NoPlan = NO_PLAN
+        again: str | None = None
+        try:
+            change = await self._maker.make(self._observation(), decision, asked_s)
+            if change is not None:
+                again = await self._runner.run(change, decision, asked_s)
+                made = change.plan if again is None else NO_PLAN
+        except Exception as error:
+            logger.exception("A plan could not be made true; the one before stays.")
+            decision.why_not = f"{type(error).__name__}: {error}"
+        if decision.under_way:
+            decision.state = "given up"
+        self._loop.on_plan(made)
+        await self._save()
+        if again is not None:
+            self._ask(again)
+
+    def _observation(self) -> Observation:
+        workers = {worker: report.pool for worker, report in self._fleet.reports.items()}
+        return self._loop.observation(self._clock() - self._began_s, workers, self._fleet.loaded())
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work, context=self._context.copy())
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("A part of the controller ended: %r", error)
+            self._ended = error

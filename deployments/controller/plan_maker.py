@@ -1,0 +1,219 @@
+"""From what is observed to the plan that is to be made true."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from autoscaler.cluster.cluster import Cluster
+from autoscaler.cluster.observation import Observation
+from autoscaler.cluster.plan import ClusterPlan, NoPlan
+from autoscaler.cluster.plan_record import to_record
+from autoscaler.loop.sizing import Sizing
+from autoscaler.placement.serving import services
+from autoscaler.placement.shrinking import ready_to_shrink
+from autoscaler.planners.baselines.everywhere import Everywhere
+from autoscaler.planners.planner import Planner
+from autoscaler.planners.proteus.proteus import ProteusOptions, ProteusPlanner
+from catalog.errors import NoWorker
+from deployments.controller.planner_process import PlannerProcess
+from deployments.controller.variant_book import cluster_of
+from deployments.messages.control import EndpointTerms
+from deployments.messages.control_settings import ControlSettings, EndpointSettings
+from deployments.state.decisions import Decision
+from deployments.state.saved_state import Knowledge
+from dispatch.selection.policy import Candidate
+from dispatch.selection.ramsis.table_work import worth_a_table
+
+EVERYWHERE = Everywhere.name
+"""The planner of applications whose endpoints choose among all variants on every worker."""
+
+FEW_WORKERS = 2
+"""With fewer workers per task, a worker may hold two variants: no task should be without."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A plan to make true, the terms on which its endpoints are served, and the pool sizes once it is in force."""
+
+    plan: ClusterPlan
+    endpoints: Mapping[str, EndpointTerms]
+    sizes: Mapping[str, int]
+    room_bytes: Mapping[str, float]
+
+
+class PlanMaker:
+    """Asks the planner, first for the sizes of pools where these are free, then for the workers that are there."""
+
+    def __init__(
+        self,
+        settings: ControlSettings,
+        known: Knowledge,
+        planners: PlannerProcess | None,
+        publish_sizes: Callable[[Mapping[str, int]], None],
+    ) -> None:
+        self._settings = settings
+        self._known = known
+        self._planners = planners
+        self._publish_sizes = publish_sizes
+        self._sizing = Sizing()
+        self._simulating = asyncio.Lock()
+
+    def change(self, settings: ControlSettings) -> None:
+        """Plan by these from now on."""
+        self._settings = settings
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many workers every pool shall have."""
+        return {
+            name: pool.bounds.within(self._known.sizes.get(name, pool.workers))
+            for name, pool in self._settings.pools.items()
+        }
+
+    async def make(self, observation: Observation, decision: Decision, now_s: float) -> Change | None:
+        """The change to make, None where there is none; ``decision`` learns why."""
+        decision.demand_qps = dict(observation.demand_qps)
+        candidates = self.candidates(now_s)
+        sizes = await self._sizes(observation, candidates, now_s)
+        there = Counter(observation.workers.values())
+        self._known.start_ups.on_sizes(sizes, there, now_s)
+        await self._publish({pool: max(size, there[pool]) for pool, size in sizes.items()})
+        if not observation.workers:
+            decision.why_not = "no worker is there yet"
+            return None
+        cluster = self._cluster(candidates, sizing=False)
+        plan = await self._solve(cluster, _kept(observation, sizes))
+        decision.solve_s = plan.report.solve_s
+        if isinstance(plan, NoPlan):
+            decision.why_not = " ".join(plan.report.explanation)
+            return None
+        plan = self._before_shrinking(plan, observation, sizes)
+        decision.plan = to_record(plan)
+        room_bytes = {w: self._settings.pools[pool].memory_bytes for w, pool in observation.workers.items()}
+        return Change(plan, self._terms(cluster, plan, observation, candidates), sizes, room_bytes)
+
+    async def shrink(self, sizes: Mapping[str, int]) -> None:
+        """A change is in force: pools may lose workers now."""
+        await self._publish(sizes)
+
+    async def simulate(self, observation: Observation, load_qps: Mapping[str, float], now_s: float) -> dict[str, Any]:
+        """The plan for such loads and the workers that are there, and the plan in force, as records."""
+        if not observation.workers:
+            raise NoWorker("no worker is there yet to plan with; try again")
+        cluster = self._cluster(self.candidates(now_s), sizing=True)
+        async with self._simulating:  # one at a time, or plans would wait behind them all
+            plan = await self._solve(cluster, replace(observation, demand_qps=load_qps))
+        if isinstance(plan, NoPlan):
+            raise NoWorker(" ".join(plan.report.explanation) or "the planner found no plan in time")
+        decision = self._known.decisions.in_force
+        return {"plan": to_record(plan), "now": None if decision is None else decision.plan}
+
+    def candidates(self, now_s: float) -> dict[str, dict[str, tuple[Candidate, ...]]]:
+        """By endpoint and pool what may answer there, as fast as it was lately, without what cannot be loaded there.
+
+        Endpoints served by tables choose among their variants themselves, by what routers measure; they have the
+        variants that some table could choose.
+        """
+        known = self._known
+        barred = frozenset(key for key, each in known.unloadable.items() if each.until_s > now_s)
+        found = {}
+        for name, endpoint in self._settings.endpoints.items():
+            if endpoint.by_tables:
+                offered = known.book.candidates(endpoint, lambda _: 1.0, lambda _: 1.0, barred)
+                found[name] = {pool: worth_a_table(own, endpoint.slo_s) for pool, own in offered.items()}
+            else:
+                found[name] = known.book.candidates(
+                    endpoint,
+                    lambda key: known.runs.factor(key, now_s),
+                    lambda pool: known.transport.factor(pool, now_s),
+                    barred,
+                )
+        return found
+
+    # -- inner steps ------------------------------------------------------------------------------------------
+
+    def _cluster(self, candidates: Mapping[str, Mapping[str, tuple[Candidate, ...]]], *, sizing: bool) -> Cluster:
+        return cluster_of(self._settings, candidates, self._known.book.memory_bytes, sizing=sizing)
+
+    async def _solve(self, cluster: Cluster, observation: Observation) -> ClusterPlan | NoPlan:
+        """Endpoints that nobody asks for still get a worker: see `MovingMaximum`."""
+        if self._settings.planner == EVERYWHERE:
+            return Everywhere(cluster).plan(observation)
+        assert self._planners is not None
+        tasks = {endpoint.task for endpoint in self._settings.endpoints.values()}
+        few = len(observation.workers) < FEW_WORKERS * len(tasks)
+        options = ProteusOptions(per_worker=2 if few else 1)
+        planner: Planner = await asyncio.to_thread(ProteusPlanner, cluster, options)
+        return await self._planners.plan(planner, observation)
+
+    async def _sizes(
+        self, observation: Observation, candidates: Mapping[str, Mapping[str, tuple[Candidate, ...]]], now_s: float
+    ) -> dict[str, int]:
+        """The sizes that pools shall have, as far as they are within their bounds."""
+        pools = self._settings.pools
+        fixed = {name: pool.bounds.least for name, pool in pools.items() if pool.bounds.least == pool.bounds.most}
+        if len(fixed) == len(pools):
+            return fixed
+        plan = await self._solve(self._cluster(candidates, sizing=True), observation)
+        if isinstance(plan, NoPlan):
+            return self.sizes | fixed
+        asked = {n: pools[n].bounds.within(size) for n, size in plan.pool_sizes.items() if n not in fixed}
+        return self.sizes | self._sizing.decide(asked, self.sizes, now_s) | fixed
+
+    async def _publish(self, sizes: Mapping[str, int]) -> None:
+        self._known.sizes = dict(sizes)
+        await asyncio.to_thread(self._publish_sizes, sizes)
+
+    def _before_shrinking(self, plan: ClusterPlan, observation: Observation, sizes: Mapping[str, int]) -> ClusterPlan:
+        for pool, size in sizes.items():
+            there = [worker for worker, of in observation.workers.items() if of == pool]
+            if 0 < size < len(there):
+                room_bytes = self._settings.pools[pool].memory_bytes
+                plan = ready_to_shrink(plan, there, self._known.book.memory_bytes, room_bytes)
+        return plan
+
+    def _terms(
+        self,
+        cluster: Cluster,
+        plan: ClusterPlan,
+        observation: Observation,
+        candidates: Mapping[str, Mapping[str, tuple[Candidate, ...]]],
+    ) -> dict[str, EndpointTerms]:
+        served = services(cluster, plan, observation.workers)
+        planned = self._settings.planner != EVERYWHERE
+        return {
+            name: EndpointTerms(
+                endpoint.slo_s,
+                endpoint.drop_late,
+                endpoint.max_queued_rows,
+                self._offered(endpoint, self._as_profiled(served[name].candidates if planned else candidates[name])),
+                served[name].shares if planned else None,
+                served[name].kinds if planned else {},
+            )
+            for name, endpoint in self._settings.endpoints.items()
+        }
+
+    def _as_profiled(self, by_pool: Mapping[str, tuple[Candidate, ...]]) -> dict[str, tuple[Candidate, ...]]:
+        """The same batches without corrections: routers measure latency themselves, worker by worker."""
+        book = self._known.book
+        return {pool: tuple(book.as_profiled(each, pool) for each in own) for pool, own in by_pool.items()}
+
+    def _offered(
+        self, endpoint: EndpointSettings, by_pool: Mapping[str, tuple[Candidate, ...]]
+    ) -> Mapping[str, tuple[Candidate, ...]]:
+        """Tables are made by device type, not by pool."""
+        if not endpoint.by_tables:
+            return by_pool
+        return {self._settings.pools[pool].device: offered for pool, offered in by_pool.items()}
+
+
+def _kept(observation: Observation, sizes: Mapping[str, int]) -> Observation:
+    """Only as many workers of each pool as there shall be: the first by id, since any may go."""
+    kept = {
+        worker: pool
+        for name, size in sizes.items()
+        for worker, pool in sorted((w, p) for w, p in observation.workers.items() if p == name)[:size]
+    }
+    return replace(observation, workers=kept)

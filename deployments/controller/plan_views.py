@@ -1,0 +1,65 @@
+"""What people see of the controller."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from catalog.profile import LatencyProfile
+from deployments.controller.fleet import Fleet
+from deployments.messages.control_settings import ControlSettings
+from deployments.state.decisions import iso
+from deployments.state.saved_state import Knowledge
+
+NOTEWORTHY = 0.5
+"""Batches in worth from which a correction is shown."""
+
+
+def plan_view(
+    settings: ControlSettings, known: Knowledge, sizes: dict[str, int], fleet: Fleet, now_s: float
+) -> dict[str, Any]:
+    """The plan in force, the one under way, pools, corrections and what cannot be loaded, in JSON values."""
+    in_force, under_way = known.decisions.in_force, known.decisions.under_way
+    pools_of = [report.pool for report in fleet.reports.values()]
+    return {
+        "version": 0 if in_force is None else in_force.version,
+        "planner": settings.planner,
+        "decision": None if in_force is None else in_force.to_record(),
+        "under_way": None if under_way is None else under_way.to_record(),
+        "pools": {
+            name: {
+                "device": pool.device,
+                "workers": pools_of.count(name),
+                "wanted": sizes[name],
+                "least": pool.bounds.least,
+                "most": pool.bounds.most,
+                "price_per_h": pool.price_per_h,
+            }
+            for name, pool in settings.pools.items()
+        },
+        "corrections": [
+            {"pool": pool, "variant": variant, "factor": known.runs.factor(key, now_s), "batches": batches}
+            for key in known.book.profiled_s
+            for pool, variant in [key]
+            if (batches := known.runs.evidence(key, now_s)) >= NOTEWORTHY
+        ],
+        "transport_ms": {
+            pool: 1e3 * reckoned_s * known.transport.factor(pool, now_s)
+            for pool, reckoned_s in known.book.transport_s.items()
+        },
+        "slo_ms": {name: 1e3 * endpoint.slo_s for name, endpoint in settings.endpoints.items()},
+        "unloadable": [
+            {"pool": pool, "variant": variant, "reason": each.reason, "until": iso(each.until_s)}
+            for (pool, variant), each in known.unloadable.items()
+            if each.until_s > now_s
+        ],
+    }
+
+
+def registered_view(variant: str, profiles: Mapping[str, LatencyProfile]) -> dict[str, Any]:
+    """What was measured of a new variant, by pool, in JSON values."""
+    return {
+        "variant": variant,
+        "profiles": {
+            pool: {"batch_sizes": list(p.batch_sizes), "p95_ms": [p.latency_ms(rows) for rows in p.batch_sizes]}
+            for pool, p in profiles.items()
+        },
+    }

@@ -1,0 +1,104 @@
+"""New variants on a running service: each is profiled where it is to serve, beside the queries."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from autoscaler.cluster.plan import ClusterPlan
+from catalog.catalogue import describe_validation
+from catalog.errors import BadRequest, NoWorker
+from catalog.profile import LatencyProfile
+from catalog.profile_cache import cache_dir
+from catalog.store import FsspecStore
+from catalog.variant import Variant
+from deployments.controller.fleet import Fleet
+from deployments.controller.variant_book import tabulated_s
+from deployments.messages.control_settings import ControlSettings
+from deployments.runtimes.emulated_runtime import emulated_options
+from deployments.state.saved_state import Knowledge
+from deployments.worker.client import WorkerGone
+
+BUDGET_S = 3.0
+"""Time that one variant is measured for, on each pool."""
+
+_VARIANT = TypeAdapter(Variant)
+
+
+def as_variant(described: Mapping[str, Any]) -> Variant:
+    """A variant written as in a catalogue; raises `BadRequest` that says what is wrong with it."""
+    try:
+        return _VARIANT.validate_python(dict(described))
+    except ValidationError as error:
+        raise BadRequest(f"the variant is not right: {describe_validation(error)}") from error
+
+
+async def profile_everywhere(
+    variant: Variant, settings: ControlSettings, known: Knowledge, fleet: Fleet, plan: ClusterPlan
+) -> dict[str, LatencyProfile]:
+    """Profile a variant on the least busy worker of every pool that may serve it, and enter it in the book.
+
+    Its runs take turns with the queries' batches. Raises `ConfigError` or `BadRequest` where it cannot stand beside
+    the others or nobody would be served by it, `ArtifactError` where it cannot be fetched, `NoWorker` where no worker
+    can measure it.
+    """
+    book = known.book
+    book.check(variant)
+    endpoints = [
+        endpoint
+        for endpoint in settings.endpoints.values()
+        if endpoint.task == variant.task and (endpoint.variants is None or variant.name in endpoint.variants)
+    ]
+    if not endpoints:
+        tasks = ", ".join(sorted({endpoint.task for endpoint in settings.endpoints.values()}))
+        raise BadRequest(
+            f"variant {variant.name!r} does task {variant.task!r}, and no endpoint here would be served by it; the "
+            f"endpoints' tasks are {tasks}, and an endpoint whose config lists its variants takes no others"
+        )
+    least = min(known_one.max_batch for endpoint in endpoints for known_one in book.of_endpoint(endpoint))
+    if variant.max_batch < least:
+        raise BadRequest(
+            f"max_batch of variant {variant.name!r} is {variant.max_batch}, and clients may send {least} rows at once; "
+            "raise it, or start the service with the variant in its catalogue"
+        )
+    size_bytes = await asyncio.to_thread(artifact_bytes, variant, settings.artifact_root)
+    pools = list(dict.fromkeys(pool for endpoint in endpoints for pool in endpoint.pools))
+    measured = await asyncio.gather(*(_measured(variant, pool, fleet, plan) for pool in pools))
+    profiles = {pool: profile for pool, profile in zip(pools, measured, strict=True) if profile is not None}
+    if not profiles:
+        raise NoWorker(f"no worker of pool {', '.join(pools)} is there to measure {variant.name!r} on; try again")
+    book.add(variant, {pool: tabulated_s(variant, profile) for pool, profile in profiles.items()}, size_bytes)
+    return profiles
+
+
+def artifact_bytes(variant: Variant, root: str) -> int:
+    """Size of the variant's files, which is the least that it takes of a worker's memory; fetches them; blocks.
+
+    An emulated variant may claim another size.
+    """
+    if variant.emulated and (claimed := emulated_options(variant).memory_bytes) is not None:
+        return claimed
+    path = FsspecStore(root, cache_dir()).fetch(variant.artifact)
+    return sum(file.stat().st_size for file in _files(path))
+
+
+def _files(path: Path) -> list[Path]:
+    return [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+
+
+async def _measured(variant: Variant, pool: str, fleet: Fleet, plan: ClusterPlan) -> LatencyProfile | None:
+    """On the worker with the least to do by the plan; None where the pool has no worker."""
+    workers = [worker for worker, report in fleet.reports.items() if report.pool == pool]
+    if not workers:
+        return None
+    load_qps = {
+        worker: sum(own.get(worker, 0.0) * plan.demand_qps.get(name, 0.0) for name, own in plan.shares.items())
+        for worker in workers
+    }
+    idlest = min(sorted(workers), key=load_qps.__getitem__)
+    try:
+        return await fleet.profile(idlest, variant, BUDGET_S)
+    except WorkerGone as error:
+        raise NoWorker(f"worker {idlest} of pool {pool} went while it measured {variant.name!r}; try again") from error

@@ -1,0 +1,64 @@
+"""What routers report, as the controller learns from it."""
+
+from collections.abc import Callable
+
+from autoscaler.cluster.observation import Statistics
+from autoscaler.demand.report_windows import ReportWindows
+from deployments.messages.control import WINDOW_S, RouterReport
+from deployments.state.saved_state import Knowledge
+
+GRACE_S = 0.3
+"""A window is waited for so long after its end."""
+
+LATE_S = WINDOW_S + GRACE_S
+"""What is reported so long after its end says nothing of the load now."""
+
+
+class Reports:
+    """Gathers reports into windows, and into what is known of profiles and load."""
+
+    def __init__(self, known: Knowledge, clock: Callable[[], float]) -> None:
+        self._known = known
+        self._clock = clock
+        self._began_s = clock()
+        self._windows = ReportWindows(WINDOW_S, GRACE_S)
+        self._last: dict[str, int] = {}
+
+    @property
+    def routers(self) -> frozenset[str]:
+        """Those that have reported."""
+        return frozenset(self._last)
+
+    def take(self, report: RouterReport) -> None:
+        """A router's window is over, perhaps long ago: a router keeps what it cannot report.
+
+        One that has come already, before its answer was lost, is not counted again. What was over before this
+        controller began, or long ago, is history: all of it in the next window would look like a burst.
+        """
+        now_s = self._clock()
+        router = report.standing.router
+        if report.window <= self._last.get(router, -1):
+            return
+        self._last[router] = report.window
+        start_s, end_s = report.window * WINDOW_S, (report.window + 1) * WINDOW_S
+        self._known.history.add(Statistics(start_s, end_s, report.arrived, report.violated))
+        if end_s > max(self._began_s, now_s - LATE_S):
+            self._windows.on_report(router, report.window, report.arrived, report.violated)
+        for key, counts in report.runs.items():
+            self._known.runs.on_counts(key, counts, now_s)
+        for pool, counts in report.transport.items():
+            self._known.transport.on_counts(pool, counts, now_s)
+
+    def caught_up(self) -> bool:
+        """Whether every router that reports has come to what happened since this controller began."""
+        since = (self._began_s / WINDOW_S) + 1
+        return bool(self._last) and all(window >= since for window in self._last.values())
+
+    def forget(self, router: str) -> None:
+        """It is not waited for any more."""
+        self._last.pop(router, None)
+        self._windows.on_router_gone(router)
+
+    def closed(self) -> list[Statistics]:
+        """The windows that are complete by now, each once."""
+        return self._windows.closed(self._clock())

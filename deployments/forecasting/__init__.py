@@ -1,0 +1,1 @@
+"""Forecasters beside the controller: kept, trained and promoted."""

@@ -1,0 +1,148 @@
+"""Trains the successors of the forecasters that serve, one at a time."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from math import inf
+
+from deployments.forecasting.archive import Shelf, read_shelf, write_shelf
+from deployments.forecasting.choice import length, task_of
+from deployments.forecasting.training import LEAST_HISTORY_S, Order, Trained, TrainingRecord
+from deployments.forecasting.training_process import train_apart
+from deployments.messages.control_settings import ControlSettings, ForecastSettings
+from deployments.state.load_history import HOUR_S, hours_kept
+from deployments.state.store import StateStore
+from forecast.artifact import Model
+
+logger = logging.getLogger("ray.serve")
+
+CHECK_EVERY_S = 60.0
+RETRY_S = 3600.0
+"""So long after the last a training begins that is wanted at once: the last one failed, or was for something else."""
+
+SETTLED_S = 5.0
+"""Routers have reported what is as old as that."""
+
+
+class ForecastTrainer:
+    """Knows what became of every training, and when the next is due; lives on the controller's event loop.
+
+    ``ahead_s`` says how far models must look ahead now, ``serving`` which model an endpoint has, and ``promote`` takes
+    the content of one that was better.
+    """
+
+    def __init__(
+        self,
+        settings: ControlSettings,
+        store: StateStore,
+        clock: Callable[[], float],
+        ahead_s: Callable[[], int],
+        serving: Callable[[str], Model | None],
+        promote: Callable[[str, bytes], Awaitable[None]],
+    ) -> None:
+        assert settings.forecast is not None
+        self._forecast: ForecastSettings = settings.forecast
+        self._store = store
+        self._clock = clock
+        self._ahead_s = ahead_s
+        self._serving = serving
+        self._promote = promote
+        self._shelves = dict.fromkeys(settings.endpoints, Shelf())
+        self._hours_kept = 0
+        self._at_work: str | None = None
+
+    async def restore(self) -> dict[str, bytes]:
+        """Take up what another controller left; gives the models that it promoted, by endpoint."""
+        for name in self._shelves:
+            self._shelves[name] = await asyncio.to_thread(read_shelf, self._store, name)
+        await self._count_hours()
+        return {name: shelf.promoted for name, shelf in self._shelves.items() if shelf.promoted is not None}
+
+    def newest(self, endpoint: str) -> TrainingRecord | None:
+        """What became of the last training."""
+        return self._shelves[endpoint].newest
+
+    def why_no_model(self, endpoint: str) -> str:
+        """For people, where there is none."""
+        last = self.newest(endpoint)
+        if self._at_work == endpoint:
+            return "a model is being trained"
+        if last is not None:
+            return f"no model was promoted yet: {last.why}"
+        if self._forecast.retrain_every_s is None:
+            return "there is no model, and retrain_every_s is null; name one under artifacts"
+        if self._known_s < LEAST_HISTORY_S:
+            return (
+                f"no model was trained yet: {self._hours_kept} h of history, {LEAST_HISTORY_S // HOUR_S} h are needed"
+            )
+        return "no model was trained yet: the first training begins within a minute"
+
+    async def run(self) -> None:
+        """Train what is due, until cancelled."""
+        while True:
+            await asyncio.sleep(CHECK_EVERY_S)
+            try:
+                await self._count_hours()
+                for name in self._shelves:
+                    if self._due(name):
+                        await self._train(name)
+            except Exception:
+                logger.exception("The forecasters could not be trained; those that serve go on.")
+
+    # -- inner steps ------------------------------------------------------------------------------------------
+
+    @property
+    def _known_s(self) -> float:
+        return self._hours_kept * HOUR_S
+
+    async def _count_hours(self) -> None:
+        if any(shelf.newest is None for shelf in self._shelves.values()):
+            from_s = self._clock() - self._forecast.history_s
+            self._hours_kept = await asyncio.to_thread(hours_kept, self._store, from_s)
+
+    def _due(self, endpoint: str) -> bool:
+        every_s, last = self._forecast.retrain_every_s, self.newest(endpoint)
+        if every_s is None:
+            return False
+        if last is None:
+            return self._known_s >= LEAST_HISTORY_S
+        other = last.failed or last.horizon_s < self._ahead_s() or last.model != self._forecast.model
+        return self._clock() - last.at_s >= (min(every_s, RETRY_S) if other else every_s)
+
+    async def _train(self, endpoint: str) -> None:
+        begun_s = self._clock()
+        order = Order(
+            endpoint,
+            self._forecast.model,
+            task_of(self._ahead_s()),
+            begun_s - self._forecast.history_s,
+            begun_s - SETTLED_S,
+            await self._rival(endpoint, begun_s),
+        )
+        self._at_work = endpoint
+        try:
+            trained = await train_apart(self._store, order)
+        except Exception as error:  # whatever a training raises, the next may do better
+            logger.warning("Endpoint %s: forecaster %s was not trained: %s", endpoint, order.model, error)
+            why = str(error) or repr(error)
+            trained = Trained(TrainingRecord(begun_s, order.model, order.task.horizon_s, False, why), None)
+        finally:
+            self._at_work = None
+        record = replace(trained.record, at_s=begun_s, took_s=round(self._clock() - begun_s, 1))
+        self._shelves[endpoint] = shelf = self._shelves[endpoint].after(record, trained.model)
+        if not record.failed:
+            logger.info(
+                "Endpoint %s, forecaster %s: %s (%s).", endpoint, record.model, record.why, length(record.took_s)
+            )
+        if trained.model is not None:
+            await self._promote(endpoint, trained.model)
+        await asyncio.to_thread(write_shelf, self._store, endpoint, shelf)
+
+    async def _rival(self, endpoint: str, now_s: float) -> bytes | None:
+        """The model to beat: one that will be too old before the next training has served its time."""
+        model = self._serving(endpoint)
+        next_s = now_s + (self._forecast.retrain_every_s or inf)
+        if model is None or next_s - model.card.trained_until_s > self._forecast.max_age_s:
+            return None
+        return await asyncio.to_thread(model.to_bytes)

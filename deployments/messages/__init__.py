@@ -1,0 +1,1 @@
+"""What router, controller and workers say to each other."""

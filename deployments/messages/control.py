@@ -1,0 +1,88 @@
+"""What controller and routers say to each other; free of ray, so that anyone may name it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dispatch.selection.policy import Candidate
+
+WINDOW_S = 0.5
+"""Routers report what happened in windows of this length, counted from the epoch of wall time."""
+
+Counts = tuple[int, ...]
+"""How many batches fell into each bin of `autoscaler.demand.profile_drift`."""
+
+
+@dataclass(frozen=True)
+class RouterStanding:
+    """How a router stands: the version of the directive in force there, and the workers that it uses.
+
+    It uses those that it may launch batches on, and those whose last batch it still waits for.
+    """
+
+    router: str
+    following: int
+    using: frozenset[str]
+
+
+@dataclass(frozen=True)
+class RouterReport:
+    """What a router did in the window number ``window``, and how it stands now.
+
+    ``runs`` compares, by pool and variant, the run of each batch with its profile, ``transport`` by pool the rest of
+    its way with what was reckoned with.
+    """
+
+    standing: RouterStanding
+    window: int
+    arrived: Mapping[str, int]
+    violated: Mapping[str, int]
+    runs: Mapping[tuple[str, str], Counts]
+    transport: Mapping[str, Counts]
+
+
+@dataclass(frozen=True)
+class EndpointTerms:
+    """How an endpoint is to be served; what is not here stays as the application was built.
+
+    ``candidates`` are by pool. ``shares`` are by worker and of all the endpoint's queries, wherever they arrive; None
+    where the endpoint's own balancer decides. Workers of one of ``kinds`` are alike to a query.
+    """
+
+    slo_s: float
+    drop_late: bool
+    max_queued_rows: int
+    candidates: Mapping[str, tuple[Candidate, ...]]
+    shares: Mapping[str, float] | None
+    kinds: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class WorkerTerms:
+    """What a worker is there for: the pool that it belongs to, the variants that it serves, the router that it obeys.
+
+    ``router`` is None while it passes from one router to another.
+    """
+
+    pool: str
+    device: str
+    serves: frozenset[str]
+    router: str | None
+
+
+@dataclass(frozen=True)
+class Directive:
+    """All that routers have to know; a newer one replaces the one before as a whole.
+
+    ``plan_version`` is what people know the plan by. ``profiled_s`` has, by pool and variant, the profiled run of 0
+    (unused), 1, 2, ... rows, without corrections; ``transport_s``, by pool, what the config says of the way.
+    ``emulated`` names the variants whose answers no model gives.
+    """
+
+    version: int
+    plan_version: int
+    endpoints: Mapping[str, EndpointTerms]
+    workers: Mapping[str, WorkerTerms]
+    profiled_s: Mapping[tuple[str, str], tuple[float, ...]]
+    transport_s: Mapping[str, float]
+    routers: frozenset[str] = frozenset()
+    emulated: frozenset[str] = frozenset()

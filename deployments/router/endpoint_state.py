@@ -1,0 +1,13 @@
+"""An endpoint of a router at one instant, for metrics."""
+
+from typing import NamedTuple
+
+from dispatch.promise.guarantee import Guarantee
+
+
+class EndpointState(NamedTuple):
+    """Promise and truth, the load that selection reckons with, and the share of the slack that policies may spend."""
+
+    guarantee: Guarantee
+    anticipated_qps: float
+    slack_factor: float

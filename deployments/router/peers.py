@@ -1,0 +1,76 @@
+"""The other routers, for queries that none of a router's own workers can answer."""
+
+import asyncio
+import itertools
+from typing import Any, cast
+
+from ray.serve.handle import DeploymentHandle
+
+from catalog.errors import AccordError, NoWorker
+from catalog.tensor import Arrays
+from deployments.messages.control import Directive
+from dispatch.commands import Answer
+from dispatch.plan import EndpointPlan
+
+STATUS_S = 2.0
+
+
+class Peers:
+    """Wraps the handle of the router deployment; every call goes to one router by its name.
+
+    Each router claims to have loaded a model of its own name, and Serve sends calls to who has the model that they ask
+    for. (A request router of our own is refused for the deployment that HTTP comes to.)
+    """
+
+    def __init__(self, router: str, handle: DeploymentHandle) -> None:
+        self._router = router
+        self._handle = handle
+        self._turns = itertools.count()
+
+    def follow(self) -> None:
+        """Make Serve tell this process of the other routers, so that the first query need not wait for that."""
+        self._handle.options()
+
+    def for_endpoint(self, endpoint: EndpointPlan, directive: Directive | None) -> str | None:
+        """A router that has workers for the endpoint, each in its turn; None where there is no other."""
+        able = self.able(endpoint, directive)
+        return able[next(self._turns) % len(able)] if able else None
+
+    def able(self, endpoint: EndpointPlan, directive: Directive | None) -> list[str]:
+        """All other routers that have workers for the endpoint.
+
+        A worker that serves a variant of the endpoint for another one only is none.
+        """
+        if directive is None:
+            return []
+        return sorted(
+            {
+                terms.router
+                for terms in directive.workers.values()
+                if terms.router is not None
+                and terms.router != self._router
+                and any(c.variant in terms.serves for c in endpoint.offered(terms.pool, terms.device))
+            }
+        )
+
+    async def statuses(self, directive: Directive | None) -> list[dict[str, Any]]:
+        """What the other routers say of themselves, those that answer in time."""
+        others = sorted(directive.routers - {self._router}) if directive is not None else []
+        calls = [self._handle.options(multiplexed_model_id=peer).status.remote() for peer in others]
+        answers = await asyncio.gather(*(asyncio.wait_for(call, STATUS_S) for call in calls), return_exceptions=True)
+        found = {name: each for each in answers if isinstance(each, dict) for name in each["routers"]}
+        return [each for name, each in found.items() if name != self._router]
+
+    async def infer(self, peer: str, endpoint: str, inputs: Arrays, rows: int, slo_s: float) -> Answer:
+        """The peer's answer; raises its `AccordError`, or `NoWorker` where no answer comes back."""
+        remote = self._handle.options(multiplexed_model_id=peer).infer_for_peer.remote
+        try:
+            return cast(Answer, await remote(endpoint, inputs, rows, slo_s))
+        except Exception as error:
+            cause = getattr(error, "cause", None) or error  # the text of Ray's own error is a traceback
+            if isinstance(cause, AccordError):
+                raise cause from error
+            raise NoWorker(
+                f"no worker of this router serves endpoint {endpoint!r}, and router {peer} that has one did not answer "
+                f"({type(cause).__name__}); try again"
+            ) from error

@@ -1,0 +1,294 @@
+"""The router: the live host of the dispatcher. It turns events into its calls, and its commands into I/O."""
+
+import asyncio
+import contextvars
+import itertools
+import logging
+import math
+import time
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from typing import Any
+
+from catalog.tensor import Arrays
+from deployments.messages.control import Directive, RouterStanding
+from deployments.router.answers import RouterAnswers
+from deployments.router.crew import Crew
+from deployments.router.endpoint_state import EndpointState
+from deployments.router.joint_status import together
+from deployments.router.live_plan import live_plan
+from deployments.router.loop_lag import LoopLag
+from deployments.router.peers import Peers
+from deployments.router.stacking import stack, unstack
+from deployments.router.status import router_status
+from deployments.router.tables.progress import TableProgress
+from deployments.worker.client import WorkerClient, WorkerGone
+from dispatch.commands import Answer, Command, Launch, Reject, Served, WakeAt
+from dispatch.dispatcher import Dispatcher
+from dispatch.latency.estimator import LatencyEstimator
+from dispatch.plan import Plan
+from dispatch.query import Batch, Query
+from dispatch.refusals import unknown_endpoint
+from dispatch.selection.policy import Candidate
+
+logger = logging.getLogger("ray.serve")
+
+BATCH_TIMEOUT_S = 60.0
+"""A worker that has not answered for so long counts as lost."""
+
+LONGEST_TIMER_S = 3600.0
+
+
+class Router:
+    """Answers queries through one `Dispatcher`; lives on one event loop and is not thread-safe.
+
+    ``clients`` are the pools. Workers are the `Crew`'s: those that a `Directive` gives to the router ``name``, and no
+    others. ``peers`` answer for endpoints that none of its workers serves. ``path_s`` is what batches are taken to need
+    to a worker and back beside their runs, until that is measured.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        plan: Plan,
+        clients: Mapping[str, WorkerClient],
+        peers: Peers | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        path_s: float = 0.01,
+    ):
+        self.name = name
+        self.latency = LatencyEstimator(path_s)
+        self._dispatcher = Dispatcher(plan, self.latency)
+        self._clock = clock
+        self._peers = peers
+        self._ids = itertools.count(1)
+        self._forwarded: set[int] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        # Serve gives up on calls made in the context of a request when that ends, and this work is for everyone.
+        self._context = contextvars.copy_context()
+        self._timer: asyncio.TimerHandle | None = None
+        self.crew = Crew(name, self._dispatcher, clients, clock, self._carry_out, self._spawn)
+        self.crew.on_change = self._on_crew
+        self.on_change: Callable[[], None] = lambda: None
+        """Called when workers come or go."""
+        self.directive: Directive | None = None
+        self.tables: dict[str, TableProgress] = {}
+        """How far the tables of endpoints are that have any."""
+        self.lag = LoopLag()
+        self.answers = RouterAnswers(plan.endpoints, self.lag, clock())
+        self.warm = True
+        """False while a warm-up is to come or under way: the service is not ready yet."""
+
+    async def start(self) -> None:
+        """Begin to follow the workers of every pool; returns at once, workers join as they come."""
+        await self.crew.start()
+        self._spawn(self.lag.run())
+        if self._peers is not None:
+            self._peers.follow()
+
+    # -- queries ----------------------------------------------------------------------------------------------
+
+    async def infer(
+        self, endpoint: str, inputs: Arrays, rows: int, slo_s: float | None, *, forwarded: bool = False
+    ) -> Answer:
+        """Answer a query, or raise the `AccordError` that says why there is no answer.
+
+        ``inputs`` maps tensor name to an array of ``rows`` items, already validated. ``slo_s`` of None takes the
+        endpoint's objective. Cancelling the call withdraws the query. A query that a peer has ``forwarded`` stays here.
+        """
+        plan = self._dispatcher.plan.endpoints.get(endpoint)
+        if plan is None:
+            raise unknown_endpoint(endpoint, self._dispatcher.plan.endpoints)
+        now_s = self._clock()
+        deadline_s = now_s + (plan.slo_s if slo_s is None else slo_s)
+        if not forwarded and not self._dispatcher.serves(endpoint) and (peer := self._peer(endpoint)) is not None:
+            return await self._ask(peer, endpoint, inputs, rows, deadline_s)
+        query = Query(next(self._ids), endpoint, now_s, deadline_s, rows, inputs)
+        future = self.answers.expect(query)
+        if forwarded:
+            self._forwarded.add(query.id)
+        self._carry_out(self._dispatcher.on_arrival(query, now_s))
+        try:
+            return await future
+        except _Elsewhere as elsewhere:
+            return await self._ask(elsewhere.peer, endpoint, inputs, rows, deadline_s)
+        except asyncio.CancelledError:
+            if self.answers.withdraw(query):
+                self._dispatcher.on_cancel(query)
+            raise
+        finally:
+            self._forwarded.discard(query.id)
+
+    def _peer(self, endpoint: str) -> str | None:
+        return None if self._peers is None else self._peers.for_endpoint(self.plan.endpoints[endpoint], self.directive)
+
+    async def _ask(self, peer: str, endpoint: str, inputs: Arrays, rows: int, deadline_s: float) -> Answer:
+        assert self._peers is not None
+        return await self._peers.infer(peer, endpoint, inputs, rows, max(deadline_s - self._clock(), 0.0))
+
+    def _send_on(self) -> None:
+        """What waits here for a worker that others have goes there; it may not be forwarded a second time."""
+        for endpoint in self._dispatcher.plan.endpoints:
+            for query in self._dispatcher.unserved(endpoint):
+                if query.id in self._forwarded or not self.answers.is_open(query):
+                    continue
+                if (peer := self._peer(endpoint)) is not None:
+                    self._dispatcher.on_cancel(query)
+                    self.answers.hand_over(query, _Elsewhere(peer))
+
+    async def infer_for_peer(self, endpoint: str, inputs: Arrays, rows: int, slo_s: float) -> Answer:
+        """Answer a query that another router has no worker for; the answer travels without the query's inputs."""
+        answer = await self.infer(endpoint, inputs, rows, slo_s, forwarded=True)
+        return answer._replace(query=answer.query._replace(inputs={}))
+
+    # -- commands ---------------------------------------------------------------------------------------------
+
+    def _carry_out(self, commands: Iterable[Command]) -> None:
+        for command in commands:
+            if isinstance(command, Served):
+                self.answers.on_served(command, self._objective_s(command.batch.endpoint))
+            elif isinstance(command, Launch):
+                self.crew.calls[command.batch.worker] = self._spawn(self._run(command.batch))
+            elif isinstance(command, Reject):
+                self.answers.on_reject(command, self._objective_s(command.query.endpoint))
+            elif isinstance(command, WakeAt):
+                if self._timer is not None:
+                    self._timer.cancel()
+                delay_s = min(max(0.0, command.at_s - self._clock()), LONGEST_TIMER_S)
+                self._timer = asyncio.get_running_loop().call_later(delay_s, self._on_timer)
+
+    def _objective_s(self, endpoint: str) -> float:
+        """What guarantees are about, whatever deadline clients ask for; nothing counts once an endpoint is gone."""
+        plan = self.plan.endpoints.get(endpoint)
+        return plan.slo_s if plan is not None else math.inf
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self._carry_out(self._dispatcher.on_timer(self._clock()))
+
+    async def _run(self, batch: Batch) -> None:
+        try:
+            call = self.crew.client(batch.worker).run(batch.worker, batch.variant, stack(batch))
+            result = await asyncio.wait_for(call, BATCH_TIMEOUT_S)
+            now_s = self._clock()
+            if result.error is None:
+                outputs = unstack(batch, result.outputs)
+                commands = self._dispatcher.on_done(batch.worker, batch.id, outputs, result.run_s, now_s)
+            else:
+                commands = self._dispatcher.on_failed(batch.worker, batch.id, result.error, now_s)
+        except (WorkerGone, TimeoutError) as error:
+            logger.warning("Worker %s did not answer a batch: %s", batch.worker, error)
+            self.crew.lose([batch.worker])
+            return
+        except Exception as error:  # a fault of ours, such as inputs that do not stack: nobody may wait for ever
+            logger.exception("A batch could not be run.")
+            commands = self._dispatcher.on_failed(batch.worker, batch.id, str(error), self._clock())
+        self._carry_out(commands)
+        self.crew.ended(batch)
+
+    # -- plans and workers ------------------------------------------------------------------------------------
+
+    def follow(self, directive: Directive) -> None:
+        """Put the controller's newest word in force, between two batches; an older one than that in force is ignored.
+
+        Plan and what workers serve change at one instant; workers that come or go do so as soon as they can.
+        """
+        if directive.version <= self.following:
+            return
+        plan = live_plan(self._dispatcher.plan, directive, self.directive)
+        self.directive = directive
+        self.answers.meter.follow(directive)
+        serves = self.crew.take_terms(directive.workers)
+        self._carry_out(self._dispatcher.apply(plan, self._clock(), serves))
+        self.crew.settle()
+        self._send_on()
+
+    def _on_crew(self) -> None:
+        self._send_on()
+        self.on_change()
+
+    @property
+    def following(self) -> int:
+        """Version of the directive in force, 0 before the first."""
+        return 0 if self.directive is None else self.directive.version
+
+    def standing(self) -> RouterStanding:
+        """What the controller has to know."""
+        return RouterStanding(self.name, self.following, self.crew.using)
+
+    # -- state ------------------------------------------------------------------------------------------------
+
+    @property
+    def plan(self) -> Plan:
+        """The plan in force."""
+        return self._dispatcher.plan
+
+    def apply(self, plan: Plan) -> None:
+        """Put a newer plan in force, with the same endpoints."""
+        self._carry_out(self._dispatcher.apply(plan, self._clock()))
+
+    def workers_of(self, endpoint: str) -> int:
+        """How many live workers serve the endpoint."""
+        return sum(endpoint in state.lanes for state in self._dispatcher.workers.values())
+
+    def offered(self, endpoint: str) -> dict[str, tuple[Candidate, ...]]:
+        """By device type what the plan offers for the endpoint on the workers that are there."""
+        lanes = ((state.device, state.lanes.get(endpoint)) for state in self._dispatcher.workers.values())
+        return {device: lane.offered for device, lane in lanes if lane is not None}
+
+    def held(self, worker: str) -> list[tuple[str, tuple[Candidate, ...], float]]:
+        """The endpoints that a worker serves, with what the plan offers of each there, and its objective in seconds."""
+        state = self._dispatcher.workers.get(worker)
+        lanes = {} if state is None else state.lanes
+        return [(name, lane.offered, lane.endpoint.plan.slo_s) for name, lane in lanes.items()]
+
+    async def measure(self, worker: str, variant: str, rows: int, inputs: Arrays) -> None:
+        """Run a batch of no query, to learn what it takes; raises `WorkerGone`."""
+        launched_s = self._clock()
+        result = await self.crew.client(worker).run(worker, variant, inputs)
+        if result.error is None:
+            now_s = self._clock()
+            self._dispatcher.on_measured(worker, variant, rows, result.run_s, now_s - launched_s, now_s)
+
+    def anticipated_qps(self, endpoint: str) -> float:
+        """The load that the endpoint has to reckon with."""
+        return self.plan.endpoints[endpoint].load.load_qps(self._clock())
+
+    def state(self, endpoint: str, now_s: float) -> EndpointState:
+        """An endpoint as it is now."""
+        feedback = self._dispatcher.feedback(endpoint)
+        guarantee = self.answers.guarantees[endpoint].guarantee(now_s)
+        return EndpointState(guarantee, self.anticipated_qps(endpoint), 1.0 if feedback is None else feedback.share)
+
+    def ready(self, endpoint: str) -> bool:
+        """Whether some live worker holds a variant for the endpoint, here or at a peer, and the warm-up is over."""
+        if not self.warm:
+            return False
+        if self.workers_of(endpoint) > 0:
+            return True
+        return self._peers is not None and bool(self._peers.able(self.plan.endpoints[endpoint], self.directive))
+
+    def status(self) -> dict[str, Any]:
+        """Endpoints and workers as they are now, for ``GET /accord/status``."""
+        plan_version = 0 if self.directive is None else self.directive.plan_version
+        ready = {endpoint: self.ready(endpoint) for endpoint in self.plan.endpoints}
+        known = (self._dispatcher, self.answers.stats, self.answers.guarantees, self.tables, ready, self.crew.reports)
+        return router_status(self.name, plan_version, *known, self._clock())
+
+    async def status_of_all(self) -> dict[str, Any]:
+        """The same of all routers together, as far as they answer."""
+        others = [] if self._peers is None else await self._peers.statuses(self.directive)
+        return together([self.status(), *others]) if others else self.status()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work, context=self._context.copy())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+class _Elsewhere(Exception):
+    """The query is to be answered by a peer."""
+
+    def __init__(self, peer: str) -> None:
+        super().__init__(peer)
+        self.peer = peer

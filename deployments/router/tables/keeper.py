@@ -1,0 +1,202 @@
+"""Makes decision tables in the background and puts them in force as they come."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from math import inf
+
+from deployments.router.router import Router
+from deployments.router.tables.making import TableMaker
+from deployments.router.tables.progress import TableProgress, TableState
+from dispatch.latency.estimate import LatencyEstimate
+from dispatch.plan import Plan
+from dispatch.selection.ramsis.policy import RamsisSelection
+from dispatch.selection.ramsis.problem import Balancing
+from dispatch.selection.ramsis.table_work import TableTask, TableWork
+from dispatch.table_plan import with_selection
+
+logger = logging.getLogger("ray.serve")
+
+LOOK_EVERY_S = 0.25
+LATE_S = 0.005
+"""While the router's event loop is this late on average, it is short of processor time: tables wait."""
+
+PAUSE_S = 0.1
+"""Between two tables: each costs the router some milliseconds, and kept ones come as fast as they are asked for."""
+
+BUSY = 0.5
+"""Where more than this share of the machine's cores is at work, tables for other latencies than the present one wait:
+even what runs only on idle cores takes caches, memory and, of cores that are threads of one, speed from the others."""
+
+REST = 4.0
+"""And after each table comes a rest of so many times as long as it took."""
+
+PUBLISH_EVERY_S = 1.0
+"""Every plan with new tables has all queues looked at; the first tables are in force at once."""
+
+SETTLED_S = 5.0
+"""Workers come one by one, and one that died is soon replaced: tables are made for a number that has lasted so long."""
+
+RETRY_S = 60.0
+"""After a table of an endpoint could not be made."""
+
+
+class TableKeeper:
+    """Makes what the endpoints with policy ``ramsis`` need; `run` goes on until cancelled.
+
+    ``balancing`` names these endpoints. Until there are tables, and for a device type that has none, the greedy policy
+    decides; tables for other latencies than those measured are read in rescaled time (`RamsisSelection`).
+    ``highest_qps`` is the load where the router itself ends, however much its workers could bear; ``busy_share`` tells
+    how much of the machine is at work, 0 to 1.
+    """
+
+    def __init__(
+        self,
+        router: Router,
+        balancing: Mapping[str, Balancing],
+        maker: TableMaker,
+        clock: Callable[[], float],
+        highest_qps: float,
+        busy_share: Callable[[], float],
+    ) -> None:
+        self._router = router
+        self._balancing = balancing
+        self._maker = maker
+        self._clock = clock
+        self._highest_qps = highest_qps
+        self._busy_share = busy_share
+        self._work: dict[str, dict[str, TableWork]] = {name: {} for name in balancing}
+        self._workers: dict[str, tuple[int, float]] = {}  # a number of workers, and since when it has been that
+        self._planned: dict[str, int] = {}
+        self._retry_at_s: dict[str, float] = {}
+        self._published_s: dict[str, float] = {}
+        self._unpublished: set[str] = set()
+
+    async def first(self, within_s: float) -> None:
+        """Make as many tables as can be made in that time, so that the first queries find some."""
+        end_s = self._clock() + within_s
+        try:
+            async with asyncio.timeout(within_s):
+                while self._clock() < end_s and await self.step():
+                    pass
+        except TimeoutError:
+            pass  # the table in the making is kept on disk once it is made
+
+    async def run(self) -> None:
+        """Look what is missing, make one table after the other, and put them in force."""
+        while True:
+            try:
+                began_s, busy = self._clock(), self._busy_share() > BUSY
+                late = self._router.lag.mean_s > LATE_S
+                worked = not late and await self.step(ahead=not busy)
+                rest_s = REST * (self._clock() - began_s) if busy else 0.0
+                await asyncio.sleep(max(PAUSE_S, rest_s) if worked else LOOK_EVERY_S)
+            except Exception:
+                logger.exception("Decision tables could not be made; what is in force serves on.")
+                await asyncio.sleep(RETRY_S)
+
+    async def step(self, ahead: bool = True) -> bool:
+        """Make the next table, if any is missing; gives whether one was. Without ``ahead`` only what is needed now."""
+        worked = False
+        for name in self._balancing:
+            if name in self._router.plan.endpoints and self._clock() >= self._retry_at_s.get(name, -inf):
+                try:
+                    worked = await self._step(name, ahead) or worked
+                except Exception:
+                    logger.exception(
+                        "Endpoint %s: a decision table could not be made; what is in force serves on.", name
+                    )
+                    self._retry_at_s[name] = self._clock() + RETRY_S
+        return worked
+
+    async def _step(self, name: str, ahead: bool) -> bool:
+        self._renew(name)
+        work = self._work[name]
+        worked = False
+        for device, own in list(work.items()):
+            own.aim(self._latency(), self._router.anticipated_qps(name))
+            wanted = own.next(ahead)
+            if wanted is not None:
+                level, problem = wanted
+                own.add(level, await self._maker.table(problem))
+                worked = True
+                self._renew(name)
+                if work.get(device) is not own:  # it was for terms or workers of before
+                    return True
+                self._unpublished.add(name)
+        due_s = self._published_s.get(name, -inf) + PUBLISH_EVERY_S
+        if name in self._unpublished and (self._clock() >= due_s or not worked):
+            self._publish(name)
+        self._router.tables[name] = self._progress(name)
+        return worked
+
+    def _renew(self, name: str) -> None:
+        """Begin anew where what the tables are for has changed: variants, objective, number of workers."""
+        offered = self._router.offered(name)
+        workers = self._settled_workers(name)
+        if not workers:
+            return
+        endpoint = self._router.plan.endpoints[name]
+        work = self._work[name]
+        for device, candidates in offered.items():
+            task = TableTask(
+                offered=candidates,
+                slo_s=endpoint.slo_s,
+                workers=workers,
+                balancing=self._balancing[name],
+                highest_qps=self._highest_qps,
+            )
+            kept = work.get(device)
+            if kept is None or replace(kept.task, highest_qps=task.highest_qps) != task:
+                logger.info("Endpoint %s on %s: making decision tables for %d workers.", name, device, workers)
+                work[device] = TableWork(task)
+        for device in work.keys() - endpoint.candidates.keys():  # not those that only have no worker just now
+            del work[device]
+
+    def _settled_workers(self, name: str) -> int:
+        """How many workers to make tables for: at first as many as there are, then any number that lasts."""
+        workers, now_s = self._router.workers_of(name), self._clock()
+        number, since_s = self._workers.get(name, (-1, now_s))
+        if number != workers:
+            since_s = now_s
+            self._workers[name] = (workers, now_s)
+        if workers and (now_s - since_s >= SETTLED_S or name not in self._planned):
+            self._planned[name] = workers
+        return self._planned.get(name, 0)
+
+    def _latency(self) -> LatencyEstimate:
+        return self._router.latency.typical()
+
+    def _publish(self, name: str) -> None:
+        """Put the tables that are made in force as a new plan."""
+        plan = self._router.plan
+        endpoint = plan.endpoints.get(name)
+        leveled = {device: grids for device, own in self._work[name].items() if (grids := own.grids) is not None}
+        if endpoint is None or not leveled:
+            return
+        first = isinstance(endpoint.selection, RamsisSelection) and not endpoint.selection.leveled
+        served = with_selection(endpoint, RamsisSelection(leveled=leveled), self._latency)
+        self._router.apply(Plan(plan.version + 1, {**plan.endpoints, name: served}))
+        self._unpublished.discard(name)
+        self._published_s[name] = self._clock()
+        if first:
+            logger.info("Endpoint %s: the first decision tables are in force.", name)
+
+    def _progress(self, name: str) -> TableProgress:
+        work = self._work[name].values()
+        return TableProgress(self._state(name), sum(own.made for own in work), sum(own.wanted for own in work))
+
+    def _state(self, name: str) -> TableState:
+        endpoint = self._router.plan.endpoints[name]
+        if not isinstance(endpoint.selection, RamsisSelection):
+            return TableState.NONE
+        load_qps, latency = self._router.anticipated_qps(name), self._latency()
+        workers = self._router.workers_of(name)
+        if not workers or not self._work[name]:
+            return TableState.NONE
+        readings = [endpoint.selection.reading(device, latency, workers, load_qps) for device in self._work[name]]
+        if any(reading is None for reading in readings):
+            return TableState.NONE
+        exact = all(reading is not None and reading.exact for reading in readings)
+        return TableState.EXACT if exact else TableState.APPROXIMATE

@@ -1,0 +1,1 @@
+"""How many workers a pool has: the autoscaling policy of Ray Serve, and what it reads."""

@@ -1,0 +1,1 @@
+"""What outlives the controller, and what it keeps of the past."""

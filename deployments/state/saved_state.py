@@ -1,0 +1,91 @@
+"""What of a controller survives it."""
+
+import functools
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from autoscaler.demand.profile_drift import ProfileDrift
+from deployments.controller.variant_book import RunKey, VariantBook
+from deployments.state.decisions import Decisions
+from deployments.state.load_history import HOUR_S, PREFIX, LoadHistory
+from deployments.state.start_ups import StartUps
+from deployments.state.store import StateStore
+
+logger = logging.getLogger("ray.serve")
+
+
+@dataclass(frozen=True)
+class Unloadable:
+    """Why a variant is not planned with, and until when, in seconds since the epoch."""
+
+    reason: str
+    until_s: float
+
+
+@dataclass
+class Knowledge:
+    """Everything that a controller learns: decisions, the load, how far profiles are off, variants, sizes, start-ups.
+
+    ``unloadable`` is what could not be loaded lately, which the next controller finds out for itself.
+    """
+
+    book: VariantBook
+    decisions: Decisions = field(default_factory=Decisions)
+    history: LoadHistory = field(default_factory=LoadHistory)
+    runs: ProfileDrift = field(default_factory=ProfileDrift)
+    transport: ProfileDrift = field(default_factory=ProfileDrift)
+    sizes: dict[str, int] = field(default_factory=dict)
+    start_ups: StartUps = field(default_factory=StartUps)
+    unloadable: dict[RunKey, Unloadable] = field(default_factory=dict)
+
+    def documents(self, now_s: float) -> dict[str, Any]:
+        """All of it as JSON values by document, copied, to be written elsewhere."""
+        return {
+            "decisions": self.decisions.to_record(),
+            "drift/runs": self.runs.to_record(now_s),
+            "drift/transport": self.transport.to_record(now_s),
+            "variants": self.book.to_record(),
+            "sizes": dict(self.sizes),
+            "start_ups": self.start_ups.to_record(),
+            **self.history.take_documents(),
+        }
+
+    def restore(self, store: StateStore, now_s: float) -> None:
+        """Take up what another controller left, where there was one; what cannot be read is logged and left out."""
+
+        def take(name: str, use: Callable[[Any], object]) -> None:
+            try:
+                if (value := store.read(name)) is not None:
+                    use(value)
+            except Exception:
+                logger.exception("Of the saved state, %r cannot be read; the controller begins without it.", name)
+
+        take("decisions", self.decisions.restore)
+        take("variants", self.book.restore)
+        take("sizes", self.sizes.update)
+        take("start_ups", self.start_ups.restore)
+        take("drift/runs", lambda record: setattr(self, "runs", ProfileDrift.from_record(record, now_s)))
+        take("drift/transport", lambda record: setattr(self, "transport", ProfileDrift.from_record(record, now_s)))
+        for at_s in (now_s - HOUR_S, now_s):
+            take(self.history.document(at_s), functools.partial(self.history.restore, now_s=at_s))
+
+
+def next_epoch(store: StateStore) -> int:
+    """The number of this controller among all that ever used the store."""
+    epoch = int(store.read("epoch") or 0) + 1
+    store.write("epoch", epoch)
+    return epoch
+
+
+def prune(store: StateStore, now_s: float) -> None:
+    """Delete load that is too old to be of use; blocks."""
+    for name in LoadHistory.outdated(store.names(PREFIX), now_s):
+        store.delete(name)
+
+
+def write_all(store: StateStore, documents: Mapping[str, Any]) -> None:
+    """Write the documents; blocks."""
+    for name, value in documents.items():
+        store.write(name, value)

@@ -1,0 +1,107 @@
+"""The one place that calls workers."""
+
+import asyncio
+import functools
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeVar
+
+from ray.exceptions import RayTaskError
+from ray.serve.handle import DeploymentHandle
+
+from catalog.errors import AccordError
+from catalog.profile import LatencyProfile
+from catalog.tensor import Arrays
+from catalog.variant import Variant
+from deployments.messages.worker import BatchResult, WorkerReport
+from deployments.worker import membership
+
+T = TypeVar("T")
+
+
+def follow_pools(clients: "Mapping[str, WorkerClient]", on_members: Callable[[str, frozenset[str]], None]) -> None:
+    """Hear of the live workers of every pool, by pool, on the running event loop; returns at once."""
+    loop = asyncio.get_running_loop()
+    for pool, client in clients.items():
+        # Serve may report from a thread of its own.
+        report = functools.partial(on_members, pool)
+        membership.listen(pool, functools.partial(_hop, loop, report))
+        client.follow()
+
+
+class WorkerGone(Exception):
+    """The worker did not answer: it died, was cut off, obeys another router, or took longer than any batch should."""
+
+
+class WorkerClient:
+    """Wraps the deployment handle of one pool; every coroutine is one remote call to one replica.
+
+    ``router`` is who batches are from, None for one that workers need not obey. Raises `WorkerGone` where no answer
+    comes, and where the worker obeys another router; cancel the call to give up on it.
+    """
+
+    def __init__(self, pool: str, handle: DeploymentHandle, router: str | None = None) -> None:
+        self.pool = pool
+        self._handle = handle
+        self._router = router
+        self._addressed: dict[str, DeploymentHandle] = {}
+
+    def follow(self) -> None:
+        """Make Serve tell this process who is alive, none included (`membership`); without a call.
+
+        To be called on the event loop that calls will come from.
+        """
+        self._handle.options()  # Serve connects a handle with its deployment when it is first used
+
+    async def describe(self, worker: str) -> WorkerReport:
+        """What the worker holds."""
+        return await self._call(self._to(worker).describe.remote, worker)
+
+    async def run(self, worker: str, variant: str, inputs: Arrays) -> BatchResult:
+        """Run one stacked batch."""
+        return await self._call(self._to(worker).run.remote, variant, inputs, worker, self._router)
+
+    async def obey(self, worker: str, router: str | None) -> WorkerReport:
+        """Have the worker run batches of this router only, after those that it has; of nobody where it is None."""
+        return await self._call(self._to(worker).obey.remote, router, worker)
+
+    async def load(self, worker: str, variant: Variant) -> WorkerReport:
+        """Have it load a variant beside its others; whether it could is in the report."""
+        return await self._call(self._to(worker).load.remote, variant, worker)
+
+    async def unload(self, worker: str, variant: str) -> WorkerReport:
+        """Have it let go of a variant, if it holds it."""
+        return await self._call(self._to(worker).unload.remote, variant, worker)
+
+    async def profile(self, worker: str, variant: Variant, budget_s: float) -> LatencyProfile:
+        """Have it measure a variant between its batches.
+
+        Raises `ArtifactError` or `ConfigError` where the variant cannot be loaded or run.
+        """
+        try:
+            return await self._call(self._to(worker).profile.remote, variant, budget_s, worker)
+        except WorkerGone as error:
+            if isinstance(error.__cause__, AccordError):  # it did answer
+                raise error.__cause__ from None
+            raise
+
+    def forget(self, worker: str) -> None:
+        """The worker is gone for good."""
+        self._addressed.pop(worker, None)
+
+    def _to(self, worker: str) -> DeploymentHandle:
+        handle = self._addressed.get(worker)
+        if handle is None:
+            handle = self._addressed[worker] = self._handle.options(multiplexed_model_id=worker)
+        return handle
+
+    async def _call(self, remote: Callable[..., Awaitable[T]], *args: object) -> T:
+        try:
+            return await remote(*args)
+        except Exception as error:  # what variants raise comes back as a value, so this is the way to the worker
+            # the message of Ray's own error is a traceback
+            cause = error.cause if isinstance(error, RayTaskError) else error
+            raise WorkerGone(f"{type(cause).__name__}: {cause}") from cause
+
+
+def _hop(loop: asyncio.AbstractEventLoop, report: membership.Listener, live: frozenset[str]) -> None:
+    loop.call_soon_threadsafe(report, live)

@@ -1,0 +1,244 @@
+"""The worker: holds loaded variants and runs one batch at a time."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from ray import serve
+from ray.serve.exceptions import RayServeException
+
+from catalog.errors import AccordError, ArtifactError
+from catalog.profile import LatencyProfile
+from catalog.profiler import BATCH_SIZES, profile_variant, sample_inputs
+from catalog.store import FsspecStore
+from catalog.tensor import Arrays
+from catalog.variant import Variant
+from deployments.messages.worker import BatchResult, WorkerReport, WorkerSpec
+from deployments.runtimes.base import ModelRuntime, RuntimeOptions, one_line
+from deployments.runtimes.registry import create
+
+logger = logging.getLogger("ray.serve")
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+HANGS_AFTER_S = 60.0
+"""A batch that runs longer than this will not end."""
+
+
+class WrongWorker(Exception):
+    """A call for another worker, which is gone, ended up here."""
+
+
+class NotYourWorker(Exception):
+    """A batch from a router that this worker does not obey, or not any more."""
+
+
+class Worker:
+    """Runs batches off the event loop, in the order of the calls, on one thread.
+
+    Variants are loaded on a second thread while batches go on, and are there, or gone, between two batches. One that
+    cannot be loaded, or that raises, is reported to the caller in words; the worker lives on. Those of ``spec`` are
+    loaded and warmed up before Serve counts the replica as ready.
+
+    ``worker`` is, in every call, the id of the worker that the caller means, None for whichever; raises `WrongWorker`
+    where that is another one.
+    """
+
+    def __init__(self, spec: WorkerSpec) -> None:
+        self._spec = spec
+        self._id = _own_id()
+        self._store = FsspecStore(spec.artifact_root, Path(spec.cache_dir))
+        self._batches = ThreadPoolExecutor(max_workers=1, thread_name_prefix="accord-batch")
+        self._loads = ThreadPoolExecutor(max_workers=1, thread_name_prefix="accord-load")
+        self._changing = asyncio.Lock()
+        """Held by whoever loads or unloads; it lets them in in the order of the calls."""
+        self._runtimes: dict[str, ModelRuntime] = {}
+        self._failed: dict[str, str] = {}
+        self._obeys_anyone = True
+        self._router: str | None = None
+        self._running_since_s: float | None = None
+        for variant in spec.variants:
+            self._put(variant.name, self._make_or_reason(variant))
+
+    async def describe(self, worker: str | None = None) -> WorkerReport:
+        """What is loaded here, and what failed to load and why; answers between two batches, so not while one hangs."""
+        self._check_meant(worker)
+        return await _on(self._batches, self._describe)
+
+    async def run(
+        self, variant: str, inputs: Arrays, worker: str | None = None, router: str | None = None
+    ) -> BatchResult:
+        """Run one stacked batch: ``inputs`` maps tensor name to an array whose first axis is the batch.
+
+        ``router`` is who asks; raises `NotYourWorker` where another one is obeyed by the time the batch would run.
+        """
+        self._check_meant(worker)
+        return await _on(self._batches, self._run, variant, inputs, router)
+
+    async def obey(self, router: str | None, worker: str | None = None) -> WorkerReport:
+        """Run batches of this router only, after those that are here already; of nobody where it is None.
+
+        A worker that was never told obeys anyone.
+        """
+        self._check_meant(worker)
+        return await _on(self._batches, self._obey, router)
+
+    async def load(self, variant: Variant, worker: str | None = None) -> WorkerReport:
+        """Load a variant beside those that are held; a failure is in the report. One that is held stays as it is."""
+        self._check_meant(worker)
+        async with self._changing:
+            report = await _on(self._batches, self._describe)
+            if variant.name in report.loaded:
+                return report
+            made = await _on(self._loads, self._make_or_reason, variant)
+            return await _on(self._batches, self._put, variant.name, made)
+
+    async def unload(self, variant: str, worker: str | None = None) -> WorkerReport:
+        """Let go of a variant; one that is not held is fine."""
+        self._check_meant(worker)
+        async with self._changing:
+            return await _on(self._batches, self._unload, variant)
+
+    async def profile(self, variant: Variant, budget_s: float, worker: str | None = None) -> LatencyProfile:
+        """Measure a variant, held or not, for ``budget_s`` at most and one run of each batch size at least.
+
+        Batches of queries come in between. What was not held is not held afterwards. Raises `ArtifactError` or
+        `ConfigError` where the variant cannot be loaded, and `ArtifactError` where it cannot be run.
+        """
+        self._check_meant(worker)
+        held = runtime = self._runtimes.get(variant.name)
+        try:
+            if runtime is None:
+                runtime = await _on(self._loads, self._make, variant)
+            return await asyncio.to_thread(self._measure, variant, runtime, budget_s)
+        except AccordError:
+            raise
+        except Exception as error:
+            raise ArtifactError(
+                f"variant {variant.name!r} cannot be measured: {_reason(error)}; it must take any number of rows "
+                f"from 1 to {variant.max_batch}; correct max_batch in the catalogue or the artifact"
+            ) from error
+        finally:
+            if held is None and runtime is not None:
+                await _on(self._batches, runtime.unload)
+
+    async def check_health(self) -> None:
+        """Called by Serve, which replaces the replica when this raises: a batch hangs."""
+        since_s = self._running_since_s
+        if since_s is not None and time.perf_counter() - since_s > HANGS_AFTER_S:
+            raise RuntimeError(f"a batch has been running for more than {HANGS_AFTER_S:.0f} s")
+
+    def _check_meant(self, worker: str | None) -> None:
+        if worker is not None and worker != self._id:
+            raise WrongWorker(f"this is worker {self._id}, not {worker}")
+
+    # -- between batches --------------------------------------------------------------------------------------
+
+    def _describe(self) -> WorkerReport:
+        return WorkerReport(
+            self._spec.pool,
+            self._spec.device,
+            tuple(self._runtimes),
+            dict(self._failed),
+            sum(runtime.memory_bytes() for runtime in self._runtimes.values()),
+            self._router,
+        )
+
+    def _obey(self, router: str | None) -> WorkerReport:
+        self._obeys_anyone = False
+        self._router = router
+        return self._describe()
+
+    def _put(self, name: str, made: ModelRuntime | str) -> WorkerReport:
+        if isinstance(made, str):
+            self._failed[name] = made
+        else:
+            self._failed.pop(name, None)
+            self._runtimes[name] = made
+        return self._describe()
+
+    def _unload(self, name: str) -> WorkerReport:
+        runtime = self._runtimes.pop(name, None)
+        if runtime is not None:
+            runtime.unload()
+        return self._describe()
+
+    def _run(self, variant: str, inputs: Arrays, router: str | None) -> BatchResult:
+        if not self._obeys_anyone and router != self._router:
+            raise NotYourWorker(f"this worker obeys router {self._router}, not {router}")
+        runtime = self._runtimes.get(variant)
+        if runtime is None:
+            why = self._failed.get(variant, "it is not loaded")
+            return BatchResult({}, 0.0, f"this worker does not hold it: {why}")
+        started_s = time.perf_counter()
+        try:
+            outputs = self._watched(runtime, inputs)
+        except Exception as error:
+            logger.exception("Variant %s raised on a batch.", variant)
+            return BatchResult({}, time.perf_counter() - started_s, _reason(error))
+        return BatchResult(outputs, time.perf_counter() - started_s)
+
+    def _watched(self, runtime: ModelRuntime, inputs: Arrays) -> Arrays:
+        """A run that `check_health` keeps an eye on."""
+        self._running_since_s = time.perf_counter()
+        try:
+            return runtime.run(inputs)
+        finally:
+            self._running_since_s = None
+
+    # -- beside batches ---------------------------------------------------------------------------------------
+
+    def _make(self, variant: Variant) -> ModelRuntime:
+        """The loaded runtime of a variant; raises whatever is in the way."""
+        artifact = self._store.fetch(variant.artifact)
+        runtime = create(variant, artifact, RuntimeOptions(self._spec.device, self._spec.threads, self._id or ""))
+        runtime.load()
+        return runtime
+
+    def _make_or_reason(self, variant: Variant) -> ModelRuntime | str:
+        try:
+            return self._make(variant)
+        except Exception as error:
+            logger.exception("Variant %s could not be loaded.", variant.name)
+            return _reason(error)
+
+    def _measure(self, variant: Variant, runtime: ModelRuntime, budget_s: float) -> LatencyProfile:
+        sizes = [size for size in BATCH_SIZES if size <= variant.max_batch]
+        inputs = {size: sample_inputs(variant.inputs, size, seed=0) for size in sizes}
+
+        def run(size: int) -> float:
+            return self._batches.submit(self._timed, runtime, inputs[size]).result()
+
+        return profile_variant(run, self._spec.device, budget_s, batch_sizes=sizes)
+
+    def _timed(self, runtime: ModelRuntime, inputs: Arrays) -> float:
+        """Seconds of a run without the wait for its turn."""
+        started_s = time.perf_counter()
+        self._watched(runtime, inputs)
+        return time.perf_counter() - started_s
+
+
+async def _on(thread: Executor, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    return await asyncio.wrap_future(thread.submit(work, *args, **kwargs))
+
+
+def _own_id() -> str | None:
+    """Id of the Serve replica that this process is; None outside Serve."""
+    try:
+        return str(serve.get_replica_context().replica_id.unique_id)
+    except RayServeException:
+        return None
+
+
+def _reason(error: Exception) -> str:
+    """Type and message of an error on one line, for a client and a log."""
+    return f"{type(error).__name__}: {one_line(error)}"
+
+
+WorkerDeployment = serve.deployment(Worker)
+"""The worker as a Serve deployment; `serve_app.main` sets name, replicas and resources per pool."""

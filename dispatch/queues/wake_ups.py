@@ -1,0 +1,60 @@
+"""When a dispatcher has to be asked again although nothing happens."""
+
+from collections.abc import Mapping
+from math import inf
+
+from dispatch.commands import Command, WakeAt
+from dispatch.queues.endpoint_queues import EndpointQueues
+from dispatch.queues.lane import Lane
+from dispatch.queues.worker_state import WorkerState
+
+
+class WakeUps:
+    """Asks for a WakeAt at the first deadline that matters and where a policy's hold ends, one at a time.
+
+    ``workers`` and ``endpoints`` are the dispatcher's own, by id and name, and change while this looks at them.
+    """
+
+    def __init__(self, workers: Mapping[str, WorkerState], endpoints: Mapping[str, EndpointQueues]) -> None:
+        self._workers = workers
+        self._endpoints = endpoints
+        self._wake_s = inf  # a WakeAt for this instant is under way
+        self._due_s = inf  # nothing that waits leaves at an earlier deadline
+
+    def on_wake(self, now_s: float) -> list[Lane]:
+        """The WakeAt is due: gives the lanes in which deadlines may have come."""
+        self._wake_s = inf
+        return self._waiting() if self._due_s <= now_s else []
+
+    def on_deadline(self, deadline_s: float) -> list[Command]:
+        """A query waits that leaves at this deadline."""
+        if deadline_s < self._due_s:
+            self._due_s = deadline_s
+        return self.at(deadline_s)
+
+    def on_change(self) -> None:
+        """Deadlines may matter from now on that did not before."""
+        self._due_s = self._first_deadline_s()
+
+    def at(self, at_s: float) -> list[Command]:
+        """A WakeAt for that instant, unless one that early is under way."""
+        if at_s >= self._wake_s:
+            return []
+        self._wake_s = at_s
+        return [WakeAt(at_s)]
+
+    def for_all(self) -> list[Command]:
+        """A WakeAt for the first deadline that matters or hold that ends."""
+        at_s = min((worker.hold_s for worker in self._workers.values()), default=inf)
+        if self._due_s < at_s:
+            self._due_s = self._first_deadline_s()
+        return self.at(min(at_s, self._due_s))
+
+    def _waiting(self) -> list[Lane]:
+        """Where something waits that leaves at its deadline."""
+        endpoints = [each for each in self._endpoints.values() if each.rows and each.deadlines_matter]
+        return [lane for endpoint in endpoints for lane in endpoint.ways() if lane.queue.rows]
+
+    def _first_deadline_s(self) -> float:
+        firsts = [lane.queue.first() for lane in self._waiting()]
+        return min((first.query.deadline_s for first in firsts if first is not None), default=inf)

@@ -1,0 +1,58 @@
+"""What the dispatcher knows of one worker."""
+
+from collections.abc import Sequence
+from math import inf
+
+from dispatch.balancing.balancer import WorkerLoad
+from dispatch.query import Batch
+from dispatch.queues.lane import Lane
+
+
+class WorkerState:
+    """A worker's variants, its lane per endpoint that it serves, and the one batch that it runs.
+
+    ``hold_s`` is when a policy that keeps the idle worker waiting is to be asked again, infinity where none does.
+    """
+
+    def __init__(self, worker: str, device: str, pool: str = "") -> None:
+        self.id = worker
+        self.pool = pool
+        self.device = device
+        self.variants: frozenset[str] = frozenset()
+        self.lanes: dict[str, Lane] = {}
+        self._lanes: tuple[Lane, ...] = ()
+        self.batch: Batch | None = None
+        self.hold_s = inf
+        self.load = WorkerLoad(worker)
+
+    def set_lane(self, endpoint: str, lane: Lane | None) -> None:
+        """From now on this is the lane for the endpoint; None where the worker does not serve it."""
+        self.lanes.pop(endpoint, None)
+        if lane is not None:
+            self.lanes[endpoint] = lane
+        self._lanes = tuple(self.lanes.values())
+
+    def start(self, batch: Batch) -> None:
+        """The worker runs this batch now; it must be idle."""
+        assert self.batch is None
+        self.batch = batch
+        self.hold_s = inf
+        self.load.running_rows = batch.rows
+
+    def finish(self) -> None:
+        """The batch came back, whatever became of it."""
+        self.batch = None
+        self.load.running_rows = 0
+
+    def waiting_lanes(self) -> Sequence[Lane]:
+        """Lanes in which something waits, the one whose first job is due first to the front."""
+        lanes = self._lanes
+        if len(lanes) == 1:
+            return lanes if lanes[0].queue.rows else ()
+        return sorted((lane for lane in lanes if lane.queue.rows), key=_urgency)
+
+
+def _urgency(lane: Lane) -> tuple[float, int]:
+    first = lane.queue.first()
+    assert first is not None
+    return first.query.deadline_s, first.query.id

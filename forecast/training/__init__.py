@@ -1,0 +1,1 @@
+"""From a history to a fitted, scored model."""

@@ -1,0 +1,106 @@
+"""From a history to a model: fit on its older part, score on the newest, and write down what was done."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from catalog.errors import BadSeries, ConfigError
+from forecast.artifact import Model, ModelCard
+from forecast.forecaster import Fitting, silent
+from forecast.registry import make
+from forecast.series.series import LoadSeries
+from forecast.training.backtest import Backtest, backtest, origins_from
+from forecast.training.task import ForecastTask
+
+HOLD_OUT = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRequest:
+    """What to train on what.
+
+    ``hold_out`` is the share of the steps, the newest, that the model does not learn from and is scored on, at least
+    one window; 0 holds nothing out, and there are no scores. Models that train in steps keep their checkpoints under
+    the folder ``checkpoint`` and go on from those of the same request. ``created_s`` is the instant to put on the
+    card, ``notes`` are JSON values to put beside.
+    """
+
+    name: str
+    task: ForecastTask
+    series: LoadSeries
+    hold_out: float = HOLD_OUT
+    seed: int = 0
+    checkpoint: Path | None = None
+    created_s: float = 0.0
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.hold_out < 1:
+            raise ConfigError(f"hold_out is {self.hold_out}; give a share of the history from 0 to below 1")
+        self.task.check_step(self.series.step_s)
+
+    @property
+    def learned(self) -> LoadSeries:
+        """What the model learns from; raises `BadSeries` where the part held out leaves nothing."""
+        steps = len(self.series)
+        if not self.hold_out:
+            return self.series
+        held_out = max(round(steps * self.hold_out), self.task.horizon_s // self.series.step_s)
+        if held_out >= steps:
+            raise BadSeries(
+                f"the series has {steps} steps, and {held_out} are held out for one window to score on; give a longer "
+                "one, or hold nothing out"
+            )
+        return self.series.slice(0, steps - held_out)
+
+    @property
+    def key(self) -> str:
+        """Alike for requests that learn the same from the same."""
+        learned = self.learned
+        told = json.dumps([self.name, self.task.to_record(), learned.step_s, self.seed])
+        digest = hashlib.sha256(told.encode())
+        digest.update(learned.times_s.tobytes())
+        digest.update(learned.loads_qps.tobytes())
+        return digest.hexdigest()[:16]
+
+    @property
+    def checkpoints(self) -> Path | None:
+        """The folder of this request's own checkpoints."""
+        return None if self.checkpoint is None else self.checkpoint / f"{self.name}-{self.key}"
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A fitted model, and what it said on the part held out; None where there is none."""
+
+    model: Model
+    held_out: Backtest | None
+
+
+def train(request: TrainingRequest, report: Callable[[int, int, float], None] = silent) -> Trained:
+    """Fit and score; ``report`` is that of `Fitting`.
+
+    Raises `BadSeries` where the history is too short, `ConfigError` for names that are not known.
+    """
+    series, learned = request.series, request.learned
+    forecaster = make(request.name, request.task)
+    if request.hold_out:  # better known before hours of learning than after
+        origins_from(series, request.task, forecaster.reach_s, learned.end_s, request.task.block_s)
+    forecaster.fit(learned, Fitting(request.seed, request.checkpoints, report))
+    held_out = None
+    if request.hold_out:
+        held_out = backtest(forecaster, series, learned.end_s, request.task.block_s)
+    card = ModelCard(
+        name=request.name,
+        task=request.task,
+        step_s=series.step_s,
+        trained_from_s=learned.start_s,
+        trained_until_s=learned.end_s,
+        created_s=request.created_s,
+        scores={} if held_out is None else held_out.scores.to_record(),
+        training={"seed": request.seed, "held_out_s": series.end_s - learned.end_s if held_out else 0} | request.notes,
+    )
+    return Trained(Model(forecaster, card), held_out)

@@ -1,0 +1,197 @@
+"""From a config to what is deployed: the plan, what clients may know, and what every worker loads."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from types import MappingProxyType
+
+from catalog.catalogue import Catalogue
+from catalog.errors import ConfigError
+from catalog.profile import LatencyProfile
+from catalog.profile_cache import cache_dir
+from catalog.variant import Variant
+from deployments.messages.worker import WorkerSpec
+from deployments.router.tables.making import Grids
+from dispatch.balancing.registry import create_balancer
+from dispatch.plan import EndpointPlan, Plan
+from dispatch.selection import jellyfish, model_switching
+from dispatch.selection.ladder_selection import LadderSelection
+from dispatch.selection.policy import Candidate
+from dispatch.selection.ramsis.policy import RamsisSelection
+from dispatch.selection.ramsis.table_work import worth_a_table
+from dispatch.selection.registry import create_selection
+from dispatch.table_plan import with_tables
+from serve_app.config.schema import EVERYWHERE, AppConfig, EndpointConfig
+from serve_app.http.endpoint_info import EndpointInfo
+
+logger = logging.getLogger(__name__)
+
+NO_GRIDS: Grids = MappingProxyType({})
+NO_LADDERS: Mapping[str, LadderSelection] = MappingProxyType({})
+
+RECKONING = (RamsisSelection.name, jellyfish.NAME, model_switching.NAME)
+"""Policies that are made for the load that the endpoint's workers bear."""
+
+Profiles = Mapping[str, Mapping[str, LatencyProfile]]
+"""Device type to variant name to profile."""
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """What `serve_app.main` deploys."""
+
+    plan: Plan
+    endpoints: dict[str, EndpointInfo]
+    workers: dict[str, WorkerSpec]
+
+
+def served_variants(config: AppConfig, catalogue: Catalogue) -> tuple[Variant, ...]:
+    """Every variant that some endpoint may use, in the order of the catalogue; raises `ConfigError`."""
+    used = {v.name for name, endpoint in config.endpoints.items() for v in _variants_of(name, endpoint, catalogue)}
+    return tuple(variant for variant in catalogue.variants if variant.name in used)
+
+
+def candidates_of(
+    name: str, config: AppConfig, catalogue: Catalogue, profiles: Profiles
+) -> dict[str, tuple[Candidate, ...]]:
+    """Device to the variants that may serve an endpoint there, for every device of its pools; raises `ConfigError`."""
+    variants = _variants_of(name, config.endpoints[name], catalogue)
+    return {
+        device: tuple(_candidate(variant, device, profiles[device], config.transport_ms) for variant in variants)
+        for device in dict.fromkeys(pool.device for pool in config.pools_of(name).values())
+    }
+
+
+def assemble(
+    config: AppConfig,
+    catalogue: Catalogue,
+    profiles: Profiles,
+    grids: Grids = NO_GRIDS,
+    ladders: Mapping[str, LadderSelection] = NO_LADDERS,
+) -> Assembly:
+    """Check the config against the catalogue and the profiles, and derive all that is deployed.
+
+    ``grids`` holds tables of endpoints with policy ``ramsis`` where there are some beforehand; variants that tables
+    never choose are not loaded. ``ladders`` holds the policies of endpoints that are served by load alone
+    (`serve_app.build.ladders`). Raises `ConfigError` naming the field, the value and the remedy.
+    """
+    plans, infos = {}, {}
+    _warn_of_shared_workers(config)
+    for name, endpoint in config.endpoints.items():
+        variants = _variants_of(name, endpoint, catalogue)
+        by_tables = endpoint.selection.policy == RamsisSelection.name
+        made = RamsisSelection(grids.get(name, {})) if by_tables else ladders.get(name)
+        try:
+            selection = create_selection(
+                endpoint.selection.policy, endpoint.selection.variant, [v.name for v in variants], made
+            )
+        except ConfigError as error:
+            raise ConfigError(f"endpoints.{name}.selection: {error}") from error
+        candidates = candidates_of(name, config, catalogue, profiles)
+        if by_tables:
+            candidates = {device: worth_a_table(own, endpoint.slo_ms / 1e3) for device, own in candidates.items()}
+        plan = EndpointPlan(
+            name,
+            endpoint.slo_ms / 1e3,
+            endpoint.drop_late,
+            endpoint.max_queued_rows,
+            candidates,
+            selection,
+            create_balancer(endpoint.balancing),
+            pools=None if endpoint.pools is None else frozenset(endpoint.pools),
+        )
+        plans[name] = with_tables(plan, grids[name]) if name in grids else plan
+        infos[name] = EndpointInfo(
+            name,
+            endpoint.task,
+            variants[0].inputs,
+            variants[0].outputs,
+            variants[0].labels,
+            min(endpoint.max_queued_rows, *(variant.max_batch for variant in variants)),
+            frozenset(variant.name for variant in variants if variant.emulated),
+        )
+    workers = {}
+    for pool, spec in config.pools.items():
+        used = {
+            candidate.variant
+            for name, plan in plans.items()
+            if pool in config.pools_of(name)
+            for candidate in plan.candidates[spec.device]
+        }
+        # With a planner, or where not everything fits, the controller says who loads what.
+        told = config.controller.planner != EVERYWHERE or spec.memory_bytes is not None
+        loaded = () if told else tuple(variant for variant in catalogue.variants if variant.name in used)
+        workers[pool] = WorkerSpec(pool, spec.device, spec.threads, loaded, catalogue.root, str(cache_dir()))
+    return Assembly(Plan(1, plans), infos, workers)
+
+
+def resolve_paths(config: AppConfig, base: Path) -> AppConfig:
+    """The config with its paths taken relative to ``base``, the folder it is run from."""
+    catalogue = config.catalogue if config.catalogue == "builtin" else str(base / config.catalogue)
+    profiles = {device: str(base / path) for device, path in config.profiles.items()}
+    state, forecast = config.controller.state, config.controller.forecast
+    if state is not None:
+        state = _from(base, state)
+    if forecast is not None:
+        artifacts = {name: _from(base, uri) for name, uri in forecast.artifacts.items()}
+        forecast = forecast.model_copy(update={"artifacts": artifacts})
+    controller = config.controller.model_copy(update={"state": state, "forecast": forecast})
+    emulate = config.emulate
+    if emulate is not None and emulate.factor_file is not None:
+        emulate = emulate.model_copy(update={"factor_file": str(base / emulate.factor_file)})
+    paths = {"catalogue": catalogue, "profiles": profiles, "controller": controller, "emulate": emulate}
+    return config.model_copy(update=paths)
+
+
+def _from(base: Path, location: str) -> str:
+    """A path relative to a folder; a URL as it is."""
+    return location if "://" in location else str(base / location)
+
+
+def _variants_of(name: str, endpoint: EndpointConfig, catalogue: Catalogue) -> tuple[Variant, ...]:
+    try:
+        variants = catalogue.of_task(endpoint.task)
+    except ConfigError as error:
+        raise ConfigError(f"endpoints.{name}.task: {error}") from error
+    if endpoint.variants is None:
+        return variants
+    known = {variant.name for variant in variants}
+    for wanted in endpoint.variants:
+        if wanted not in known:
+            raise ConfigError(
+                f"endpoints.{name}.variants: {wanted!r} does not do task {endpoint.task!r}; "
+                f"its variants are {', '.join(sorted(known))}"
+            )
+    chosen = tuple(variant for variant in variants if variant.name in endpoint.variants)
+    if not chosen:
+        raise ConfigError(f"endpoints.{name}.variants is empty; name at least one of {', '.join(sorted(known))}")
+    return chosen
+
+
+def _warn_of_shared_workers(config: AppConfig) -> None:
+    """Tables, and ladders that Accord makes, reckon with workers that have nothing else to do."""
+    for one, other in combinations(config.endpoints, 2):
+        policies = [config.endpoints[name].selection.policy for name in (one, other)]
+        reckoning = next((policy for policy in policies if policy in RECKONING), None)
+        shared = config.pools_of(one).keys() & config.pools_of(other).keys()
+        if shared and reckoning is not None:
+            logger.warning(
+                "Endpoints %s and %s share the workers of pool %s, which policy %r was made for as if they were one's "
+                "own: expect more violations than it reckons with, or give each endpoint `pools` of its own.",
+                one,
+                other,
+                ", ".join(sorted(shared)),
+                reckoning,
+            )
+
+
+def _candidate(variant: Variant, device: str, measured: Mapping[str, LatencyProfile], transport_ms: float) -> Candidate:
+    profile = measured.get(variant.name)
+    if profile is None:
+        raise ConfigError(
+            f"profiles.{device} has no variant {variant.name!r}; measure it with `accord profile` or remove the file "
+            "to have everything measured on this machine"
+        )
+    return Candidate.of(variant, profile, transport_ms / 1e3)

@@ -1,0 +1,108 @@
+"""What the controller has to know of a config, and what a config may change while the controller runs."""
+
+from dataclasses import replace
+
+from autoscaler.loop.sizing import Bounds
+from catalog.catalogue import Catalogue
+from catalog.errors import ConfigError
+from deployments.controller.registration import artifact_bytes
+from deployments.controller.variant_book import tabulated_s
+from deployments.messages.control_settings import ControlSettings, EndpointSettings, ForecastSettings, PoolSettings
+from forecast.model_file import read
+from serve_app.build.assemble import Profiles, served_variants
+from serve_app.config.forecast import ForecastConfig
+from serve_app.config.live_changes import LiveChanges, PoolChange
+from serve_app.config.schema import EVERYWHERE, AppConfig, PoolConfig
+
+
+def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles) -> ControlSettings:
+    """The settings of a config; fetches artifacts, to know their sizes. Raises `ConfigError` or `ArtifactError`."""
+    variants = served_variants(config, catalogue)
+    limited = any(pool.memory_bytes is not None for pool in config.pools.values())
+    sized = limited or config.controller.planner != EVERYWHERE
+    return ControlSettings(
+        config.controller.planner,
+        config.controller.interval_s,
+        config.controller.state or "",
+        {
+            name: EndpointSettings(
+                endpoint.task,
+                endpoint.slo_ms / 1e3,
+                endpoint.drop_late,
+                endpoint.max_queued_rows,
+                endpoint.variants,
+                tuple(config.pools_of(name)),
+                endpoint.selection.policy == "ramsis",
+            )
+            for name, endpoint in config.endpoints.items()
+        },
+        {name: _pool(pool) for name, pool in config.pools.items()},
+        variants,
+        {
+            (pool_name, variant.name): tabulated_s(variant, profiles[pool.device][variant.name])
+            for pool_name, pool in config.pools.items()
+            for variant in variants
+            if variant.name in profiles[pool.device]
+        },
+        {variant.name: artifact_bytes(variant, catalogue.root) for variant in variants} if sized else {},
+        config.transport_ms / 1e3,
+        catalogue.root,
+        _forecast(config.controller.forecast),
+    )
+
+
+def changed(settings: ControlSettings, changes: LiveChanges) -> ControlSettings:
+    """The settings with the changes in them; raises `ConfigError` for what is not there to change."""
+    endpoints = dict(settings.endpoints)
+    for name, change in changes.endpoints.items():
+        if name not in endpoints:
+            raise ConfigError(f"user_config.endpoints.{name} is no endpoint; there are {', '.join(endpoints)}")
+        given = change.model_dump(exclude_none=True)
+        if (slo_ms := given.pop("slo_ms", None)) is not None:
+            if slo_ms <= 1e3 * settings.transport_s:
+                raise ConfigError(
+                    f"user_config.endpoints.{name}.slo_ms is {slo_ms:g}, no more than transport_ms "
+                    f"({1e3 * settings.transport_s:g}), so that no variant is ever in time; raise it"
+                )
+            given["slo_s"] = slo_ms / 1e3
+        endpoints[name] = replace(endpoints[name], **given)
+    pools = dict(settings.pools)
+    for name, resized in changes.pools.items():
+        if name not in pools:
+            raise ConfigError(f"user_config.pools.{name} is no pool; there are {', '.join(pools)}")
+        pools[name] = _resized(name, pools[name], resized)
+    forecast = settings.forecast
+    if changes.forecast.quantile is not None:
+        if forecast is None:
+            raise ConfigError("user_config.forecast is given, but nothing is forecast; add controller.forecast to args")
+        forecast = replace(forecast, quantile=changes.forecast.quantile)
+    return replace(settings, endpoints=endpoints, pools=pools, forecast=forecast)
+
+
+def _pool(pool: PoolConfig) -> PoolSettings:
+    memory_bytes = float("inf") if pool.memory_bytes is None else pool.memory_bytes
+    return PoolSettings(pool.device, pool.workers, pool.bounds, memory_bytes, pool.price_per_h, pool.start_up_s)
+
+
+def _forecast(config: ForecastConfig | None) -> ForecastSettings | None:
+    """Models that cannot be had stop the start, here where people see it."""
+    if config is None:
+        return None
+    for where in config.artifacts.values():
+        read(where)
+    return ForecastSettings(**dict(config))
+
+
+def _resized(name: str, pool: PoolSettings, change: PoolChange) -> PoolSettings:
+    """With ``workers`` alone the pool has that size; bounds that are not given stay, where it is not fixed."""
+    fixed = change.min_workers is None and change.max_workers is None
+    workers = pool.workers if change.workers is None else change.workers
+    least = workers if fixed else pool.bounds.least if change.min_workers is None else change.min_workers
+    most = workers if fixed else pool.bounds.most if change.max_workers is None else change.max_workers
+    if least > most:
+        raise ConfigError(
+            f"user_config.pools.{name}: min_workers is {least}, more than max_workers ({most}); lower min_workers or "
+            "raise max_workers"
+        )
+    bounds = Bounds(least, most)
+    return replace(pool, workers=bounds.within(workers), bounds=bounds)

@@ -1,0 +1,128 @@
+"""The controller as a Serve deployment: created, watched and replaced by Serve."""
+
+import asyncio
+import contextvars
+import functools
+import logging
+import time
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+from ray import serve
+from ray.serve.handle import DeploymentHandle
+
+from catalog.catalogue import describe_validation
+from catalog.errors import AccordError, ConfigError, NoWorker
+from catalog.profile_cache import cache_dir
+from deployments.controller.controller import Controller
+from deployments.messages.control import Directive, RouterReport, RouterStanding
+from deployments.messages.control_settings import ControlSettings
+from deployments.scaling import pool_sizes
+from deployments.state.store import open_store
+from deployments.worker.client import WorkerClient
+from serve_app.build.control import changed
+from serve_app.config.live_changes import LiveChanges
+
+logger = logging.getLogger("ray.serve")
+
+T = TypeVar("T")
+RETRY_S = 2.0
+
+
+class ControllerApp:
+    """Around one `Controller`, on the event loop of its replica."""
+
+    async def __init__(self, settings: ControlSettings, pools: dict[str, DeploymentHandle]) -> None:  # type: ignore[misc]
+        application = serve.get_replica_context().app_name
+        self._settings = settings
+        state = settings.state or str(cache_dir() / "state" / f"{application}.db")
+        self._controller = Controller(
+            settings,
+            {pool: WorkerClient(pool, handle) for pool, handle in pools.items()},
+            await asyncio.to_thread(open_store, state),
+            functools.partial(pool_sizes.publish, application),
+            time.time,
+        )
+        self._working: set[asyncio.Task[Any]] = set()
+        self._context = contextvars.copy_context()
+        await self._controller.start()
+
+    async def reconfigure(self, user_config: dict[str, Any]) -> None:
+        """Called by Serve with the deployment's ``user_config``, at the start and whenever it changes."""
+        try:
+            changes = LiveChanges.model_validate(user_config)
+            settings = changed(self._settings, changes)
+        except (ValidationError, ConfigError) as error:
+            # Raised, it would end the controller, and every one that Serve starts in its place.
+            words = describe_validation(error) if isinstance(error, ValidationError) else str(error)
+            logger.error("user_config of Controller is not right, and changes nothing: %s", words)
+            self._controller.refused = words
+            return
+        self._controller.refused = None
+        self._controller.change(settings)
+        for variant in changes.variants:
+            if not self._controller.knows(str(variant.get("name"))):
+                self._begin(self._register(variant))
+
+    async def check_health(self) -> None:
+        """Called by Serve, which replaces the replica when this raises."""
+        self._controller.check()
+
+    async def report(self, report: RouterReport) -> None:
+        """See `Controller.report`."""
+        self._controller.report(report)
+
+    async def stand(self, standing: RouterStanding) -> None:
+        """See `Controller.stand`."""
+        self._controller.stand(standing)
+
+    async def directive(self, router: str, newer_than: int, wait_s: float) -> Directive | None:
+        """See `Controller.directive`."""
+        return await self._controller.directive(router, newer_than, wait_s)
+
+    async def plan(self) -> dict[str, Any]:
+        """See `Controller.plan`."""
+        return self._controller.plan()
+
+    async def plans(self) -> list[dict[str, Any]]:
+        """See `Controller.plans`."""
+        return self._controller.plans()
+
+    async def simulate(self, load_qps: dict[str, float]) -> dict[str, Any]:
+        """See `Controller.simulate`."""
+        return await self._controller.simulate(load_qps)
+
+    async def register(self, variant: dict[str, Any]) -> dict[str, Any]:
+        """See `Controller.register`; goes on where the caller gives up waiting."""
+        return await asyncio.shield(self._begin(self._controller.register(variant)))
+
+    async def _register(self, variant: dict[str, Any]) -> None:
+        """A variant of ``user_config``, as soon as there are workers to measure it on."""
+        while True:
+            try:
+                await self._controller.register(variant)
+                return
+            except NoWorker:
+                await asyncio.sleep(RETRY_S)
+            except AccordError as error:
+                logger.error("Variant %r of user_config was not registered: %s", variant.get("name"), error)
+                return
+
+    def _begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Out of the context of the request at hand: Serve gives up on a request's calls when its client leaves."""
+        task = asyncio.get_running_loop().create_task(work, context=self._context.copy())
+        self._working.add(task)
+        task.add_done_callback(self._working.discard)
+        return task
+
+
+ControllerDeployment = serve.deployment(
+    name="Controller",
+    max_ongoing_requests=1000,
+    health_check_period_s=1,
+    health_check_timeout_s=10,
+    graceful_shutdown_timeout_s=2,
+    graceful_shutdown_wait_loop_s=0.2,
+)(ControllerApp)
+"""One replica; Serve starts another when it dies, which goes on from the saved state."""

@@ -1,0 +1,121 @@
+"""The Serve deployment that clients reach: a router behind the HTTP edge."""
+
+import asyncio
+import time
+from typing import Any
+
+from ray import serve
+from ray.serve.handle import DeploymentHandle
+
+from catalog.tensor import Arrays
+from deployments.controller.client import ControllerClient
+from deployments.router.control_link import ControlLink
+from deployments.router.guarantee_metrics import GuaranteeMetrics
+from deployments.router.guarantee_watch import GuaranteeWatch
+from deployments.router.peers import Peers
+from deployments.router.router import Router
+from deployments.router.tables.keeper import TableKeeper
+from deployments.router.tables.machine_load import MachineLoad
+from deployments.router.tables.making import TableMaker
+from deployments.router.warm_up import WarmUp
+from deployments.worker.client import WorkerClient
+from dispatch.commands import Answer
+from dispatch.plan import Plan
+from serve_app.build.router_settings import RouterSettings
+from serve_app.http import fast_path
+from serve_app.http.api import build_api
+from serve_app.http.edge import Edge
+from serve_app.http.endpoint_info import EndpointInfo
+
+ROUTER = "Router"
+
+FIRST_TABLES_S = 3.0
+"""Tables are made for so long at most before the service is ready: once it is, a busy machine has little time for
+them."""
+
+MOST_QPS = 6000.0
+"""No router carries more queries per second than this, whatever its workers could bear: one core spends 150
+microseconds and more on a query (docs/benchmarks.md)."""
+
+
+class Ingress:
+    """One router with its edge, on the event loop of its replica."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        endpoints: dict[str, EndpointInfo],
+        settings: RouterSettings,
+        pools: dict[str, DeploymentHandle],
+        controller: DeploymentHandle,
+    ) -> None:
+        context = serve.get_replica_context()
+        self._name = str(context.replica_id.unique_id)
+        self._endpoints = endpoints
+        self._settings = settings
+        peers = Peers(self._name, serve.get_deployment_handle(ROUTER, context.app_name))
+        clients = {pool: WorkerClient(pool, handle, self._name) for pool, handle in pools.items()}
+        self._router = Router(self._name, plan, clients, peers, path_s=settings.path_s)
+        self._router.warm = not settings.warm_up_s
+        self._controller = ControllerClient(controller)
+        self._beside: list[asyncio.Task[None]] = []
+        self._table_maker = TableMaker()
+
+    async def __serve_build_asgi_app__(self) -> Any:
+        """Called by Serve on the replica's event loop, before the replica counts as ready."""
+        await self._address(self._name)
+        await self._router.start()
+        if self._settings.balancing:
+            self._table_maker.begin()  # while workers load their variants
+        watch = GuaranteeWatch(self._router, GuaranteeMetrics(), time.monotonic)
+        link = ControlLink(self._router, self._controller, time.time)
+        self._beside = [asyncio.create_task(work) for work in (self._warm_up_and_keep(), watch.run(), link.run())]
+        other = build_api(self._router, self._endpoints, self._controller)
+        edge = Edge(self._name, self._router, self._endpoints, self._settings.max_body_bytes, other)
+        fast_path.install(edge)
+        return edge
+
+    async def _warm_up_and_keep(self) -> None:
+        """Tables are made for what the warm-up measures, and not beside it."""
+        machine = MachineLoad(time.monotonic)
+        keeper = TableKeeper(
+            self._router,
+            self._settings.balancing,
+            self._table_maker,
+            time.monotonic,
+            highest_qps=MOST_QPS,
+            busy_share=lambda: machine.busy_share,
+        )
+        try:
+            if self._settings.warm_up_s:
+                inputs = {name: info.inputs for name, info in self._endpoints.items()}
+                await WarmUp(self._router, inputs, self._settings.warm_up_s, time.monotonic).run()
+                await keeper.first(FIRST_TABLES_S)
+        finally:
+            self._router.warm = True
+        await keeper.run()
+
+    def __del__(self) -> None:
+        """Called by Serve when the replica stops."""
+        for task in self._beside:
+            task.cancel()
+        self._table_maker.close()
+
+    @serve.multiplexed(max_num_models_per_replica=1)
+    async def _address(self, name: str) -> str:
+        """Makes Serve send calls with this model id here: how `Peers` addresses one router."""
+        return name
+
+    async def status(self) -> dict[str, Any]:
+        """See `Router.status`."""
+        return self._router.status()
+
+    async def infer_for_peer(self, endpoint: str, inputs: Arrays, rows: int, slo_s: float) -> Answer:
+        """See `Router.infer_for_peer`."""
+        return await self._router.infer_for_peer(endpoint, inputs, rows, slo_s)
+
+
+RouterDeployment = serve.deployment(
+    name=ROUTER, max_ongoing_requests=10_000, health_check_period_s=2, health_check_timeout_s=10
+)(serve.ingress()(Ingress))
+"""The ingress as a Serve deployment; how much may wait is the dispatcher's to decide, not Serve's."""

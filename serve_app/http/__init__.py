@@ -1,0 +1,1 @@
+"""The HTTP edge: the inference protocol, and the interface of plan and status."""

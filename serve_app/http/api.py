@@ -1,0 +1,136 @@
+"""Everything of the HTTP interface but inference itself: health, metadata, status and the OpenAPI page."""
+
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse, Response
+from fastapi_offline import FastAPIOffline
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+from catalog.errors import AccordError, NoWorker
+from deployments.controller.client import ControllerClient
+from deployments.router.router import Router
+from dispatch.refusals import unknown_endpoint
+from serve_app.http.edge import error_body
+from serve_app.http.emulated_marks import emulated_variants, mark_status
+from serve_app.http.endpoint_info import EndpointInfo
+from serve_app.http.plan_api import add_plan_routes
+from serve_app.version import VERSION
+
+
+class Tensor(BaseModel):
+    """A tensor of a request or an answer; ``data`` is flat in row-major order, or nested."""
+
+    name: str
+    shape: list[int]
+    datatype: str = Field(examples=["FP32"])
+    data: list[Any]
+
+
+class RequestedOutput(BaseModel):
+    """An output that the client wants."""
+
+    name: str
+
+
+class Inference(BaseModel):
+    """``parameters`` may hold ``slo_ms`` or ``timeout`` (microseconds), the query's own latency objective."""
+
+    id: str | None = None
+    parameters: dict[str, Any] | None = Field(default=None, examples=[{"slo_ms": 80}])
+    inputs: list[Tensor]
+    outputs: list[RequestedOutput] | None = None
+
+
+class InferenceAnswer(BaseModel):
+    """``parameters`` names the variant that answered, its accuracy, the latency and whether the deadline was met."""
+
+    model_name: str
+    model_version: str
+    id: str
+    parameters: dict[str, Any]
+    outputs: list[Tensor]
+
+
+class Error(BaseModel):
+    """What every failed call gets."""
+
+    error: str
+    reason: str
+    retryable: bool
+
+
+def build_api(router: Router, endpoints: dict[str, EndpointInfo], controller: ControllerClient) -> FastAPI:
+    """The FastAPI application around a router."""
+    api = FastAPIOffline(  # the OpenAPI page works without the internet
+        title="Accord",
+        version=VERSION,
+        description="Serves interchangeable model variants under latency objectives. Open Inference Protocol v2.",
+        responses={"4XX": {"model": Error}, "5XX": {"model": Error}},
+    )
+
+    def known(name: str) -> EndpointInfo:
+        if name not in endpoints:
+            raise unknown_endpoint(name, endpoints)
+        return endpoints[name]
+
+    @api.exception_handler(AccordError)
+    async def on_accord_error(_: Request, error: AccordError) -> Response:
+        return Response(error_body(error), error.status, media_type="application/json")
+
+    @api.exception_handler(HTTPException)
+    async def on_http_error(request: Request, error: HTTPException) -> Response:
+        message = f"{request.method} {request.url.path}: {error.detail}; see /docs for what is served"
+        body = {"error": message, "reason": "Http", "retryable": False}
+        return JSONResponse(body, error.status_code, headers=error.headers)
+
+    @api.get("/v2/health/live", tags=["health"])
+    async def live() -> dict[str, bool]:
+        """The router runs."""
+        return {"live": True}
+
+    @api.get("/v2/health/ready", tags=["health"])
+    async def ready() -> JSONResponse:
+        """Every endpoint has a worker that holds a variant for it; 503 while one has none."""
+        waiting = [name for name in endpoints if not router.ready(name)]
+        body: dict[str, Any] = {"ready": not waiting, "live": True}
+        if waiting:
+            text = f"no worker holds a variant yet for {', '.join(waiting)}"
+            body |= {"error": text, "reason": NoWorker.__name__, "retryable": True}
+        return JSONResponse(body, 503 if waiting else 200)
+
+    @api.get("/v2", tags=["metadata"])
+    @api.get("/v2/", include_in_schema=False)
+    async def server() -> dict[str, Any]:
+        """Name, version and protocol extensions."""
+        return {"name": "accord", "version": VERSION, "extensions": []}
+
+    @api.get("/v2/models/{endpoint}", tags=["metadata"])
+    @api.get("/v2/models/{endpoint}/versions/1", include_in_schema=False)
+    async def metadata(endpoint: str) -> dict[str, Any]:
+        """Tensors, objective and variants of an endpoint."""
+        info, plan = known(endpoint), router.plan.endpoints[endpoint]
+        offered = dict.fromkeys(c.variant for candidates in plan.candidates.values() for c in candidates)
+        return info.metadata(plan.slo_s, tuple(offered), emulated_variants(router, info))
+
+    @api.get("/v2/models/{endpoint}/ready", tags=["health"])
+    @api.get("/v2/models/{endpoint}/versions/1/ready", include_in_schema=False)
+    async def endpoint_ready(endpoint: str) -> JSONResponse:
+        """Whether the endpoint can answer; 503 while no worker holds a variant for it."""
+        is_ready = router.ready(known(endpoint).name)
+        return JSONResponse({"name": endpoint, "ready": is_ready}, 200 if is_ready else 503)
+
+    @api.post("/v2/models/{endpoint}/infer", tags=["inference"], response_model=InferenceAnswer)
+    async def infer(endpoint: str, body: Inference) -> None:
+        """Answer a query within its objective, by the variant that Accord picks."""
+        raise AssertionError("the edge serves this path; the route is here for the OpenAPI page")
+
+    @api.get("/accord/status", tags=["operation"])
+    async def status() -> dict[str, Any]:
+        """Counts, latencies and share per variant of every endpoint, and what every worker holds, over all routers."""
+        emulated = emulated_variants(router, *endpoints.values())
+        return {"version": VERSION, **mark_status(await router.status_of_all(), emulated)}
+
+    add_plan_routes(api, controller)
+    return api

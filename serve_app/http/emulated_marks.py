@@ -1,0 +1,28 @@
+"""Which answers are marked as emulated: those of variants that run no model."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from deployments.router.router import Router
+from serve_app.http.endpoint_info import EndpointInfo
+
+
+def emulated_variants(router: Router, *endpoints: EndpointInfo) -> frozenset[str]:
+    """Names of emulated variants: those that ``endpoints`` began with, and by the controller's word those of today."""
+    if router.directive is not None:
+        return router.directive.emulated
+    return frozenset().union(*(endpoint.emulated for endpoint in endpoints))
+
+
+def mark_status(status: Mapping[str, Any], emulated: Collection[str]) -> dict[str, Any]:
+    """An answer of ``GET /accord/status`` that says of variants and workers what of them is emulated."""
+    endpoints = {
+        name: endpoint
+        | {"variants": {v: entry | {"emulated": v in emulated} for v, entry in endpoint["variants"].items()}}
+        for name, endpoint in status["endpoints"].items()
+    }
+    workers = {
+        name: worker | {"emulated": [variant for variant in worker["loaded"] if variant in emulated]}
+        for name, worker in status["workers"].items()
+    }
+    return {**status, "endpoints": endpoints, "workers": workers}

@@ -1,0 +1,59 @@
+"""The HTTP interface of the control path: the plan in force, those before it, plans for other loads, new variants."""
+
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from catalog.errors import BadRequest
+from catalog.variant import Variant
+from deployments.controller.client import ControllerClient
+from serve_app.http.edge import error_body
+
+Qps = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+_VARIANT = TypeAdapter(Variant)
+
+
+class Loads(BaseModel):
+    """Queries per second by endpoint; endpoints that are not named keep what is asked of them now."""
+
+    model_config = ConfigDict(extra="forbid")
+    load_qps: dict[str, Qps] = Field(examples=[{"digits": 200.0}])
+
+
+def add_plan_routes(api: FastAPI, controller: ControllerClient) -> None:
+    """Add the paths to an application that answers an `AccordError` already; bodies that do not fit get 400."""
+
+    @api.exception_handler(RequestValidationError)
+    async def on_wrong_body(_: Request, error: RequestValidationError) -> Response:
+        refusal = BadRequest("; ".join(_describe(fault) for fault in error.errors()))
+        return Response(error_body(refusal), refusal.status, media_type="application/json")
+
+    @api.get("/accord/plan", tags=["operation"])
+    async def plan() -> dict[str, Any]:
+        """The plan in force, why and how it came about, and what it rests on."""
+        return await controller.plan()
+
+    @api.get("/accord/plans", tags=["operation"])
+    async def plans() -> dict[str, Any]:
+        """Every decision that is remembered, newest last."""
+        return {"plans": await controller.plans()}
+
+    @api.post("/accord/plan/simulate", tags=["operation"])
+    async def simulate(body: Loads) -> dict[str, Any]:
+        """The plan that such loads would get, beside the one in force; nothing changes."""
+        return await controller.simulate(body.load_qps)
+
+    @api.post("/accord/variants", status_code=201, tags=["operation"])
+    async def register(body: Variant) -> dict[str, Any]:
+        """Take one variant, written as in a catalogue file: measure it on every pool, and plan with it from then on."""
+        return await controller.register(_VARIANT.dump_python(body, mode="json"))
+
+
+def _describe(fault: dict[str, Any]) -> str:
+    """Where a body is wrong, and why; a field that is missing has no value to quote."""
+    given = "" if fault["type"] in ("missing", "json_invalid") else f" (given: {fault['input']!r})"
+    return f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}{given}"

@@ -1,0 +1,31 @@
+"""P of Proteus, section 4: the largest batch that fits half of the objective, over its time."""
+
+import pytest
+
+from autoscaler.cluster.capacity import Capacity, capacity_of, limited
+from autoscaler_scene import linear
+
+STEPS = linear("v", 0.9, 0.010, 0.010, rows=4)  # 20, 30, 40, 50 ms
+
+
+@pytest.mark.parametrize(
+    ("slo_s", "rows"), [(0.039, 0), (0.040, 1), (0.059, 1), (0.060, 2), (0.099, 3), (0.1, 4), (9.0, 4)]
+)
+def test_the_batch_is_the_largest_that_fits_half_of_the_objective(slo_s: float, rows: int) -> None:
+    capacity = capacity_of(STEPS, slo_s)
+    if not rows:
+        assert capacity is None
+        assert limited(STEPS, slo_s) is None
+    else:
+        assert capacity == Capacity(rows, pytest.approx(rows / (0.010 + 0.010 * rows)))
+        cut = limited(STEPS, slo_s)
+        assert cut is not None
+        assert (cut.variant, cut.accuracy, cut.latency_s) == ("v", 0.9, STEPS.latency_s[: rows + 1])
+
+
+def test_rounding_does_not_cost_a_batch_that_fits_exactly() -> None:
+    assert capacity_of(linear("v", 0.9, 0.0, 0.1, rows=3), 0.6) == Capacity(3, pytest.approx(10.0))
+
+
+def test_more_waits_leave_room_for_smaller_batches() -> None:
+    assert capacity_of(STEPS, 0.12, waits=3) == Capacity(3, pytest.approx(75.0))

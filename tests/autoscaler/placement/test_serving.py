@@ -1,0 +1,70 @@
+"""From a planner's plan to what the dispatcher serves."""
+
+from collections import Counter
+
+import pytest
+
+from autoscaler.cluster.cluster import Cluster, Pool
+from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
+from autoscaler.placement.serving import serving_plan
+from autoscaler_scene import cluster, endpoint, held, linear, workers
+from dispatch.balancing.balancer import WorkerLoad
+from dispatch.plan import EndpointPlan
+from dispatch.selection.greedy import GreedySelection
+
+BOTH = cluster(
+    endpoint("a", linear("a1", 0.9, 0.01, 0.01), linear("late", 1.0, 0.06, 0.01), slo_s=0.1),
+    endpoint("b", linear("b1", 0.9, 0.0, 0.01), slo_s=0.2),
+)
+
+
+def plan_of(shares: dict[str, dict[str, float]], holding: dict[str, frozenset[str]]) -> ClusterPlan:
+    qps = dict.fromkeys(shares, 1.0)
+    return ClusterPlan(holding, shares, qps, qps, qps, {}, {}, SolveReport(Status.HEURISTIC, None, 0.0))
+
+
+def served(plan: ClusterPlan, made: Cluster = BOTH, there: dict[str, str] | None = None) -> dict[str, EndpointPlan]:
+    given = serving_plan(made, plan, there or workers(cpu=3), 7, GreedySelection(), drop_late=True, max_queued_rows=50)
+    assert given.version == 7
+    return dict(given.endpoints)
+
+
+def picks(plan: EndpointPlan, names: list[str], count: int) -> Counter[str]:
+    loads = [WorkerLoad(name) for name in names]
+    assert plan.balancer is not None
+    return Counter(names[plan.balancer.pick(loads, 0.0)] for _ in range(count))
+
+
+def test_every_endpoint_is_served_with_the_batches_that_its_objective_allows() -> None:
+    plans = served(plan_of({"a": {"cpu-0": 1.0}}, held(cpu_0="a1")))
+    assert set(plans) == {"a", "b"}
+    assert [(c.variant, c.max_batch) for c in plans["a"].candidates["cpu"]] == [("a1", 4)]
+    assert [(c.variant, c.max_batch) for c in plans["b"].candidates["cpu"]] == [("b1", 8)]
+    assert (plans["a"].slo_s, plans["a"].drop_late, plans["a"].max_queued_rows) == (0.1, True, 50)
+
+
+def test_queries_go_to_workers_by_their_shares() -> None:
+    shares = {"a": {"cpu-0": 0.1, "cpu-1": 0.2}, "b": {"cpu-2": 0.5}}
+    plans = served(plan_of(shares, held(cpu_0="a1", cpu_1="a1", cpu_2="b1")))
+    names = ["cpu-0", "cpu-1", "cpu-2"]
+    assert picks(plans["b"], names, 10) == {"cpu-2": 10}
+    given = picks(plans["a"], names, 30)
+    assert set(given) == {"cpu-0", "cpu-1"}  # alike in what they are and hold: whoever has the least to do
+
+
+def test_kinds_of_workers_get_the_sum_of_their_shares() -> None:
+    made = Cluster(BOTH.endpoints, (Pool("cpu"), Pool("g+u", max_workers=2)))
+    shares = {"a": {"cpu-0": 0.25, "g+u-0": 0.25, "g+u+1": 0.5}}
+    holding = {"cpu-0": frozenset({"a1"}), "g+u-0": frozenset({"a1"}), "g+u+1": frozenset({"a1"})}
+    plans = served(plan_of(shares, holding), made, {"cpu-0": "cpu", "g+u-0": "g+u"})
+    given = picks(plans["a"], ["cpu-0", "g+u-0", "g+u+1"], 40)
+    assert given["cpu-0"] == pytest.approx(10, abs=1)
+    assert given["g+u-0"] == pytest.approx(given["g+u+1"], abs=1)  # one kind: the worker to come counts as its device
+
+
+def test_endpoints_that_share_a_worker_leave_room_for_each_other() -> None:
+    shares = {"a": {"cpu-0": 1.0}, "b": {"cpu-0": 1.0}}
+    plans = served(plan_of(shares, {"cpu-0": frozenset({"a1", "b1"})}))
+    # A third of the shorter objective, 33 ms: 10 + 10 n for a, 10 n for b.
+    assert [(c.variant, c.max_batch) for c in plans["a"].candidates["cpu"]] == [("a1", 2)]
+    assert [(c.variant, c.max_batch) for c in plans["b"].candidates["cpu"]] == [("b1", 3)]

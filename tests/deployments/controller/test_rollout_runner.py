@@ -1,0 +1,219 @@
+"""A plan is made true step by step, while routers follow and workers load; both are played."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, cast
+
+import pytest
+from controller_parts import PlayedPool, settings
+
+from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
+from deployments.controller.directives import Directives
+from deployments.controller.fleet import Fleet
+from deployments.controller.plan_maker import Change, PlanMaker
+from deployments.controller.rollout_runner import FOLLOW_S, UNLOADABLE_S, RolloutRunner
+from deployments.controller.variant_book import VariantBook
+from deployments.messages.control import Directive, EndpointTerms, RouterStanding
+from deployments.state.decisions import Decision
+from deployments.state.saved_state import Knowledge
+from deployments.worker import membership
+from deployments.worker.client import WorkerClient
+from virtual_time import in_virtual_time, until, wall_clock
+
+ENDPOINTS = {"digits": EndpointTerms(0.2, True, 500, {}, {}, {})}
+
+
+class Scene:
+    """Workers w1 and w2 that hold something, and the router r1, which follows each directive within 0.1 s.
+
+    ``log`` has what happened, in order: loads and unloads of the pool, what the router follows, sizes.
+    """
+
+    def __init__(self, memory_bytes: float) -> None:
+        self.pool = PlayedPool("cpu", memory_bytes)
+        self.log: list[Any] = self.pool.done
+        self.fleet = Fleet({"cpu": cast(WorkerClient, self.pool)}, lambda worker, came: None)
+        self.directives = Directives(self.fleet, 1, wall_clock)
+        self.known = Knowledge(VariantBook(settings()))
+        self.decision = self.known.decisions.begin("a test", wall_clock())
+        maker = cast(PlanMaker, self)
+        self.runner = RolloutRunner(self.fleet, self.directives, self.known, maker, wall_clock)
+        self.follows = True
+        self.serves: dict[str, frozenset[str]] = {}
+        self._room_bytes = memory_bytes
+
+    async def shrink(self, sizes: Mapping[str, int]) -> None:
+        """In the place of the plan maker."""
+        self.log.append(("sizes", "", str(sizes)))
+
+    async def start(self, **holds: str) -> None:
+        self.pool.come(*holds)
+        for worker, names in holds.items():
+            self.pool.workers[worker].loaded = set(names.split())
+        await self.fleet.start()
+        await until(lambda: self.fleet.known)
+        self.directives.on_standing(RouterStanding("r1", 0, frozenset()))
+        self._following = asyncio.create_task(self._follow())
+
+    async def run(self, **held: str) -> str | None:
+        plan = ClusterPlan(
+            {worker: frozenset(names.split()) for worker, names in held.items()},
+            {"digits": {}},
+            *({"digits": 1.0} for _ in range(4)),
+            {"cpu": len(held)},
+            SolveReport(Status.OPTIMAL, 0.0, 0.0),
+        )
+        change = Change(plan, ENDPOINTS, {"cpu": len(held)}, dict.fromkeys(self.pool.workers, self._room_bytes))
+        return await self.runner.run(change, self.decision, wall_clock())
+
+    async def _follow(self) -> None:
+        version = 0
+        while True:
+            directive: Directive | None = await self.directives.next("r1", version, 5.0)
+            if directive is not None and self.follows:
+                await asyncio.sleep(0.1)
+                version = directive.version
+                self.serves = {worker: terms.serves for worker, terms in directive.workers.items()}
+                self.log.append(("follow", "", str({w: sorted(each) for w, each in sorted(self.serves.items())})))
+                self.directives.on_standing(RouterStanding("r1", version, frozenset()))
+            elif directive is not None:
+                await asyncio.sleep(0.1)
+
+
+def play(
+    monkeypatch: pytest.MonkeyPatch, scene: Callable[[Scene], Coroutine[Any, Any, None]], memory_bytes: float = 9.0
+) -> None:
+    monkeypatch.setattr(membership, "_live", {})
+    monkeypatch.setattr(membership, "_listeners", {})
+
+    async def whole() -> None:
+        played = Scene(memory_bytes)
+        await scene(played)
+        assert played.pool.overflows == []
+
+    in_virtual_time(whole)
+
+
+def test_the_new_is_loaded_then_routers_switch_then_the_old_goes_and_sizes_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scene(played: Scene) -> None:
+        await played.start(w1="slow", w2="fast")
+        assert await played.run(w1="fast", w2="fast") is None
+        assert played.log == [
+            ("load", "w1", "fast"),
+            ("follow", "", "{'w1': ['fast'], 'w2': ['fast']}"),
+            ("unload", "w1", "slow"),
+            ("sizes", "", "{'cpu': 2}"),
+        ]
+        assert played.decision.state == "in force"
+        assert played.decision.loading == {"w1": ["fast"]}
+        assert played.decision.in_force_s == pytest.approx(0.6, abs=0.05)
+        assert played.decision.workers["w1"] == {"pool": "cpu", "device": "cpu", "router": "r1"}
+
+    play(monkeypatch, scene)
+
+
+def test_where_both_do_not_fit_routers_leave_the_old_before_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(played: Scene) -> None:
+        await played.start(w1="slow", w2="fast")
+        assert await played.run(w1="fast", w2="fast") is None
+        assert played.log == [
+            ("follow", "", "{'w1': [], 'w2': ['fast']}"),
+            ("unload", "w1", "slow"),
+            ("load", "w1", "fast"),
+            ("follow", "", "{'w1': ['fast'], 'w2': ['fast']}"),
+            ("sizes", "", "{'cpu': 2}"),
+        ]
+
+    play(monkeypatch, scene, memory_bytes=1)
+
+
+def test_a_variant_that_cannot_be_loaded_ends_it_and_what_was_served_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(played: Scene) -> None:
+        played.pool.broken["fast"] = "no such operator"
+        await played.start(w1="slow", w2="slow")
+        reason = await played.run(w1="fast", w2="slow")
+        assert reason == "fast cannot be loaded in pool cpu"
+        assert played.decision.state == "given up"
+        assert played.decision.why_not == reason
+        assert played.decision.failed == {"w1": {"fast": "no such operator"}}
+        unloadable = played.known.unloadable["cpu", "fast"]
+        assert unloadable.reason == "no such operator"
+        assert unloadable.until_s == pytest.approx(wall_clock() + UNLOADABLE_S, abs=1.0)
+        assert played.log == [("load", "w1", "fast")]  # nobody was told anything
+        assert played.pool.workers["w1"].loaded == {"slow"}
+
+    play(monkeypatch, scene)
+
+
+def test_a_worker_that_goes_while_it_loads_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(played: Scene) -> None:
+        await played.start(w1="slow", w2="slow")
+        running = asyncio.create_task(played.run(w1="fast", w2="fast"))
+        await asyncio.sleep(0.2)
+        played.pool.go("w1")
+        assert await running is None
+        assert played.serves == {"w2": frozenset({"fast"})}
+        assert played.decision.workers.keys() == {"w2"}
+
+    play(monkeypatch, scene)
+
+
+def test_a_worker_that_goes_before_it_unloads_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(played: Scene) -> None:
+        await played.start(w1="slow", w2="slow")
+        running = asyncio.create_task(played.run(w1="fast", w2="fast"))
+        await asyncio.sleep(0.55)
+        played.pool.go("w1")
+        assert await running is None
+        assert played.decision.state == "in force"
+        assert played.pool.workers["w2"].loaded == {"fast"}
+
+    play(monkeypatch, scene)
+
+
+def test_workers_without_a_place_in_the_plan_let_go_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(played: Scene) -> None:
+        await played.start(w1="slow", w2="slow fast")
+        assert await played.run(w1="slow") is None
+        assert played.pool.workers["w2"].loaded == set()
+        assert played.serves == {"w1": frozenset({"slow"})}
+
+    play(monkeypatch, scene)
+
+
+def test_workers_to_come_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(played: Scene) -> None:
+        await played.start(w1="slow")
+        assert await played.run(**{"w1": "slow", "cpu+1": "slow"}) is None
+        assert played.serves.keys() == {"w1"}
+        assert played.log[-1] == ("sizes", "", "{'cpu': 2}")
+
+    play(monkeypatch, scene)
+
+
+def test_a_router_that_does_not_follow_is_waited_for_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(played: Scene) -> None:
+        await played.start(w1="slow", w2="slow")
+        played.follows = False
+        assert await played.run(w1="fast", w2="fast") is None
+        assert played.decision.in_force_s == pytest.approx(0.5 + FOLLOW_S, abs=0.1)
+        assert played.decision.state == "in force"
+
+    play(monkeypatch, scene)
+
+
+def test_the_decision_before_is_replaced_only_when_the_new_one_is_in_force(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(played: Scene) -> None:
+        await played.start(w1="slow", w2="slow")
+        assert await played.run(w1="slow", w2="slow") is None
+        first, played.decision = played.decision, played.known.decisions.begin("another", wall_clock())
+        running = asyncio.create_task(played.run(w1="fast", w2="fast"))
+        await asyncio.sleep(0.3)
+        states: list[Decision] = [first, played.decision]
+        assert [each.state for each in states] == ["in force", "loading"]
+        await running
+        assert [each.state for each in states] == ["replaced", "in force"]
+
+    play(monkeypatch, scene)

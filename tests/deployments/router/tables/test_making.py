@@ -1,0 +1,141 @@
+"""Tables of endpoints: made in an executor, then read from disk."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catalog.array_store import ArrayStore
+from deployments.processes import processes
+from deployments.router.tables import making as table_making
+from deployments.router.tables.making import TableMaker, make_grids, table_store
+from dispatch.selection.policy import Candidate
+from dispatch.selection.ramsis.arrivals import Poisson
+from dispatch.selection.ramsis.grid_maker import table_key
+from dispatch.selection.ramsis.problem import WorkerProblem
+
+CANDIDATES = tuple(
+    Candidate(name, accuracy, (0.0, *(0.005 + run_s * rows for rows in range(1, 5))))
+    for name, accuracy, run_s in (("fast", 0.7, 0.001), ("slow", 0.9, 0.010))
+)
+PROBLEMS = {"digits": {"cpu": WorkerProblem.of(CANDIDATES, 0.05, 1, Poisson(1.0), "per_decision", slack_steps=10)}}
+
+
+class Idle(Executor):
+    """Fails the test that gives it work."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        raise AssertionError(f"{fn} should not run")
+
+
+@pytest.fixture
+def threads() -> Iterator[Executor]:
+    with ThreadPoolExecutor(1) as pool:
+        yield pool
+
+
+def test_a_second_start_reads_what_the_first_made(
+    threads: Executor, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_making, "table_store", lambda: ArrayStore(tmp_path))
+    seen: list[tuple[str, int, int]] = []
+    first = make_grids(PROBLEMS, threads, lambda *progress: seen.append(progress))["digits"]["cpu"]
+    second = make_grids(PROBLEMS, Idle())["digits"]["cpu"]
+    assert first.loads_qps == second.loads_qps
+    assert [t.expected_accuracy for t in first.tables] == [t.expected_accuracy for t in second.tables]
+    endpoint, done, wanted = seen[-1]
+    assert endpoint == "digits"
+    assert done == wanted >= len(first.tables)
+
+
+def test_tables_are_kept_beside_the_profiles(accord_cache: Any) -> None:
+    table_store().put("k1", {})
+    assert (accord_cache / "tables" / "k1.npz").exists()
+
+
+def test_processes_begin_afresh_with_the_niceness_that_is_asked_for() -> None:
+    with processes(1, niceness=3) as pool:
+        assert pool.submit(_niceness).result(60) >= 3
+
+
+async def test_a_table_is_made_by_another_process_and_kept(accord_cache: Any) -> None:
+    problem = PROBLEMS["digits"]["cpu"].at_load(10.0)
+    maker = TableMaker()
+    try:
+        made, again = await maker.table(problem), await maker.table(problem)
+    finally:
+        maker.close()
+    assert (made.load_qps, made.workers, made.variants) == (10.0, 1, problem.variants)
+    assert (again.variant == made.variant).all()
+    assert (accord_cache / "tables" / f"{table_key(problem)}.npz").exists()
+
+
+async def test_a_process_that_died_is_replaced(accord_cache: Any) -> None:
+    """As where the system takes its memory back."""
+    maker = TableMaker()
+    try:
+        await maker.table(PROBLEMS["digits"]["cpu"])
+        assert maker._executor is not None
+        with pytest.raises(BrokenProcessPool):
+            await asyncio.wrap_future(maker._executor.submit(os._exit, 1))
+        with pytest.raises(BrokenProcessPool):
+            await maker.table(PROBLEMS["digits"]["cpu"])
+        assert (await maker.table(PROBLEMS["digits"]["cpu"].at_load(10.0))).load_qps == 10.0
+    finally:
+        maker.close()
+
+
+async def test_closing_waits_for_no_table(accord_cache: Any) -> None:
+    maker = TableMaker()
+    await maker.table(PROBLEMS["digits"]["cpu"])
+    assert maker._executor is not None
+    busy = maker._executor.submit(time.sleep, 0.5)
+    while not busy.running():
+        await asyncio.sleep(0.01)
+    maker.close()
+    assert not busy.done()
+    maker.close()
+    await asyncio.wrap_future(busy)
+
+
+def _niceness() -> int:
+    return os.nice(0)
+
+
+@pytest.mark.parametrize("job", ["", "pool.submit(time.sleep, 600)"], ids=["idle", "busy"])
+def test_processes_end_with_a_parent_that_is_killed(job: str) -> None:
+    script = f"""
+import os, sys, time
+from deployments.processes import processes
+with processes(1) as pool:
+    pool.submit(os.getpid).result()
+    {job}
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+    parent = subprocess.Popen(
+        [sys.executable, "-c", script],
+        cwd=Path(table_making.__file__).parents[3],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"ready\n"
+        parent.kill()
+        parent.communicate(timeout=30)  # ends when no process is left that could still write
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(parent.pid, signal.SIGKILL)
+        parent.communicate()

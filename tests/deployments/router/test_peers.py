@@ -1,0 +1,125 @@
+"""Which other router gets a query, and what comes back of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from ray.exceptions import RayTaskError
+from ray.serve.handle import DeploymentHandle
+
+from catalog.errors import NoWorker, Saturated
+from deployments.messages.control import Directive, WorkerTerms
+from deployments.router.peers import Peers
+from router_scene import BOTH, DOUBLE, ME, digits, directive
+
+
+@dataclass
+class PlayedHandle:
+    """A handle whose calls end in ``outcome``; keeps whom they were for."""
+
+    outcome: object = "answer"
+    peer: str = ""
+    called: tuple[object, ...] = ()
+
+    def options(self, *, multiplexed_model_id: str) -> "PlayedHandle":
+        self.peer = multiplexed_model_id
+        return self
+
+    @property
+    def infer_for_peer(self) -> Any:
+        return self
+
+    async def remote(self, *args: object) -> object:
+        self.called = args
+        if isinstance(self.outcome, BaseException):
+            raise self.outcome
+        return self.outcome
+
+
+@dataclass
+class PlayedHandles:
+    """A handle whose calls for a status end in what ``outcomes`` have for the peer; keeps who was asked."""
+
+    outcomes: Mapping[str, object]
+    asked: list[str] = field(default_factory=list)
+
+    def options(self, *, multiplexed_model_id: str) -> SimpleNamespace:
+        self.asked.append(multiplexed_model_id)
+        return SimpleNamespace(status=PlayedHandle(self.outcomes[multiplexed_model_id]))
+
+
+def peers(handle: PlayedHandle | None = None) -> Peers:
+    return Peers(ME, cast(DeploymentHandle, handle or PlayedHandle()))
+
+
+def owned(**routers: str | None) -> Directive:
+    return directive(1, dict.fromkeys(routers, BOTH), routers)
+
+
+ENDPOINT = digits()
+"""It may be answered by both variants, on every pool of the device type ``cpu``."""
+
+
+def test_peers_with_workers_for_the_endpoint_get_queries_in_turn_and_oneself_none() -> None:
+    news = owned(w1="r3", w2="r2", w3=ME, w4=None, w5="r2")
+    asking = peers()
+    assert [asking.for_endpoint(ENDPOINT, news) for _ in range(4)] == ["r2", "r3", "r2", "r3"]
+
+
+def test_nobody_gets_a_query_where_no_other_router_has_a_worker_for_it() -> None:
+    assert peers().for_endpoint(ENDPOINT, owned(w1=ME, w2=None)) is None
+    assert peers().for_endpoint(ENDPOINT, directive(1, {"w1": (), "w2": ("other",)}, {"w1": "r2", "w2": "r2"})) is None
+    assert peers().for_endpoint(ENDPOINT, None) is None
+
+
+def test_a_peer_whose_workers_are_of_pools_that_do_not_serve_the_endpoint_gets_no_query() -> None:
+    news = owned(w1="r2", w2="r3")
+    news = replace(news, workers={**news.workers, "w2": WorkerTerms("large", "cpu", frozenset(BOTH), "r3")})
+    served = replace(ENDPOINT, pools=frozenset({"large"}))
+    assert [peers().for_endpoint(served, news) for _ in range(2)] == ["r3", "r3"]
+
+
+def test_a_peer_whose_workers_hold_a_variant_for_another_endpoint_only_gets_no_query() -> None:
+    news = directive(1, {"w1": ("triple",), "w2": ("double",)}, {"w1": "r2", "w2": "r3"})
+    strict = replace(ENDPOINT, candidates={"pool": (DOUBLE,)})
+    assert [peers().for_endpoint(strict, news) for _ in range(2)] == ["r3", "r3"]
+
+
+async def test_the_other_routers_say_how_they_are_and_those_that_do_not_answer_are_left_out() -> None:
+    handle = PlayedHandles({"r2": {"routers": ["r2"]}, "r3": ConnectionError("gone"), "r4": {"routers": ["r4"]}})
+    asking = Peers(ME, cast(DeploymentHandle, handle))
+    news = owned(w1="r2", w2="r3", w3="r4", w4=ME)
+    assert await asking.statuses(news) == [{"routers": ["r2"]}, {"routers": ["r4"]}]
+    assert handle.asked == ["r2", "r3", "r4"]
+    assert await asking.statuses(None) == []
+
+
+async def test_a_status_that_came_from_oneself_or_twice_counts_once() -> None:
+    """Serve sends a call for a replica that is gone to any other."""
+    handle = PlayedHandles({"r2": {"routers": ["r2"]}, "r3": {"routers": ["r2"]}, "r4": {"routers": [ME]}})
+    news = owned(w1="r2", w2="r3", w3="r4")
+    assert await Peers(ME, cast(DeploymentHandle, handle)).statuses(news) == [{"routers": ["r2"]}]
+
+
+async def test_the_answer_of_the_peer_that_was_named_comes_back() -> None:
+    handle = PlayedHandle()
+    assert cast(object, await peers(handle).infer("r2", "digits", {}, 3, 0.2)) == "answer"
+    assert (handle.peer, handle.called) == ("r2", ("digits", {}, 3, 0.2))
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+async def test_an_error_of_ours_comes_back_as_it_was_raised(wrapped: bool) -> None:
+    error = Saturated("digits has too much to do")
+    raised = RayTaskError("infer_for_peer", "a traceback", error) if wrapped else error
+    with pytest.raises(Saturated, match="too much to do"):
+        await peers(PlayedHandle(raised)).infer("r2", "digits", {}, 1, 0.2)
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+async def test_a_peer_that_does_not_answer_is_no_worker_and_is_named(wrapped: bool) -> None:
+    error = ConnectionError("gone")
+    raised = RayTaskError("infer_for_peer", "a traceback", error) if wrapped else error
+    with pytest.raises(NoWorker, match=r"endpoint 'digits', and router r2 .*\(ConnectionError\)"):
+        await peers(PlayedHandle(raised)).infer("r2", "digits", {}, 1, 0.2)

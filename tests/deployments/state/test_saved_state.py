@@ -1,0 +1,87 @@
+"""What one controller learned, the next one knows."""
+
+import pytest
+from controller_parts import DictStore, runs_s, settings, variant
+
+from autoscaler.cluster.observation import Statistics
+from autoscaler.demand.profile_drift import BIN_COUNT, bin_of
+from deployments.controller.variant_book import VariantBook
+from deployments.state.load_history import HOUR_S, KEPT_HOURS, LoadHistory
+from deployments.state.saved_state import Knowledge, Unloadable, next_epoch, prune, write_all
+
+NOW_S = 500_000 * HOUR_S + 1.0
+
+
+def knowledge() -> Knowledge:
+    return Knowledge(VariantBook(settings()))
+
+
+def twice_as_slow() -> list[int]:
+    counts = [0] * BIN_COUNT
+    counts[bin_of(2.0)] = 500
+    return counts
+
+
+def test_all_that_was_learned_is_there_again() -> None:
+    before, after, store = knowledge(), knowledge(), DictStore()
+    before.decisions.put_in_force(before.decisions.begin("a burst", NOW_S), NOW_S, NOW_S + 1)
+    before.book.add(variant("new"), {"cpu": runs_s(0.001)}, 3)
+    before.runs.on_counts(("cpu", "slow"), twice_as_slow(), NOW_S)
+    before.transport.on_counts("cpu", twice_as_slow(), NOW_S)
+    before.sizes["cpu"] = 5
+    before.history.add(Statistics(NOW_S - 3.0, NOW_S - 2.5, {"digits": 7}, {}))
+    before.history.add(Statistics(NOW_S, NOW_S + 0.5, {"digits": 9}, {}))
+    before.start_ups.restore({"cpu": [12.0]})
+    before.unloadable["cpu", "slow"] = Unloadable("out of memory", NOW_S + 60)
+    write_all(store, before.documents(NOW_S))
+    after.restore(store, NOW_S)
+    assert after.documents(NOW_S) == before.documents(NOW_S)
+    assert after.runs.factor(("cpu", "slow"), NOW_S) == before.runs.factor(("cpu", "slow"), NOW_S) > 1.5
+    assert after.sizes == {"cpu": 5}
+    assert after.start_ups.longest_s("cpu") == 12.0
+    assert after.unloadable == {}  # the next one finds out for itself
+
+
+def test_the_hour_before_is_not_written_over_by_what_comes_late() -> None:
+    before, after, store = knowledge(), knowledge(), DictStore()
+    before.history.add(Statistics(NOW_S - 10.0, NOW_S - 9.5, {"digits": 7}, {}))
+    write_all(store, before.documents(NOW_S - 9.0))
+    after.restore(store, NOW_S)
+    after.history.add(Statistics(NOW_S - 9.0, NOW_S - 8.5, {"digits": 9}, {}))
+    write_all(store, after.documents(NOW_S))
+    counts = store.read(LoadHistory.document(NOW_S - 10.0))["digits"]
+    assert counts[-12:] == [None, None, None, 7, 9, None, None, None, None, None, None, None]
+
+
+def test_an_empty_store_is_a_fresh_start() -> None:
+    fresh = knowledge()
+    fresh.restore(DictStore(), NOW_S)
+    assert fresh.documents(NOW_S) == knowledge().documents(NOW_S)
+
+
+def test_load_of_more_than_four_weeks_ago_is_let_go_of() -> None:
+    store = DictStore()
+    old, older = NOW_S - KEPT_HOURS * HOUR_S, NOW_S - (KEPT_HOURS + 1) * HOUR_S
+    for at_s in (old, older):
+        store.write(LoadHistory.document(at_s), {})
+    prune(store, NOW_S)
+    assert store.names("load/") == [LoadHistory.document(old)]
+
+
+def test_what_cannot_be_read_is_left_out_and_the_rest_is_taken_up(caplog: pytest.LogCaptureFixture) -> None:
+    store = DictStore()
+    store.write("decisions", [{"version": 7, "asked_at": "then", "reason": "r", "state": "in force", "new": 1}])
+    store.write("drift/runs", {"keys": "nonsense"})
+    store.write(LoadHistory.document(NOW_S), 3)
+    store.write("sizes", {"cpu": 3})
+    taken = knowledge()
+    taken.restore(store, NOW_S)
+    assert taken.sizes == {"cpu": 3}
+    assert taken.decisions.in_force is not None
+    assert taken.decisions.in_force.version == 7, "a field that is not known yet is no obstacle"
+    assert sum("cannot be read" in record.message for record in caplog.records) == 2
+
+
+def test_every_controller_has_a_higher_epoch_than_those_before() -> None:
+    store = DictStore()
+    assert [next_epoch(store) for _ in range(3)] == [1, 2, 3]

@@ -1,0 +1,130 @@
+"""What a client makes of what workers say, and of their silence; real replicas of two pools, one of them empty."""
+
+import asyncio
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from ray import serve
+from ray.serve.config import AutoscalingConfig, RequestRouterConfig
+
+from catalog.catalogue import load_catalogue
+from catalog.errors import ArtifactError
+from catalog.tensor import Arrays
+from catalog.variant import Variant
+from deployments.messages.worker import WorkerSpec
+from deployments.worker import membership
+from deployments.worker.client import WorkerClient, WorkerGone
+from deployments.worker.worker import WorkerDeployment
+from toy_models import write_toy_catalogue
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
+
+POOLS = {"full": 1, "empty": 0}
+X: Arrays = {"x": np.array([1], dtype=np.float32)}
+
+
+class Members:
+    """What Serve reports of a pool."""
+
+    def __init__(self, pool: str) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._reported: asyncio.Queue[frozenset[str]] = asyncio.Queue()
+        membership.listen(pool, lambda live: self._loop.call_soon_threadsafe(self._reported.put_nowait, live))
+
+    async def number(self, wanted: int) -> frozenset[str]:
+        """Wait for a report of so many workers."""
+        while len(live := await self._reported.get()) != wanted:
+            pass
+        return live
+
+
+class Pools:
+    """Clients of both pools, and the one worker that is there."""
+
+    def __init__(self, good: Variant, corrupt: Variant) -> None:
+        self.good = good
+        self.corrupt = corrupt
+        self.handles = {pool: serve.get_deployment_handle(pool, pool) for pool in POOLS}
+        self.worker = ""
+
+    def client(self, router: str | None = None) -> WorkerClient:
+        return WorkerClient("full", self.handles["full"], router)
+
+
+@pytest.fixture(scope="module")
+async def pools(ray_cluster: None, tmp_path_factory: pytest.TempPathFactory) -> Pools:
+    folder = tmp_path_factory.mktemp("client")
+    catalogue = load_catalogue(write_toy_catalogue(folder))
+    good, corrupt = catalogue.variant("good"), catalogue.variant("corrupt")
+    for pool, workers in POOLS.items():
+        spec = WorkerSpec(pool, "cpu", 1, (good,), catalogue.root, str(folder / "cache"))
+        deployment = WorkerDeployment.options(
+            name=pool,
+            max_ongoing_requests=16,
+            ray_actor_options={"num_cpus": 0.1},
+            autoscaling_config=AutoscalingConfig(min_replicas=workers, initial_replicas=workers, max_replicas=1),
+            request_router_config=RequestRouterConfig(
+                request_router_class="deployments.worker.address:WorkerAddressRouter"
+            ),
+        )
+        await asyncio.to_thread(serve.run, deployment.bind(spec), name=pool, route_prefix=None)
+    made = Pools(good, corrupt)
+    members = {pool: Members(pool) for pool in POOLS}
+    for pool, workers in POOLS.items():
+        WorkerClient(pool, made.handles[pool]).follow()
+        for worker in await members[pool].number(workers):
+            made.worker = worker
+    return made
+
+
+async def test_following_a_pool_tells_who_is_there_without_a_call(pools: Pools) -> None:
+    report = await pools.client().describe(pools.worker)
+    assert report.pool == "full"
+    assert report.loaded == ("good",)
+
+
+async def test_following_a_pool_twice_is_fine(pools: Pools) -> None:
+    pools.client().follow()
+    assert (await pools.client().describe(pools.worker)).loaded == ("good",)
+
+
+async def test_variants_are_loaded_run_and_unloaded(pools: Pools) -> None:
+    client = pools.client()
+    new = replace(pools.good, name="new")
+    assert (await client.load(pools.worker, new)).loaded == ("good", "new")
+    assert (await client.run(pools.worker, "new", X)).outputs["y"].tolist() == [2]
+    assert (await client.unload(pools.worker, "new")).loaded == ("good",)
+
+
+async def test_batches_of_a_router_that_is_not_obeyed_come_back_as_lost(pools: Pools) -> None:
+    client = pools.client("r1")
+    assert (await client.obey(pools.worker, "r1")).router == "r1"
+    assert (await client.run(pools.worker, "good", X)).error is None
+    with pytest.raises(WorkerGone, match=r"^NotYourWorker: this worker obeys router r1, not r2$"):
+        await pools.client("r2").run(pools.worker, "good", X)
+
+
+async def test_a_variant_is_measured_where_it_would_run(pools: Pools) -> None:
+    profile = await pools.client().profile(pools.worker, replace(pools.good, name="new", max_batch=2), 0.1)
+    assert profile.batch_sizes == (1, 2)
+
+
+async def test_why_a_variant_cannot_be_measured_comes_back_in_one_line(pools: Pools) -> None:
+    with pytest.raises(ArtifactError, match=r"corrupt\.onnx") as raised:
+        await pools.client().profile(pools.worker, pools.corrupt, 0.1)
+    assert "\n" not in str(raised.value)
+
+
+async def test_a_worker_that_is_not_there_is_gone_whatever_it_is_asked(pools: Pools) -> None:
+    client = pools.client()
+    for call in (
+        client.describe("nobody"),
+        client.run("nobody", "good", X),
+        client.obey("nobody", "r1"),
+        client.load("nobody", pools.good),
+        client.unload("nobody", "good"),
+        client.profile("nobody", pools.good, 0.1),
+    ):
+        with pytest.raises(WorkerGone, match="not nobody"):
+            await call

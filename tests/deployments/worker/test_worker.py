@@ -1,0 +1,298 @@
+"""The worker as a plain object: what it loads, runs, reports and survives. Real ONNX models, no cluster."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from catalog.catalogue import load_catalogue
+from catalog.errors import ArtifactError
+from catalog.profile import BatchLatency, LatencyProfile
+from catalog.tensor import Arrays
+from catalog.variant import Variant
+from deployments.messages.worker import WorkerSpec
+from deployments.runtimes.base import ModelRuntime, RuntimeOptions
+from deployments.runtimes.registry import create
+from deployments.worker import worker as worker_module
+from deployments.worker.worker import NotYourWorker, Worker, WrongWorker
+from toy_models import LIMIT, write_toy_catalogue
+
+
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory: pytest.TempPathFactory) -> WorkerSpec:
+    folder = tmp_path_factory.mktemp("worker")
+    catalogue = load_catalogue(write_toy_catalogue(folder))
+    return WorkerSpec("pool", "cpu", 1, catalogue.variants, catalogue.root, str(folder / "cache"))
+
+
+def variant(spec: WorkerSpec, name: str) -> Variant:
+    return next(each for each in spec.variants if each.name == name)
+
+
+class Gate:
+    """A variant whose loading waits until the gate is open."""
+
+    def __init__(self, variant: Variant) -> None:
+        self.variant = variant
+        self.reached = threading.Event()
+        self.open = threading.Event()
+        self.loads = 0
+
+    def create(self, variant: Variant, artifact: Path, options: RuntimeOptions) -> ModelRuntime:
+        if variant == self.variant:
+            self.loads += 1
+            self.reached.set()
+            self.open.wait()
+        return create(variant, artifact, options)
+
+
+@pytest.fixture
+def gate(spec: WorkerSpec, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+    made = Gate(replace(variant(spec, "good"), name="gated"))
+    monkeypatch.setattr(worker_module, "create", made.create)
+    yield made
+    made.open.set()  # else a test that failed would leave a thread that waits for ever
+
+
+def x(*values: float) -> Arrays:
+    return {"x": np.array(values, dtype=np.float32)}
+
+
+async def test_a_batch_gives_outputs_and_the_time_it_took(spec: WorkerSpec) -> None:
+    result = await Worker(spec).run("good", x(1, 2, 3))
+    assert result.error is None
+    assert result.outputs["y"].tolist() == [2, 4, 6]
+    assert result.run_s > 0
+
+
+async def test_what_cannot_be_loaded_is_reported_and_the_rest_works(spec: WorkerSpec) -> None:
+    worker = Worker(spec)
+    report = await worker.describe()
+    assert report.loaded == ("brittle", "good")
+    assert "corrupt.onnx" in report.failed["corrupt"]
+    assert report.memory_bytes > 0
+    result = await worker.run("corrupt", x(1))
+    assert result.error is not None
+    assert "corrupt.onnx" in result.error
+
+
+async def test_a_variant_that_raises_is_reported_in_one_line_and_works_again(spec: WorkerSpec) -> None:
+    worker = Worker(spec)
+    result = await worker.run("brittle", x(LIMIT + 1))
+    assert result.error is not None
+    assert "\n" not in result.error
+    assert (await worker.run("brittle", x(1))).outputs["y"].tolist() == [2]
+
+
+async def test_variants_are_unloaded_and_loaded_in_place(spec: WorkerSpec) -> None:
+    worker = Worker(spec)
+    assert (await worker.unload("good")).loaded == ("brittle",)
+    assert (await worker.unload("good")).loaded == ("brittle",)
+    gone = await worker.run("good", x(1))
+    assert gone.error is not None
+    assert "not loaded" in gone.error
+    assert (await worker.load(variant(spec, "good"))).loaded == ("brittle", "good")
+    assert (await worker.run("good", x(1))).error is None
+
+
+async def test_the_event_loop_stays_free_and_batches_run_one_at_a_time(
+    spec: WorkerSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = Worker(spec)
+    inside: list[int] = []
+    most = 0
+
+    def slow(inputs: Arrays) -> Arrays:
+        nonlocal most
+        inside.append(1)
+        most = max(most, len(inside))
+        time.sleep(0.05)
+        inside.pop()
+        return {"y": inputs["x"]}
+
+    monkeypatch.setattr(worker._runtimes["good"], "run", slow)
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.005)
+            ticks += 1
+
+    ticking = asyncio.create_task(tick())
+    await asyncio.gather(*(worker.run("good", x(i)) for i in range(4)))
+    ticking.cancel()
+    assert most == 1
+    assert ticks > 4
+
+
+async def test_a_worker_gets_to_know_new_variants(spec: WorkerSpec) -> None:
+    worker = Worker(spec)
+    new = replace(variant(spec, "good"), name="new")
+    assert (await worker.load(new)).loaded == ("brittle", "good", "new")
+    assert (await worker.run("new", x(1))).outputs["y"].tolist() == [2]
+
+
+async def test_a_variant_that_loads_at_the_second_try_is_no_failure_any_more(spec: WorkerSpec) -> None:
+    worker = Worker(spec)
+    mended = replace(variant(spec, "good"), name="corrupt")
+    report = await worker.load(mended)
+    assert "corrupt" in report.loaded
+    assert report.failed == {}
+
+
+async def test_batches_go_on_while_a_variant_loads(spec: WorkerSpec, gate: Gate) -> None:
+    worker = Worker(spec)
+    loading = asyncio.create_task(worker.load(gate.variant))
+    await asyncio.to_thread(gate.reached.wait)
+    assert (await worker.run("good", x(1))).error is None
+    assert gate.variant.name not in (await worker.describe()).loaded
+    gate.open.set()
+    assert gate.variant.name in (await loading).loaded
+
+
+async def test_a_variant_that_is_asked_for_twice_is_loaded_once(spec: WorkerSpec, gate: Gate) -> None:
+    worker = Worker(spec)
+    both = [asyncio.create_task(worker.load(gate.variant)) for _ in range(2)]
+    await asyncio.to_thread(gate.reached.wait)
+    gate.open.set()
+    assert [report.loaded for report in await asyncio.gather(*both)] == [("brittle", "good", gate.variant.name)] * 2
+    assert gate.loads == 1
+
+
+async def test_unloading_comes_after_the_loading_that_was_asked_for_before(spec: WorkerSpec, gate: Gate) -> None:
+    worker = Worker(spec)
+    loading = asyncio.create_task(worker.load(gate.variant))
+    await asyncio.to_thread(gate.reached.wait)
+    unloading = asyncio.create_task(worker.unload(gate.variant.name))
+    gate.open.set()
+    assert gate.variant.name in (await loading).loaded
+    assert gate.variant.name not in (await unloading).loaded
+
+
+async def test_a_worker_that_was_never_told_runs_batches_of_anyone(spec: WorkerSpec) -> None:
+    worker = Worker(spec)
+    for router in (None, "r1", "r2"):
+        assert (await worker.run("good", x(1), router=router)).error is None
+    assert (await worker.describe()).router is None
+
+
+async def test_a_worker_runs_batches_of_the_router_that_it_obeys_and_of_no_other(spec: WorkerSpec) -> None:
+    worker = Worker(spec)
+    assert (await worker.obey("r1")).router == "r1"
+    assert (await worker.run("good", x(1), router="r1")).error is None
+    for other in ("r2", None):
+        with pytest.raises(NotYourWorker, match="obeys router r1"):
+            await worker.run("good", x(1), router=other)
+
+
+async def test_a_worker_between_two_routers_runs_nothing_that_a_router_sends(spec: WorkerSpec) -> None:
+    worker = Worker(spec)
+    await worker.obey("r1")
+    assert (await worker.obey(None)).router is None
+    with pytest.raises(NotYourWorker):
+        await worker.run("good", x(1), router="r1")
+
+
+async def test_batches_that_are_there_already_run_before_another_router_is_obeyed(
+    spec: WorkerSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = Worker(spec)
+    await worker.obey("r1")
+    running, go_on = threading.Event(), threading.Event()
+
+    def hold(inputs: Arrays) -> Arrays:
+        running.set()
+        go_on.wait()
+        return {"y": inputs["x"]}
+
+    monkeypatch.setattr(worker._runtimes["good"], "run", hold)
+    first = asyncio.create_task(worker.run("good", x(1), router="r1"))
+    await asyncio.to_thread(running.wait)
+    second = asyncio.create_task(worker.run("good", x(2), router="r1"))
+    obeying = asyncio.create_task(worker.obey("r2"))
+    third = asyncio.create_task(worker.run("good", x(3), router="r1"))
+    await asyncio.sleep(0)  # all three are called, in this order
+    assert not obeying.done()
+    go_on.set()
+    assert (await first).error is None
+    assert (await second).error is None
+    assert (await obeying).router == "r2"
+    with pytest.raises(NotYourWorker):
+        await third
+
+
+async def test_a_profile_has_every_batch_size_and_leaves_nothing_behind(spec: WorkerSpec) -> None:
+    worker = Worker(spec)
+    before = await worker.describe()
+    new = replace(variant(spec, "good"), name="new", max_batch=4)
+    profile = await worker.profile(new, 0.1)
+    assert profile.device == "cpu"
+    assert profile.batch_sizes == (1, 2, 4)
+    assert all(latency.mean_ms > 0 for latency in profile.by_batch.values())
+    assert await worker.describe() == before
+
+
+async def test_a_profile_of_a_variant_that_is_held_leaves_it_in_place(spec: WorkerSpec) -> None:
+    worker = Worker(spec)
+    await worker.profile(variant(spec, "good"), 0.1)
+    assert (await worker.run("good", x(1))).error is None
+
+
+async def test_batches_of_queries_come_between_the_runs_of_a_profile(
+    spec: WorkerSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = Worker(spec)
+    measuring, answered = threading.Event(), threading.Event()
+
+    def pausing(run: Callable[[int], float | None], *_: Any, **__: Any) -> LatencyProfile:
+        run(1)
+        measuring.set()
+        answered.wait()
+        seconds = run(1)
+        assert seconds is not None
+        return LatencyProfile("cpu", {1: BatchLatency.of(np.array([seconds]))})
+
+    monkeypatch.setattr(worker_module, "profile_variant", pausing)
+    profiling = asyncio.create_task(worker.profile(variant(spec, "good"), 60.0))
+    await asyncio.to_thread(measuring.wait)
+    assert (await worker.run("good", x(1))).error is None
+    answered.set()
+    assert (await profiling).batch_sizes == (1,)
+
+
+async def test_a_variant_that_cannot_be_loaded_is_not_measured_and_named(spec: WorkerSpec) -> None:
+    with pytest.raises(ArtifactError, match=r"corrupt\.onnx"):
+        await Worker(spec).profile(variant(spec, "corrupt"), 0.1)
+
+
+async def test_a_variant_that_raises_while_it_is_measured_is_named_with_the_reason(
+    spec: WorkerSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = Worker(spec)
+
+    def no_more_than_one(inputs: Arrays) -> Arrays:
+        if len(inputs["x"]) > 1:
+            raise RuntimeError("batch axis is fixed")
+        return {"y": inputs["x"]}
+
+    monkeypatch.setattr(worker._runtimes["good"], "run", no_more_than_one)
+    with pytest.raises(ArtifactError, match=r"'good' cannot be measured: RuntimeError: batch axis is fixed;"):
+        await worker.profile(variant(spec, "good"), 0.1)
+
+
+async def test_calls_that_mean_another_worker_are_refused(spec: WorkerSpec) -> None:
+    worker = Worker(spec)
+    good = variant(spec, "good")
+    calls: list[Any] = [worker.describe("gone"), worker.run("good", x(1), "gone"), worker.obey("r1", "gone")]
+    calls += [worker.load(good, "gone"), worker.unload("good", "gone"), worker.profile(good, 0.1, "gone")]
+    for call in calls:
+        with pytest.raises(WrongWorker, match="not gone"):
+            await call
+    assert (await worker.run("good", x(1))).error is None

@@ -1,0 +1,151 @@
+"""What the controller is told of a config, and what a config may change later."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from controller_parts import endpoint, pool, settings
+from forecast_scene import forecast, forecasting, saved, trained, waves
+
+from autoscaler.loop.sizing import Bounds
+from catalog.catalogue import load_catalogue
+from catalog.errors import ArtifactError, ConfigError
+from catalog.profile import BatchLatency, LatencyProfile
+from deployments.messages.control_settings import PoolSettings
+from serve_app.build.control import changed, control_settings
+from serve_app.config.live_changes import LiveChanges
+from serve_app.config.schema import AppConfig
+from toy_models import write_toy_catalogue
+
+PROTEUS = {"policy": "proteus"}
+
+
+def profiles(*names: str) -> dict[str, dict[str, LatencyProfile]]:
+    measured = {n: BatchLatency(9, *[2.0 * n] * 6) for n in (1, 2)}
+    return {"cpu": {name: LatencyProfile("cpu", measured) for name in names}}
+
+
+def config(endpoints: Mapping[str, Any] | None = None, **changes: Any) -> AppConfig:
+    given = {
+        "endpoints": endpoints or {"toy": {"task": "toy", "slo_ms": 100, "selection": PROTEUS}},
+        "pools": {"small": {"workers": 2}, "large": {"min_workers": 0, "max_workers": 4, "memory_bytes": 1e9}},
+        "controller": {"planner": "proteus", "interval_s": 5, "state": "s3://bucket/state"},
+    }
+    return AppConfig.model_validate(given | changes)
+
+
+def of(app: AppConfig, folder: Path) -> Any:
+    return control_settings(app, load_catalogue(write_toy_catalogue(folder)), profiles("good", "brittle", "corrupt"))
+
+
+def changes(**given: Any) -> LiveChanges:
+    return LiveChanges.model_validate(given)
+
+
+def test_a_config_tells_the_controller_all_that_it_plans_with(tmp_path: Path) -> None:
+    made = of(
+        config(
+            {
+                "toy": {"task": "toy", "slo_ms": 100, "selection": PROTEUS, "drop_late": True, "max_queued_rows": 7},
+                "one": {
+                    "task": "toy",
+                    "slo_ms": 50,
+                    "selection": PROTEUS,
+                    "variants": ["good"],
+                    "pools": ["large"],
+                },
+            }
+        ),
+        tmp_path,
+    )
+    assert (made.planner, made.interval_s, made.state, made.transport_s) == ("proteus", 5.0, "s3://bucket/state", 0.01)
+    assert made.endpoints == {
+        "toy": endpoint(task="toy", slo_s=0.1, max_queued_rows=7, pools=("small", "large")),
+        "one": endpoint(
+            task="toy", slo_s=0.05, drop_late=False, max_queued_rows=2000, variants=("good",), pools=("large",)
+        ),
+    }
+    assert made.pools == {
+        "small": PoolSettings("cpu", 2, Bounds(2, 2)),
+        "large": PoolSettings("cpu", 1, Bounds(0, 4), 1e9),
+    }
+    assert made.profiled_s.keys() == {
+        (name, of) for name in ("small", "large") for of in ("good", "brittle", "corrupt")
+    }
+    assert made.profiled_s["small", "good"][:3] == pytest.approx((0.0, 0.002, 0.004))
+    assert made.memory_bytes["corrupt"] == (tmp_path / "corrupt.onnx").stat().st_size
+
+
+@pytest.mark.parametrize("memory_bytes", [None, 1e9])
+def test_without_a_planner_endpoints_choose_by_tables_and_memory_matters_where_it_is_limited(
+    tmp_path: Path, memory_bytes: float | None
+) -> None:
+    pools = {"small": {"workers": 2, "memory_bytes": memory_bytes}}
+    app = config({"toy": {"task": "toy", "slo_ms": 100}}, controller={}, pools=pools)
+    made = of(app, tmp_path)
+    assert made.planner == "everywhere"
+    assert made.state == ""
+    assert made.endpoints["toy"].by_tables
+    assert made.memory_bytes.keys() == ({variant.name for variant in made.variants} if memory_bytes else set())
+
+
+def test_forecasts_are_as_the_config_says_with_models_that_can_be_had(tmp_path: Path) -> None:
+    uri = saved(trained(waves(3600)), tmp_path)
+    controller = {"planner": "proteus", "forecast": {"model": "linear", "artifacts": {"toy": uri}, "horizon_s": 60}}
+    pools = {"cpu": {"workers": 2, "start_up_s": 45}}
+    made = of(config(controller=controller, pools=pools), tmp_path)
+    assert made.forecast == forecast(artifacts={"toy": uri}, horizon_s=60.0)
+    assert made.pools["cpu"].start_up_s == 45.0
+    assert of(config(), tmp_path).forecast is None
+    Path(uri).unlink()
+    with pytest.raises(ArtifactError, match=f"cannot read the forecaster {uri}"):
+        of(config(controller=controller), tmp_path)
+
+
+def test_the_quantile_to_plan_for_changes() -> None:
+    after = changed(forecasting(), changes(forecast={"quantile": 0.5}))
+    assert after == forecasting(quantile=0.5)
+    assert changed(forecasting(), changes(forecast={})) == forecasting()
+
+
+def test_objectives_and_queues_change() -> None:
+    before = settings({"digits": endpoint(), "urgent": endpoint(slo_s=0.1)})
+    after = changed(before, changes(endpoints={"urgent": {"slo_ms": 80, "drop_late": False, "max_queued_rows": 9}}))
+    assert after.endpoints["urgent"] == endpoint(slo_s=0.08, drop_late=False, max_queued_rows=9)
+    assert after.endpoints["digits"] == before.endpoints["digits"]
+    assert changed(before, changes()) == before
+
+
+@pytest.mark.parametrize(
+    ("before", "change", "workers", "bounds"),
+    [
+        (pool(2), {"workers": 5}, 5, Bounds(5, 5)),
+        (pool(2), {"workers": 0}, 0, Bounds(0, 0)),
+        (pool(2), {"max_workers": 5}, 2, Bounds(2, 5)),
+        (pool(2), {"min_workers": 0}, 2, Bounds(0, 2)),
+        (pool(2), {"workers": 3, "max_workers": 5}, 3, Bounds(2, 5)),
+        (pool(2, 1, 4), {"workers": 3}, 3, Bounds(3, 3)),
+        (pool(2, 1, 4), {"min_workers": 3}, 3, Bounds(3, 4)),
+        (pool(2, 1, 4), {"max_workers": 1}, 1, Bounds(1, 1)),
+    ],
+)
+def test_pools_change_in_size(before: PoolSettings, change: dict[str, int], workers: int, bounds: Bounds) -> None:
+    after = changed(settings(pools={"cpu": before}), changes(pools={"cpu": change})).pools["cpu"]
+    assert (after.workers, after.bounds) == (workers, bounds)
+    assert after.memory_bytes == before.memory_bytes
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"endpoints": {"letters": {"slo_ms": 9}}}, "endpoints.letters is no endpoint; there are digits"),
+        ({"endpoints": {"digits": {"slo_ms": 2}}}, r"digits.slo_ms is 2, no more than transport_ms \(2\)"),
+        ({"pools": {"gpu": {"workers": 1}}}, "pools.gpu is no pool; there are cpu"),
+        ({"forecast": {"quantile": 0.5}}, "user_config.forecast is given, but nothing is forecast; add"),
+        ({"pools": {"cpu": {"min_workers": 4, "max_workers": 2}}}, "user_config.pools.cpu: .*min_workers"),
+    ],
+)
+def test_a_wrong_change_is_refused_naming_field_and_remedy(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        changed(settings(), changes(**change))

@@ -31,6 +31,7 @@ from benchmarks.promise.picture import save_picture
 from benchmarks.promise.play import Loads, play
 from benchmarks.promise.readme_table import measure_rows
 from benchmarks.promise.search import START_QPS
+from benchmarks.promise.speed import loop_s
 from benchmarks.promise.starts import measure_starts
 from benchmarks.promise.systems import System, fastest_variant
 from benchmarks.promise.tables import print_tables
@@ -95,6 +96,7 @@ def _cases(options: Options, systems: Sequence[System], dataset: Dataset, bar: P
     burst = made_up_excerpt(burst_s, SEED)
     if options.series is not None:
         burst = strongest_excerpt(read_series(options.series, zeros_are_gaps=True)[0], burst_s)
+    full_speed_loop_s = loop_s()
     highest = _highest(options, systems, dataset, say)
     rounds: dict[tuple[str, str, float], list[Case]] = {}
     windows = {system.name: dict.fromkeys(options.conditions, WindowCounts()) for system in systems}
@@ -105,7 +107,7 @@ def _cases(options: Options, systems: Sequence[System], dataset: Dataset, bar: P
             for system in systems:
                 bar.update(task, description=f"{condition}, {system.name}")
                 cores = Cores.of(CONDITIONS[condition])
-                loads = Loads(highest[cores].load_qps, options.shares, options.seconds, burst, SEED)
+                loads = Loads(highest[cores].load_qps, options.shares, options.seconds, burst, SEED, full_speed_loop_s)
                 played = play(system, CONDITIONS[condition], loads, dataset, on_case)
                 windows[system.name][condition] += played.windows
                 for case in played.cases:
@@ -149,7 +151,8 @@ def _in_brief(case: Case) -> str:
     seen = case.judged
     return (
         f"{case.condition}, {case.policy}, {case.load_qps:.0f}/s: {seen.violations_server_pct or 0.0:.2f}% violated "
-        f"({seen.violations_client_pct or 0.0:.2f}% by the client), accuracy {seen.variant_accuracy_pct or 0.0:.2f}%"
+        f"({seen.violations_client_pct or 0.0:.2f}% by the client), accuracy {seen.variant_accuracy_pct or 0.0:.2f}%, "
+        f"machine {case.machine_speed:.2f}x"
     )
 
 

@@ -28,6 +28,7 @@ class Case:
     kept_again_s: float | None
     said_kept_again_s: float | None
     generator_lag_p99_ms: float  # how late the generator itself sent; beyond 10 ms it distorts what clients see
+    machine_speed: float  # before and after the case, with nothing to do; 1 is how fast the machine was at the start
 
     @property
     def key(self) -> tuple[str, str, float]:
@@ -46,6 +47,7 @@ def judge(
     endpoint: str,
     slo_ms: float,
     lag_p99_ms: float,
+    machine_speed: float,
 ) -> Case:
     """The figures of a load that began at ``began_s`` of the monotonic clock."""
     change_s, end_s = began_s + timeline.change_s, began_s + timeline.duration_s
@@ -58,6 +60,7 @@ def judge(
         kept_again_s=kept_again_s(queries, change_s, end_s),
         said_kept_again_s=said_kept_again_s(snapshots, endpoint, change_s, end_s),
         generator_lag_p99_ms=lag_p99_ms,
+        machine_speed=machine_speed,
     )
 
 

@@ -84,6 +84,7 @@ def accuracy_gains(cases: Sequence[Case]) -> dict[tuple[str, float], float]:
 def _violations(ours: Sequence[Case], most_pct: float, cases: Sequence[Case]) -> Goal:
     """The worst of our cases; beside it those above the goal, and which of them no other policy does better in."""
     by_case = {(case.condition, case.load_share): case.judged.violations_server_pct for case in ours}
+    speeds = {(case.condition, case.load_share): case.machine_speed for case in ours}
     values = [value for value in by_case.values() if value is not None]
     above = {key: value for key, value in by_case.items() if value is None or value > most_pct}
     nobody = [
@@ -96,7 +97,10 @@ def _violations(ours: Sequence[Case], most_pct: float, cases: Sequence[Case]) ->
             for case in cases
         )
     ]
-    beside = {"above": {_label(key): value for key, value in above.items()}, "no_policy_meets_it": nobody}
+    beside = {
+        "above": {_label(key): {"pct": value, "machine_speed": speeds[key]} for key, value in above.items()},
+        "no_policy_meets_it": nobody,
+    }
     return Goal(max(values, default=None), most_pct, bool(by_case) and not above, beside)
 
 

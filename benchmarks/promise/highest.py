@@ -19,8 +19,8 @@ TRIAL_S, UNJUDGED_S = 7.0, 2.5
 """A trial is so long, and its first seconds do not count."""
 
 CONFIRMING_S = 14.0
-REST_S = 1.0
-"""Between trials."""
+REST_S, RELIEF_S = 1.0, 5.0
+"""After a trial, and after one that was not sustained: what it left behind is not the next one's."""
 
 Say = Callable[[str], None]
 
@@ -79,5 +79,5 @@ class _Trials:
         from_s = float(queries.intended_s.min()) + UNJUDGED_S
         figures = Figures.of(queries.intended_in([(from_s, math.inf)]), slo_ms=math.inf)
         self._say(f"{self._name} at {load_qps:.0f}/s: {figures.violations_server_pct or 0.0:.2f}% violations")
-        sleep(REST_S)
+        sleep(REST_S if figures.kept else RELIEF_S)
         return bool(figures.kept)

@@ -17,6 +17,7 @@ from benchmarks.promise.duty_cycle import brake, neighbour
 from benchmarks.promise.live import Service, running, sending, soon
 from benchmarks.promise.queries import Queries
 from benchmarks.promise.sender import Sender
+from benchmarks.promise.speed import loop_s
 from benchmarks.promise.status_watch import StatusWatch
 from benchmarks.promise.systems import ENDPOINT, System
 from benchmarks.promise.timeline import Timeline
@@ -39,6 +40,7 @@ class Loads:
     seconds: float
     burst: NDArray[np.float64]
     seed: int
+    full_speed_loop_s: float  # `speed.loop_s` at the start of the benchmark
 
     def schedule(self, condition: Condition, load_qps: float) -> RateSchedule:
         """An even load, or the burst with its highest second at ``load_qps``."""
@@ -71,8 +73,11 @@ def play(system: System, condition: Condition, loads: Loads, dataset: Dataset, o
         watch = stack.enter_context(StatusWatch(service.url))
         slo_ms = content["applications"][0]["args"]["endpoints"][ENDPOINT]["slo_ms"]
         cases, sent = [], []
+        before_s = loop_s()
         for number, share in enumerate(loads.shares):
             began_s, queries = _send(service, sender, condition, loads, share, loads.seed + number)
+            sleep(PAUSE_S)
+            after_s = loop_s()
             case = judge(
                 (condition.name, system.name, share),
                 share * loads.highest_qps,
@@ -83,11 +88,12 @@ def play(system: System, condition: Condition, loads: Loads, dataset: Dataset, o
                 endpoint=ENDPOINT,
                 slo_ms=slo_ms,
                 lag_p99_ms=float(np.percentile(queries.lag_ms, 99)),
+                machine_speed=2.0 * loads.full_speed_loop_s / (before_s + after_s),
             )
             on_case(case)
             cases.append(case)
             sent.append(queries)
-            sleep(PAUSE_S)
+            before_s = after_s
     return Played(tuple(cases), count_windows(watch.snapshots, ENDPOINT, Queries.joined(sent)))
 
 

@@ -24,7 +24,7 @@ def print_tables(console: Console, body: Mapping[str, Any]) -> None:
 
 
 def _cases(cases: Sequence[Mapping[str, Any]], highest: Mapping[str, Any]) -> Table:
-    headings = ("condition", "load/s", "policy", "late %", "client %", "accuracy", "p99 ms", "again s")
+    headings = ("condition", "load/s", "policy", "late %", "client %", "accuracy", "p99 ms", "again s", "machine")
     rows = [
         [
             case["condition"],
@@ -35,6 +35,7 @@ def _cases(cases: Sequence[Mapping[str, Any]], highest: Mapping[str, Any]) -> Ta
             _cell(case["judged"]["variant_accuracy_pct"], 2),
             _cell(case["judged"]["p99_ms"], 0),
             _cell(case["kept_again_s"], 0),
+            _cell(case["machine_speed"], 2),
         ]
         for case in cases
     ]

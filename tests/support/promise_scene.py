@@ -92,4 +92,5 @@ def case(
         kept_again_s=kept_again_s,
         said_kept_again_s=None,
         generator_lag_p99_ms=1.0,
+        machine_speed=1.0,
     )

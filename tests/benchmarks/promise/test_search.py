@@ -1,9 +1,10 @@
 """The search finds what a machine with a known limit sustains."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.promise.search import LEAST_QPS, LOWERING, RESOLUTION, highest_qps, raised_qps
+from benchmarks.promise.search import LEAST_QPS, LOWERING, RAISE, RESOLUTION, highest_qps, raised_qps
 
 
 class Machine:
@@ -54,3 +55,9 @@ def test_what_only_short_trials_sustain_is_lowered_until_a_long_one_does() -> No
     short, long = Machine(1000.0), Machine(800.0)
     assert 800.0 / LOWERING <= raised_qps(short.sustains, long.sustains, 0.0) <= 800.0
     assert raised_qps(short.sustains, long.sustains, 900.0) == 900.0
+
+
+def test_steps_are_smaller_where_nearly_as_much_is_known() -> None:
+    machine = Machine(900.0)
+    raised_qps(machine.sustains, machine.sustains, 500.0)
+    assert machine.tried_qps[2] == pytest.approx(500.0 * RESOLUTION * RAISE)

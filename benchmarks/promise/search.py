@@ -21,8 +21,8 @@ Sustains = Callable[[float], bool]
 def highest_qps(sustains: Sustains, start_qps: float, resolution: float = RESOLUTION, growth: float = GROWTH) -> float:
     """Multiply or divide by ``growth`` from ``start_qps`` until one load is sustained and the next is not.
 
-    Then halve the distance, which is a ratio. A load counts as not sustained when it was not twice, since other work on the machine may
-    spoil a short trial. Gives 0.0 where not even `LEAST_QPS` is sustained.
+    Then halve the distance, which is a ratio. A load counts as not sustained when it was not twice, since other work on
+    the machine may spoil a short trial. Gives 0.0 where not even `LEAST_QPS` is sustained.
     """
     sustained_qps, broken_qps = 0.0, 0.0
     load_qps = start_qps

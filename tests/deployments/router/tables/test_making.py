@@ -1,22 +1,17 @@
 """Tables of endpoints: made in an executor, then read from disk."""
 
 import asyncio
+import multiprocessing
 import os
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from catalog.array_store import ArrayStore
-from deployments.processes import processes
 from deployments.router.tables import making as table_making
 from deployments.router.tables.making import TableMaker, make_grids, table_store
 from dispatch.selection.policy import Candidate
@@ -63,11 +58,6 @@ def test_tables_are_kept_beside_the_profiles(accord_cache: Any) -> None:
     assert (accord_cache / "tables" / "k1.npz").exists()
 
 
-def test_processes_begin_afresh_with_the_niceness_that_is_asked_for() -> None:
-    with processes(1, niceness=3) as pool:
-        assert pool.submit(_niceness).result(60) >= 3
-
-
 async def test_a_table_is_made_by_another_process_and_kept(accord_cache: Any) -> None:
     problem = PROBLEMS["digits"]["cpu"].at_load(10.0)
     maker = TableMaker()
@@ -78,6 +68,23 @@ async def test_a_table_is_made_by_another_process_and_kept(accord_cache: Any) ->
     assert (made.load_qps, made.workers, made.variants) == (10.0, 1, problem.variants)
     assert (again.variant == made.variant).all()
     assert (accord_cache / "tables" / f"{table_key(problem)}.npz").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="the system knows no processes that yield to all others")
+def test_the_process_can_be_there_before_the_first_table_and_yields_from_its_first_instruction_on(
+    accord_cache: Any,
+) -> None:
+    others = {child.pid for child in multiprocessing.active_children()}
+    maker = TableMaker()
+    maker.begin()
+    try:
+        (pid,) = {child.pid for child in multiprocessing.active_children()} - others
+        assert pid is not None
+        assert os.sched_getscheduler(pid) == os.SCHED_IDLE
+        maker.begin()
+        assert {child.pid for child in multiprocessing.active_children()} - others == {pid}, "one process"
+    finally:
+        maker.close()
 
 
 async def test_a_process_that_died_is_replaced(accord_cache: Any) -> None:
@@ -106,36 +113,3 @@ async def test_closing_waits_for_no_table(accord_cache: Any) -> None:
     assert not busy.done()
     maker.close()
     await asyncio.wrap_future(busy)
-
-
-def _niceness() -> int:
-    return os.nice(0)
-
-
-@pytest.mark.parametrize("job", ["", "pool.submit(time.sleep, 600)"], ids=["idle", "busy"])
-def test_processes_end_with_a_parent_that_is_killed(job: str) -> None:
-    script = f"""
-import os, sys, time
-from deployments.processes import processes
-with processes(1) as pool:
-    pool.submit(os.getpid).result()
-    {job}
-    print("ready", flush=True)
-    sys.stdin.read()
-"""
-    parent = subprocess.Popen(
-        [sys.executable, "-c", script],
-        cwd=Path(table_making.__file__).parents[3],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        start_new_session=True,
-    )
-    try:
-        assert parent.stdout is not None
-        assert parent.stdout.readline() == b"ready\n"
-        parent.kill()
-        parent.communicate(timeout=30)  # ends when no process is left that could still write
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(parent.pid, signal.SIGKILL)
-        parent.communicate()

@@ -1,0 +1,51 @@
+"""Processes for long computations: how nice they are, and that none outlives its parent."""
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from deployments import processes as module
+from deployments.processes import processes
+
+
+def test_processes_begin_afresh_with_the_niceness_that_is_asked_for() -> None:
+    with processes(1, niceness=3) as pool:
+        assert pool.submit(_niceness).result(60) >= 3
+
+
+def _niceness() -> int:
+    return os.nice(0)
+
+
+@pytest.mark.parametrize("job", ["", "pool.submit(time.sleep, 600)"], ids=["idle", "busy"])
+def test_processes_end_with_a_parent_that_is_killed(job: str) -> None:
+    script = f"""
+import os, sys, time
+from deployments.processes import processes
+with processes(1) as pool:
+    pool.submit(os.getpid).result()
+    {job}
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+    parent = subprocess.Popen(
+        [sys.executable, "-c", script],
+        cwd=Path(module.__file__).parents[1],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"ready\n"
+        parent.kill()
+        parent.communicate(timeout=30)  # ends when no process is left that could still write
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(parent.pid, signal.SIGKILL)
+        parent.communicate()

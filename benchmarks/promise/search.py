@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-RESOLUTION = 1.06
+RESOLUTION = 1.12
 """The load that is sustained and the one that is not are no further apart than this."""
 
 GROWTH, RAISE = 2.0, 1.2

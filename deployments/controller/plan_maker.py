@@ -24,7 +24,7 @@ from deployments.messages.control_settings import ControlSettings, EndpointSetti
 from deployments.state.decisions import Decision
 from deployments.state.saved_state import Knowledge
 from dispatch.selection.policy import Candidate
-from dispatch.selection.ramsis.table_work import worth_a_table
+from dispatch.selection.ramsis.tables.work import worth_a_table
 
 EVERYWHERE = Everywhere.name
 """The planner of applications whose endpoints choose among all variants on every worker."""

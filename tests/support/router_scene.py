@@ -21,8 +21,8 @@ from dispatch.plan import EndpointPlan, Plan
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.arrivals import Poisson
-from dispatch.selection.ramsis.grid import TableGrid, beyond_table
 from dispatch.selection.ramsis.problem import WorkerProblem
+from dispatch.selection.ramsis.tables.grid import TableGrid, beyond_table
 from dispatch.table_plan import with_tables
 from virtual_time import VirtualLoop
 

@@ -22,7 +22,7 @@ RETREATS = (0.98, 0.94, 0.88)
 """What of the relaxed limit whole workers may reach, tried in turn."""
 
 
-def roomier(problem: Problem, staged: Staged, tolerance: float, search: Search) -> Staged:
+def with_headroom(problem: Problem, staged: Staged, tolerance: float, search: Search) -> Staged:
     """The plan with room for as many times its load as cost at most ``tolerance`` of effective accuracy (0 to 1).
 
     All endpoints' loads grow alike. The relaxation says how far they may, and the first whole numbers of workers a

@@ -1,4 +1,4 @@
-"""What a router makes of the controller's directives, and what it leaves to other routers."""
+"""What a router makes of the controller's routing tables, and what it leaves to other routers."""
 
 import asyncio
 from typing import cast
@@ -8,19 +8,19 @@ import pytest
 
 from catalog.errors import NoWorker
 from catalog.tensor import Arrays
-from deployments.messages.control import Directive
-from deployments.router.crew import LEAVE_S
+from deployments.messages.control import RoutingTable
 from deployments.router.peers import Peers
+from deployments.router.workers import LEAVE_S
 from dispatch.commands import Answer
 from dispatch.plan import EndpointPlan, Plan
-from router_scene import ME, TRIPLE, by_tables, directive, routing, settled, terms, virtually
+from router_scene import ME, TRIPLE, by_tables, routing, routing_table, settled, terms, virtually
 
 
 @virtually
 async def test_plan_and_holdings_switch_at_one_instant_so_that_what_waited_runs_on_what_is_served_now() -> None:
     async with routing() as scene:
         scene.pool.run_s = 1.0
-        await scene.crew("w1")
+        await scene.join("w1")
         running = asyncio.create_task(scene.ask(1.0))
         waiting = [asyncio.create_task(scene.ask(float(i))) for i in (2, 3)]
         await settled()
@@ -36,7 +36,7 @@ async def test_plan_and_holdings_switch_at_one_instant_so_that_what_waited_runs_
 async def test_what_waits_for_a_worker_that_leaves_goes_to_those_that_stay() -> None:
     async with routing() as scene:
         scene.pool.run_s = 1.0
-        await scene.crew("w1", "w2")
+        await scene.join("w1", "w2")
         asked = [asyncio.create_task(scene.ask(float(i))) for i in range(4)]
         await settled()
         await scene.follow("w2")
@@ -47,11 +47,11 @@ async def test_what_waits_for_a_worker_that_leaves_goes_to_those_that_stay() -> 
 @virtually
 async def test_an_older_directive_is_ignored_and_so_is_the_same_once_more() -> None:
     async with routing() as scene:
-        await scene.crew("w1")
-        scene.router.follow(directive(7, {"w1": ("triple",)}))
+        await scene.join("w1")
+        scene.router.follow(routing_table(7, {"w1": ("triple",)}))
         plan = scene.router.plan
         for version in (6, 7):
-            scene.router.follow(directive(version, {"w1": ("double",)}, endpoint=terms(slo_s=3.0)))
+            scene.router.follow(routing_table(version, {"w1": ("double",)}, endpoint=terms(slo_s=3.0)))
         assert scene.router.following == 7
         assert scene.router.plan is plan
         assert await scene.ask(1.0) == 3.0
@@ -72,7 +72,7 @@ async def test_the_objective_of_a_directive_is_the_deadline_of_queries_from_then
 async def test_a_directive_may_let_late_queries_be_dropped_that_wait_already() -> None:
     async with routing() as scene:
         scene.pool.hanging.add("w1")
-        await scene.crew("w1")
+        await scene.join("w1")
         tasks = [asyncio.create_task(scene.ask(float(i), slo_s=0.5)) for i in range(2)]
         await asyncio.sleep(0.1)
         await scene.follow("w1", endpoint=terms(drop_late=True))
@@ -85,7 +85,7 @@ async def test_a_directive_may_let_late_queries_be_dropped_that_wait_already() -
 @virtually
 async def test_tables_stay_in_force_under_a_directive_and_directives_under_new_tables() -> None:
     async with routing(Plan(1, {"digits": by_tables()})) as scene:
-        await scene.crew("w1")
+        await scene.join("w1")
         assert await scene.ask(1.0, slo_s=None) == 3.0, "the tables know one variant"
         plan = scene.router.plan
         assert plan.endpoints["digits"].selection.name == "ramsis"
@@ -98,11 +98,11 @@ async def test_tables_stay_in_force_under_a_directive_and_directives_under_new_t
 @virtually
 async def test_the_standing_says_what_is_followed_and_who_is_used() -> None:
     async with routing() as scene:
-        standing = scene.router.standing()
-        assert (standing.router, standing.following, standing.using) == (ME, 0, frozenset())
-        await scene.crew("w1", "w2")
-        standing = scene.router.standing()
-        assert (standing.following, standing.using) == (1, {"w1", "w2"})
+        router_state = scene.router.router_state()
+        assert (router_state.router, router_state.following, router_state.using) == (ME, 0, frozenset())
+        await scene.join("w1", "w2")
+        router_state = scene.router.router_state()
+        assert (router_state.following, router_state.using) == (1, {"w1", "w2"})
 
 
 # -- peers ----------------------------------------------------------------------------------------------------
@@ -118,10 +118,10 @@ class PlayedPeers:
     def follow(self) -> None:
         """Nobody need be found."""
 
-    def for_endpoint(self, endpoint: EndpointPlan, directive: Directive | None) -> str | None:
+    def for_endpoint(self, endpoint: EndpointPlan, routing_table: RoutingTable | None) -> str | None:
         return self.peer
 
-    def able(self, endpoint: EndpointPlan, directive: Directive | None) -> list[str]:
+    def able(self, endpoint: EndpointPlan, routing_table: RoutingTable | None) -> list[str]:
         return [] if self.peer is None else [self.peer]
 
     async def infer(self, peer: str, endpoint: str, inputs: Arrays, rows: int, slo_s: float) -> Answer:
@@ -136,7 +136,7 @@ async def test_a_query_goes_to_a_peer_only_where_no_worker_of_ones_own_serves_it
         with pytest.raises(NoWorker, match="played"):
             await scene.ask(1.0, slo_s=None)
         assert peers.asked == [("r2", "digits", 0.1)]
-        await scene.crew("w1")
+        await scene.join("w1")
         assert await scene.ask(1.0) == 2.0
         assert len(peers.asked) == 1
 
@@ -148,7 +148,7 @@ async def test_a_query_that_a_peer_sent_is_not_sent_on_and_waits_here() -> None:
         with pytest.raises(NoWorker, match="no worker that holds a variant"):
             await scene.router.infer_for_peer("digits", {"x": np.array([1.0])}, 1, 0.05)
         assert peers.asked == []
-        await scene.crew("w1")
+        await scene.join("w1")
         answer = await scene.router.infer_for_peer("digits", {"x": np.array([4.0])}, 1, 0.05)
         assert answer.outputs["y"].tolist() == [8.0]
         assert answer.query.inputs == {}
@@ -159,7 +159,7 @@ async def test_what_waits_goes_to_a_peer_when_the_last_worker_of_ones_own_is_los
     peers = PlayedPeers(None)
     async with routing(peers=cast(Peers, peers)) as scene:
         scene.pool.hanging.add("w1")
-        await scene.crew("w1")
+        await scene.join("w1")
         asked = [asyncio.create_task(scene.ask(float(i), slo_s=30.0)) for i in range(3)]
         await settled()
         peers.peer = "r2"
@@ -192,7 +192,7 @@ async def test_a_query_that_a_peer_sent_waits_on_when_the_last_worker_is_lost() 
     peers = PlayedPeers("r2")
     async with routing(peers=cast(Peers, peers)) as scene:
         scene.pool.hanging.add("w1")
-        await scene.crew("w1")
+        await scene.join("w1")
         inputs = {"x": np.array([4.0])}
         sent = [asyncio.create_task(scene.router.infer_for_peer("digits", inputs, 1, 30.0)) for _ in range(2)]
         await settled()
@@ -212,7 +212,7 @@ async def test_a_client_that_goes_while_its_query_is_sent_on_leaves_nothing_behi
         waiting = asyncio.create_task(scene.ask(1.0, slo_s=30.0))
         await settled()
         peers.peer = "r2"
-        scene.router.follow(directive(1, {}))
+        scene.router.follow(routing_table(1, {}))
         waiting.cancel()
         await settled()
         assert waiting.cancelled()

@@ -1,4 +1,4 @@
-"""A crew with its dispatcher, in virtual time: the test decides when batches are done."""
+"""A router's workers with its dispatcher, in virtual time: the test decides when batches are done."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from deployments.messages.control import WorkerTerms
-from deployments.router.crew import Crew
+from deployments.router.workers import RouterWorkers
 from deployments.worker import membership
 from dispatch.commands import Answer, Command, Launch, Served
 from dispatch.dispatcher import Dispatcher
@@ -17,7 +17,7 @@ from router_scene import BOTH, ME, PlayedPool, digits, now_s, settled
 
 @dataclass
 class Scene:
-    """A crew with its dispatcher; commands are kept, and nothing runs until `done` says that it has."""
+    """A router's workers with its dispatcher; commands are kept, and nothing runs until `done` says that it has."""
 
     pool: PlayedPool = field(default_factory=PlayedPool)
     dispatcher: Dispatcher = field(default_factory=lambda: Dispatcher(Plan(1, {"digits": digits()})))
@@ -28,8 +28,8 @@ class Scene:
     def __post_init__(self) -> None:
         clients = {"pool": self.pool.client}
         loop = asyncio.get_running_loop()
-        self.crew = Crew(ME, self.dispatcher, clients, now_s, self.carry_out, loop.create_task)
-        self.crew.on_change = self._changed
+        self.workers = RouterWorkers(ME, self.dispatcher, clients, now_s, self.carry_out, loop.create_task)
+        self.workers.on_change = self._changed
 
     def _changed(self) -> None:
         self.changes += 1
@@ -39,7 +39,7 @@ class Scene:
             self.commands.append(command)
             if isinstance(command, Launch):
                 never = asyncio.get_running_loop().create_task(asyncio.sleep(1e6))
-                self.crew.calls[command.batch.worker] = never
+                self.workers.calls[command.batch.worker] = never
 
     async def members(self, *workers: str) -> None:
         """Serve calls these alive."""
@@ -50,9 +50,9 @@ class Scene:
         """The controller gives this router these, and no others."""
         given = dict.fromkeys(workers, BOTH) | serves
         terms = {worker: WorkerTerms("pool", "cpu", frozenset(held), ME) for worker, held in given.items()}
-        held = self.crew.take_terms(terms)
+        held = self.workers.take_terms(terms)
         self.carry_out(self.dispatcher.reassign(held, now_s()))
-        self.crew.settle()
+        self.workers.settle()
         await settled()
 
     def ask(self, slo_s: float = 100.0) -> int:
@@ -63,12 +63,12 @@ class Scene:
         return query.id
 
     def done(self, worker: str) -> None:
-        """The batch of a worker comes back, as the router lets the crew know."""
+        """The batch of a worker comes back, as the router lets the router's workers know."""
         batch = self.dispatcher.workers[worker].batch
         assert batch is not None
         outputs: list[dict[str, object]] = [{} for _ in batch.jobs]
         self.carry_out(self.dispatcher.on_done(worker, batch.id, outputs, 0.001, now_s()))
-        self.crew.ended(batch)
+        self.workers.ended(batch)
 
     @property
     def launched(self) -> list[tuple[str, list[int]]]:
@@ -82,20 +82,20 @@ class Scene:
 
     @property
     def using(self) -> set[str]:
-        return set(self.crew.using)
+        return set(self.workers.using)
 
 
 @asynccontextmanager
 async def following() -> AsyncIterator[Scene]:
-    """A crew that has begun; nobody listens to Serve afterwards."""
+    """A router's workers that has begun; nobody listens to Serve afterwards."""
     scene = Scene()
     membership.update("pool", frozenset())
-    await scene.crew.start()
+    await scene.workers.start()
     await settled()
     try:
         yield scene
     finally:
         membership.listen("pool", lambda _: None)
         membership.update("pool", frozenset())
-        for call in scene.crew.calls.values():
+        for call in scene.workers.calls.values():
             call.cancel()

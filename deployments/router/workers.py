@@ -25,7 +25,7 @@ NOTHING: frozenset[str] = frozenset()
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 
 
-class Crew:
+class RouterWorkers:
     """Lets workers into a dispatcher and out of it; lives on the router's event loop.
 
     A worker joins when Serve calls it alive, the controller has given it to this router, and it has answered. It
@@ -81,7 +81,7 @@ class Crew:
         return {worker: self._serves(worker) for worker in self._dispatcher.workers}
 
     def settle(self) -> None:
-        """Begin to let in who is missing and out who is there too much."""
+        """Begin to add the workers that are missing, and to remove those that are not this router's any more."""
         for worker in list(self._dispatcher.workers):
             if worker not in self._mine:
                 self._leave(worker)

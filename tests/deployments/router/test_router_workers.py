@@ -3,16 +3,16 @@
 import asyncio
 
 import pytest
+from router_workers_scene import following
 
-from crew_scene import following
 from deployments.messages.control import WorkerTerms
 from deployments.messages.worker import WorkerReport
-from deployments.router.crew import DESCRIBE_RETRY_S, DESCRIBE_TIMEOUT_S, LEAVE_S
+from deployments.router.workers import DESCRIBE_RETRY_S, DESCRIBE_TIMEOUT_S, LEAVE_S
 from deployments.worker.client import WorkerGone
 from router_scene import BOTH, ME, settled, virtually
 
 PASS = None
-"""A worker that is on its way from one router to another obeys nobody."""
+"""A worker that is on its way from one router to another belongs to neither."""
 
 
 # -- joining --------------------------------------------------------------------------------------------------
@@ -35,12 +35,12 @@ async def test_a_worker_joins_when_it_is_alive_and_given_to_the_router_whichever
 @virtually
 async def test_a_worker_that_obeys_another_router_is_asked_until_it_is_ours(other: str | None) -> None:
     async with following() as scene:
-        scene.pool.obeyed["w1"] = other
+        scene.pool.assigned["w1"] = other
         await scene.members("w1")
         await scene.terms("w1")
         await asyncio.sleep(10 * DESCRIBE_RETRY_S)
         assert scene.using == set()
-        scene.pool.obeyed["w1"] = ME
+        scene.pool.assigned["w1"] = ME
         await asyncio.sleep(DESCRIBE_RETRY_S)
         await settled()
         assert scene.using == {"w1"}
@@ -100,7 +100,7 @@ async def test_a_worker_serves_what_it_shall_and_could_load() -> None:
         await scene.members("w1", "w2")
         await scene.terms(w1=("double", "triple"), w2=("triple",))
         assert {w: state.variants for w, state in scene.dispatcher.workers.items()} == {"w1": {"double"}, "w2": set()}
-        assert scene.crew.reports["w1"].failed == {"triple": "no such file"}
+        assert scene.workers.reports["w1"].failed == {"triple": "no such file"}
 
 
 @virtually
@@ -108,7 +108,7 @@ async def test_newer_terms_say_what_workers_serve_from_then_on() -> None:
     async with following() as scene:
         await scene.members("w1", "w2")
         await scene.terms("w1", "w2")
-        assert scene.crew.take_terms(
+        assert scene.workers.take_terms(
             {
                 "w1": WorkerTerms("pool", "cpu", frozenset({"triple"}), ME),
                 "w2": WorkerTerms("pool", "cpu", frozenset(BOTH), "r2"),
@@ -173,7 +173,7 @@ async def test_a_worker_that_goes_too_slowly_loses_its_batch_to_others_and_its_c
         await scene.members("w1", "w2")
         await scene.terms("w1", "w2")
         query = scene.ask()
-        call = scene.crew.calls["w1"]
+        call = scene.workers.calls["w1"]
         await scene.members("w2")
         await asyncio.sleep(0.99 * LEAVE_S)
         assert scene.launched == [("w1", [query])]
@@ -215,7 +215,7 @@ async def test_a_worker_that_serve_stops_stays_out_whatever_the_controller_says(
         assert scene.using == set()
         assert scene.pool.forgotten == ["w1"]
         with pytest.raises(WorkerGone, match="Serve reported its loss"):
-            scene.crew.client("w1")
+            scene.workers.client("w1")
 
 
 @virtually
@@ -241,7 +241,7 @@ async def test_a_worker_that_is_lost_is_asked_after_a_pause_and_comes_back() -> 
         await scene.members("w1")
         await scene.terms("w1")
         query = scene.ask()
-        scene.crew.lose(["w1"])
+        scene.workers.lose(["w1"])
         await settled()
         assert scene.using == set()
         await asyncio.sleep(1.5 * DESCRIBE_RETRY_S)
@@ -256,10 +256,10 @@ async def test_a_worker_that_is_lost_while_it_leaves_is_not_taken_out_a_second_t
         await scene.terms("w1")
         scene.ask()
         await scene.terms()
-        scene.crew.lose(["w1"])
+        scene.workers.lose(["w1"])
         await scene.terms("w1")
         await asyncio.sleep(DESCRIBE_RETRY_S)
-        call = scene.crew.calls["w1"]
+        call = scene.workers.calls["w1"]
         await asyncio.sleep(2 * LEAVE_S)
         assert scene.using == {"w1"}
         assert not call.done()

@@ -10,7 +10,7 @@ SLO_S = 0.2
 LARGEST_BATCH = 16
 
 
-def made_up(devices: int, variants: int, endpoints: int, device_types: int, seed: int) -> Testbed:
+def synthetic(devices: int, variants: int, endpoints: int, device_types: int, seed: int) -> Testbed:
     """Variants shared out among endpoints, devices among types, at random under the seed.
 
     Within an endpoint, accuracy rises from 0.7 to 1 with a size that multiplies the time per row up to thirtyfold;

@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 
-from benchmarks.accuracy_study.made_up import LARGEST_BATCH, SLO_S, made_up
+from benchmarks.accuracy_study.synthetic import LARGEST_BATCH, SLO_S, synthetic
 
 
 def test_sizes_are_as_asked_for() -> None:
-    made = made_up(160, 450, 9, 3, seed=1)
+    made = synthetic(160, 450, 9, 3, seed=1)
     assert Counter(made.workers.values()) == {"type0": 53, "type1": 53, "type2": 54}
     assert [pool.device for pool in made.cluster.pools] == ["type0", "type1", "type2"]
     assert len(made.cluster.endpoints) == 9
@@ -19,7 +19,7 @@ def test_sizes_are_as_asked_for() -> None:
 
 
 def test_what_does_not_divide_is_shared_out_within_one() -> None:
-    made = made_up(11, 23, 5, 4, seed=3)
+    made = synthetic(11, 23, 5, 4, seed=3)
     counts = Counter(made.workers.values())
     variants = [len(endpoint.candidates["type0"]) for endpoint in made.cluster.endpoints]
     assert (sum(counts.values()), max(counts.values()) - min(counts.values())) == (11, 1)
@@ -27,13 +27,13 @@ def test_what_does_not_divide_is_shared_out_within_one() -> None:
 
 
 def test_a_seed_makes_the_same_cluster_again_and_another_seed_another() -> None:
-    assert made_up(10, 20, 4, 2, seed=5) == made_up(10, 20, 4, 2, seed=5)
-    assert made_up(10, 20, 4, 2, seed=5) != made_up(10, 20, 4, 2, seed=6)
+    assert synthetic(10, 20, 4, 2, seed=5) == synthetic(10, 20, 4, 2, seed=5)
+    assert synthetic(10, 20, 4, 2, seed=5) != synthetic(10, 20, 4, 2, seed=6)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_best_of_each_endpoint_is_right_and_larger_batches_take_longer(seed: int) -> None:
-    for endpoint in made_up(8, 30, 3, 3, seed=seed).cluster.endpoints:
+    for endpoint in synthetic(8, 30, 3, 3, seed=seed).cluster.endpoints:
         assert endpoint.slo_s == SLO_S
         for candidates in endpoint.candidates.values():
             accuracies = [candidate.accuracy for candidate in candidates]
@@ -50,6 +50,6 @@ def test_the_best_of_each_endpoint_is_right_and_larger_batches_take_longer(seed:
 
 def test_every_endpoint_can_be_served_in_time_somewhere() -> None:
     for devices, variants, endpoints, types in ((160, 450, 9, 3), (10_000, 1_000, 50, 10)):
-        for endpoint in made_up(devices, variants, endpoints, types, seed=1).cluster.endpoints:
+        for endpoint in synthetic(devices, variants, endpoints, types, seed=1).cluster.endpoints:
             one_row_s = [c.latency_s[1] for candidates in endpoint.candidates.values() for c in candidates]
             assert min(one_row_s) <= endpoint.slo_s / 2

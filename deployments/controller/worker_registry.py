@@ -20,7 +20,7 @@ CALL_TIMEOUT_S = 300.0
 """Loading a large model may take minutes."""
 
 
-class Fleet:
+class WorkerRegistry:
     """Follows the workers of every pool and passes the controller's words to them; lives on its event loop.
 
     ``on_change`` hears of workers that came, once they have described themselves, and of those that are gone.
@@ -55,9 +55,9 @@ class Fleet:
         """Have a variant let go of. Raises `WorkerGone`."""
         return self._holding(worker, await self._answer(worker, self._client(worker).unload(worker, variant)))
 
-    async def obey(self, worker: str, router: str | None) -> WorkerReport:
+    async def assign(self, worker: str, router: str | None) -> WorkerReport:
         """Have a worker take batches of this router only. Raises `WorkerGone`."""
-        report = await self._answer(worker, self._client(worker).obey(worker, router))
+        report = await self._answer(worker, self._client(worker).assign(worker, router))
         if (known := self.reports.get(worker)) is not None:
             self.reports[worker] = replace(known, router=report.router)
         return report
@@ -78,7 +78,7 @@ class Fleet:
             raise WorkerGone(f"worker {worker} did not answer within {CALL_TIMEOUT_S:.0f} s") from error
 
     def _holding(self, worker: str, report: WorkerReport) -> WorkerReport:
-        """Enter what a worker holds, but not whom it obeys: answers overtake one another."""
+        """Enter what a worker holds, but not its router: answers overtake one another."""
         if (known := self.reports.get(worker)) is not None:
             self.reports[worker] = replace(report, router=known.router)
         return report

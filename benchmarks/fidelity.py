@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from benchmarks.served import served
 from catalog.catalogue import load_catalogue
 from catalog.profile_cache import cpu_description
-from dispatch.selection.ramsis.grid import fluid_capacity_qps
+from dispatch.selection.ramsis.tables.grid import fluid_capacity_qps
 from serve_app.build.assemble import Profiles, assemble
 from serve_app.build.profiles import profiles_for
 from serve_app.build.tables import grids_for, problems_for

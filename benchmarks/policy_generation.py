@@ -26,9 +26,9 @@ from benchmarks.selection_study.task import PROFILES_FILE, read_front
 from catalog.errors import ConfigError
 from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.arrivals import Poisson
-from dispatch.selection.ramsis.grid import fluid_capacity_qps
 from dispatch.selection.ramsis.problem import Batching, Formulation, WorkerProblem
 from dispatch.selection.ramsis.solver import solve
+from dispatch.selection.ramsis.tables.grid import fluid_capacity_qps
 
 STEP = 0.005
 """Accuracy between interpolated variants."""

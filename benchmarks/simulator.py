@@ -27,9 +27,9 @@ from dispatch.plan import EndpointPlan, Plan
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.arrivals import Poisson
-from dispatch.selection.ramsis.grid import TableGrid
-from dispatch.selection.ramsis.grid_maker import make_grid
 from dispatch.selection.ramsis.problem import WorkerProblem
+from dispatch.selection.ramsis.tables.grid import TableGrid
+from dispatch.selection.ramsis.tables.maker import make_grid
 from dispatch.table_plan import with_tables
 from simulator.host import Host
 from simulator.latency import PlannedLatency

@@ -25,8 +25,8 @@ from rich.progress import track
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import NoPlan, SolveReport
 from autoscaler.planners.proteus.proteus import ProteusOptions, ProteusPlanner
-from benchmarks.accuracy_study.made_up import made_up
 from benchmarks.accuracy_study.saturation import saturation_qps
+from benchmarks.accuracy_study.synthetic import synthetic
 from benchmarks.accuracy_study.testbed import SLO_RULES, Testbed, zipf
 from catalog.errors import ConfigError
 
@@ -59,10 +59,10 @@ def main() -> None:
     cases = {
         "paper_cluster": _case("paper_cluster", paper, args.points, 1e-3, 5.0, args.solver),
         "devices_160_variants_450": _case(
-            "devices_160_variants_450", made_up(160, 450, 9, 3, seed=1), few, 1e-3, 0.7, args.solver
+            "devices_160_variants_450", synthetic(160, 450, 9, 3, seed=1), few, 1e-3, 0.7, args.solver
         ),
         "devices_10000_variants_1000": _case(
-            "devices_10000_variants_1000", made_up(10_000, 1_000, 50, 10, seed=1), few, 5e-3, 3.0, args.solver
+            "devices_10000_variants_1000", synthetic(10_000, 1_000, 50, 10, seed=1), few, 5e-3, 3.0, args.solver
         ),
     }
     body = {"solver": args.solver, "cases": cases}

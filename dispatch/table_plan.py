@@ -7,8 +7,8 @@ from dispatch.balancing.round_robin import RoundRobin
 from dispatch.latency.estimate import LatencyEstimate
 from dispatch.load.monitor import LoadMonitor
 from dispatch.plan import EndpointPlan
-from dispatch.selection.ramsis.grid import TableGrid
 from dispatch.selection.ramsis.policy import RamsisSelection
+from dispatch.selection.ramsis.tables.grid import TableGrid
 
 
 def not_measured() -> LatencyEstimate | None:

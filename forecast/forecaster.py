@@ -43,7 +43,7 @@ class Forecast:
 
 
 def silent(done: int, total: int, loss: float) -> None:
-    """Tells nobody."""
+    """Reports no progress."""
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from math import ceil, inf, log
 import numpy as np
 
 from catalog.array_store import ArrayStore
-from dispatch.selection.load_ladder import LoadLadder, adaptive_batch
-from dispatch.selection.model_switching import NAME, model_switching, response_limits_qps
+from dispatch.selection.load_based.load_ladder import LoadLadder, adaptive_batch
+from dispatch.selection.load_based.model_switching import NAME, model_switching, response_limits_qps
 from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.pareto import pareto_front
 from simulator.response import ResponseProfiler

@@ -26,7 +26,7 @@ from deployments.controller.plan_maker import PlanMaker
 from deployments.controller.variant_book import VariantBook, cluster_of
 from deployments.messages.control import WINDOW_S
 from deployments.messages.control_settings import ControlSettings
-from deployments.state.saved_state import Knowledge
+from deployments.state.saved_state import ControllerState
 from dispatch.selection.registry import create_selection
 from forecast.artifact import Model
 from forecast.forecaster import Forecaster
@@ -75,7 +75,7 @@ def forecaster_of_waves() -> Model:
 
 
 def simulated(forecaster: Forecaster | None) -> list[Decided]:
-    known = Knowledge(VariantBook(SETTINGS))
+    known = ControllerState(VariantBook(SETTINGS))
     maker = PlanMaker(SETTINGS, known, PlannerHere(), lambda sizes: None)  # type: ignore[arg-type]
     cluster = cluster_of(SETTINGS, maker.candidates(0.0), known.book.memory_bytes, sizing=False)
     planner = ProteusPlanner(cluster)

@@ -6,7 +6,9 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from ortools.graph.python import min_cost_flow
 
 
-def share_out(kinds: Mapping[str, Hashable], routers: Collection[str], owners: Mapping[str, str]) -> dict[str, str]:
+def assign_routers(
+    kinds: Mapping[str, Hashable], routers: Collection[str], owners: Mapping[str, str]
+) -> dict[str, str]:
     """Give every worker to a router, as evenly as whole workers can be, and change as few owners as that allows.
 
     ``kinds`` has what each worker is good for, ``owners`` whom it belongs to now, if to anyone. Of each kind, and of

@@ -20,10 +20,10 @@ from benchmarks.selection_study.systems import (
 from benchmarks.selection_study.task import ENDPOINT, Task
 from benchmarks.selection_study.workloads import Workload
 from dispatch.plan import EndpointPlan, Plan
-from dispatch.selection import jellyfish, model_switching
-from dispatch.selection.load_ladder import LoadLadder
-from dispatch.selection.ramsis.grid_maker import TableStore
-from dispatch.selection.ramsis.table import DecisionTable
+from dispatch.selection.load_based import jellyfish, model_switching
+from dispatch.selection.load_based.load_ladder import LoadLadder
+from dispatch.selection.ramsis.tables.maker import TableStore
+from dispatch.selection.ramsis.tables.table import DecisionTable
 from simulator.host import Host
 from simulator.latency import PlannedLatency
 from simulator.report import Report

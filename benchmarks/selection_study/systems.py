@@ -7,14 +7,14 @@ from benchmarks.selection_study.task import DEVICE, ENDPOINT, Task
 from benchmarks.selection_study.workloads import Workload
 from dispatch.balancing.round_robin import RoundRobin
 from dispatch.plan import EndpointPlan
-from dispatch.selection import jellyfish, model_switching
-from dispatch.selection.load_ladder import LoadLadder
+from dispatch.selection.load_based import jellyfish, model_switching
+from dispatch.selection.load_based.load_ladder import LoadLadder
 from dispatch.selection.ramsis.arrivals import Poisson
-from dispatch.selection.ramsis.grid import TableGrid, beyond_table
-from dispatch.selection.ramsis.grid_maker import TableStore, make_table
 from dispatch.selection.ramsis.policy import RamsisSelection
 from dispatch.selection.ramsis.problem import Formulation, WorkerProblem
-from dispatch.selection.ramsis.table import DecisionTable
+from dispatch.selection.ramsis.tables.grid import TableGrid, beyond_table
+from dispatch.selection.ramsis.tables.maker import TableStore, make_table
+from dispatch.selection.ramsis.tables.table import DecisionTable
 from dispatch.table_plan import TableGroup
 from simulator.switching import switching_ladder
 

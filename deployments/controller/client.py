@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from ray.serve.handle import DeploymentHandle
 
 from catalog.errors import AccordError, NoController
-from deployments.messages.control import Directive, RouterReport, RouterStanding
+from deployments.messages.control import RouterReport, RouterState, RoutingTable
 
 T = TypeVar("T")
 
@@ -48,13 +48,15 @@ class ControllerClient:
         """Tell what happened in a window."""
         await self._call(self._handle.report.remote, report)
 
-    async def stand(self, standing: RouterStanding) -> None:
+    async def stand(self, router_state: RouterState) -> None:
         """Tell how a router stands, between two reports."""
-        await self._call(self._handle.stand.remote, standing)
+        await self._call(self._handle.stand.remote, router_state)
 
-    async def directive(self, router: str, newer_than: int, wait_s: float) -> Directive | None:
-        """The directive in force once it is newer than that version; None if there is none after ``wait_s``."""
-        return await self._call(self._handle.directive.remote, router, newer_than, wait_s, within_s=wait_s + ANSWER_S)
+    async def routing_table(self, router: str, newer_than: int, wait_s: float) -> RoutingTable | None:
+        """The routing table in force once it is newer than that version; None if there is none after ``wait_s``."""
+        return await self._call(
+            self._handle.routing_table.remote, router, newer_than, wait_s, within_s=wait_s + ANSWER_S
+        )
 
     async def _call(self, remote: Callable[..., Awaitable[T]], *args: object, within_s: float = ANSWER_S) -> T:
         limit = asyncio.timeout(within_s)

@@ -10,8 +10,6 @@ from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan, NoPlan
 from autoscaler.demand.demand import MovingMaximum
 from catalog.errors import ArtifactError, BadRequest, ConfigError
-from deployments.controller.directives import Directives
-from deployments.controller.fleet import Fleet
 from deployments.controller.loop_start import NO_PLAN, as_loop_counts, new_loop
 from deployments.controller.plan_maker import EVERYWHERE, PlanMaker
 from deployments.controller.plan_views import plan_view, registered_view
@@ -19,12 +17,14 @@ from deployments.controller.planner_process import PlannerProcess
 from deployments.controller.registration import as_variant, profile_everywhere
 from deployments.controller.reports import Reports
 from deployments.controller.rollout_runner import RolloutRunner
+from deployments.controller.routing_tables import RoutingTables
 from deployments.controller.variant_book import VariantBook
+from deployments.controller.worker_registry import WorkerRegistry
 from deployments.forecasting.keeper import ForecastKeeper
-from deployments.messages.control import Directive, RouterReport, RouterStanding
+from deployments.messages.control import RouterReport, RouterState, RoutingTable
 from deployments.messages.control_settings import ControlSettings
 from deployments.state.load_history import LoadHistory
-from deployments.state.saved_state import Knowledge, next_epoch, prune, write_all
+from deployments.state.saved_state import ControllerState, next_epoch, prune, write_all
 from deployments.state.store import StateStore
 from deployments.worker.client import WorkerClient
 
@@ -61,14 +61,14 @@ class Controller:
         self._store = store
         self._clock = wall_clock
         self._began_s = wall_clock()
-        self._known = Knowledge(VariantBook(settings), history=LoadHistory(settings.endpoints))
+        self._known = ControllerState(VariantBook(settings), history=LoadHistory(settings.endpoints))
         self._known.restore(store, self._began_s)
-        self._fleet = Fleet(clients, self._on_worker)
-        self._directives = Directives(self._fleet, next_epoch(store), wall_clock)
+        self._worker_registry = WorkerRegistry(clients, self._on_worker)
+        self._routing_tables = RoutingTables(self._worker_registry, next_epoch(store), wall_clock)
         self._reports = Reports(self._known, wall_clock)
         self._planners = PlannerProcess() if settings.planner != EVERYWHERE else None
         self._maker = PlanMaker(settings, self._known, self._planners, publish_sizes)
-        self._runner = RolloutRunner(self._fleet, self._directives, self._known, self._maker, wall_clock)
+        self._runner = RolloutRunner(self._worker_registry, self._routing_tables, self._known, self._maker, wall_clock)
         now = MovingMaximum(endpoints=settings.endpoints)
         planned = settings.forecast is not None
         self._forecasts = (
@@ -87,7 +87,7 @@ class Controller:
 
     async def start(self) -> None:
         """Begin; returns at once."""
-        await self._fleet.start()
+        await self._worker_registry.start()
         for work in (self._watch(), self._hand_over(), self._keep()):
             self._spawn(work)
         if self._forecasts is not None:
@@ -97,27 +97,27 @@ class Controller:
 
     def report(self, report: RouterReport) -> None:
         """A router's window is over."""
-        self._directives.on_standing(report.standing)
+        self._routing_tables.on_router_state(report.router_state)
         self._reports.take(report)
 
-    def stand(self, standing: RouterStanding) -> None:
-        """Workers came to a router or left it, or it follows another directive."""
-        self._directives.on_standing(standing)
+    def stand(self, router_state: RouterState) -> None:
+        """Workers came to a router or left it, or it follows another routing table."""
+        self._routing_tables.on_router_state(router_state)
 
-    async def directive(self, router: str, newer_than: int, wait_s: float) -> Directive | None:
-        """The directive in force once it is newer than that; None where none is within ``wait_s``."""
-        return await self._directives.next(router, newer_than, wait_s)
+    async def routing_table(self, router: str, newer_than: int, wait_s: float) -> RoutingTable | None:
+        """The routing table in force once it is newer than that; None where none is within ``wait_s``."""
+        return await self._routing_tables.next(router, newer_than, wait_s)
 
     def on_router_gone(self, router: str) -> None:
         """Serve says that a router is not there any more."""
-        self._directives.on_router_gone(router)
+        self._routing_tables.on_router_gone(router)
         self._reports.forget(router)
 
     # -- what people ask --------------------------------------------------------------------------------------
 
     def plan(self) -> dict[str, Any]:
         """The plan in force, how it came about, and what it rests on, in JSON values."""
-        view = plan_view(self._settings, self._known, self._maker.sizes, self._fleet, self._clock())
+        view = plan_view(self._settings, self._known, self._maker.sizes, self._worker_registry, self._clock())
         forecasts = {} if self._forecasts is None else self._forecasts.view()
         return view | {"refused_config": self.refused, "forecast": forecasts}
 
@@ -143,7 +143,9 @@ class Controller:
         """
         variant = as_variant(described)
         try:
-            profiles = await profile_everywhere(variant, self._settings, self._known, self._fleet, self._loop.plan)
+            profiles = await profile_everywhere(
+                variant, self._settings, self._known, self._worker_registry, self._loop.plan
+            )
         except (ConfigError, ArtifactError) as error:  # what stops a start is a client's mistake here
             raise BadRequest(str(error)) from error
         self._spawn(self._save())
@@ -183,11 +185,11 @@ class Controller:
             self._beat_s = self._clock()
             await self._forecasts.catch_up()
         if reason is not None:
-            self._spawn(self._make_true(reason))
+            self._spawn(self._roll_out(reason))
         while True:
             self._beat_s = self._clock()
             try:
-                for router in self._directives.silent():
+                for router in self._routing_tables.silent():
                     self.on_router_gone(router)
                 self._take_windows()
             except Exception:  # one bad report may not end all planning
@@ -199,20 +201,20 @@ class Controller:
             counted = as_loop_counts(statistics, self._began_s, self._settings.endpoints)
             reason = self._loop.on_statistics(counted)
             if reason is not None:
-                self._spawn(self._make_true(reason))
+                self._spawn(self._roll_out(reason))
 
     async def _meet(self) -> bool:
-        """Wait for the workers that there are and the routers that they obey; gives whether there were any such.
+        """Wait for the workers that there are and their routers; gives whether there were any such.
 
         Routers are told nothing until then, so that none is passed over and no worker taken from it.
         """
         end_s = self._clock() + MEET_S
         while True:
-            obeyed = {report.router for report in self._fleet.reports.values() if report.router is not None}
+            assigned = {report.router for report in self._worker_registry.reports.values() if report.router is not None}
             reporting = self._reports.routers
-            met = self._fleet.known and reporting and obeyed <= reporting
+            met = self._worker_registry.known and reporting and assigned <= reporting
             if met or self._clock() > end_s:
-                return bool(obeyed & reporting)
+                return bool(assigned & reporting)
             await asyncio.sleep(TICK_S)
 
     async def _catch_up(self) -> None:
@@ -227,7 +229,7 @@ class Controller:
         """Workers pass from router to router whenever they can."""
         await self._met.wait()
         while True:
-            await self._directives.settle()
+            await self._routing_tables.settle()
             await asyncio.sleep(TICK_S)
 
     async def _keep(self) -> None:
@@ -249,14 +251,14 @@ class Controller:
 
     def _on_worker(self, worker: str, came: bool) -> None:
         if came:
-            self._known.start_ups.on_worker(self._fleet.reports[worker].pool, self._clock())
+            self._known.start_ups.on_worker(self._worker_registry.reports[worker].pool, self._clock())
         self._ask(f"worker {worker} {'came' if came else 'is gone'}")
 
     def _ask(self, reason: str) -> None:
         if self._met.is_set() and (now := self._loop.ask(reason)) is not None:
-            self._spawn(self._make_true(now))
+            self._spawn(self._roll_out(now))
 
-    async def _make_true(self, reason: str) -> None:
+    async def _roll_out(self, reason: str) -> None:
         """From a reason to a plan that every router follows; whatever happens, the loop hears of the end."""
         asked_s = self._clock()
         decision = self._known.decisions.begin(reason, asked_s)
@@ -278,8 +280,8 @@ class Controller:
             self._ask(again)
 
     def _observation(self) -> Observation:
-        workers = {worker: report.pool for worker, report in self._fleet.reports.items()}
-        return self._loop.observation(self._clock() - self._began_s, workers, self._fleet.loaded())
+        workers = {worker: report.pool for worker, report in self._worker_registry.reports.items()}
+        return self._loop.observation(self._clock() - self._began_s, workers, self._worker_registry.loaded())
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work, context=self._context.copy())

@@ -10,12 +10,12 @@ from autoscaler.demand.demand import DemandEstimate
 from autoscaler.loop.control_loop import ControlLoop
 from deployments.controller.plan_maker import EVERYWHERE
 from deployments.messages.control_settings import ControlSettings
-from deployments.state.saved_state import Knowledge
+from deployments.state.saved_state import ControllerState
 
 NO_PLAN = NoPlan(SolveReport(Status.NO_ANSWER, None, 0.0))
 
 
-def new_loop(settings: ControlSettings, known: Knowledge, demand: DemandEstimate) -> ControlLoop:
+def new_loop(settings: ControlSettings, known: ControllerState, demand: DemandEstimate) -> ControlLoop:
     """Everything that the loop knows begins anew, except the plan in force, which was kept."""
     decision = known.decisions.in_force
     kept = from_record(decision.plan) if decision is not None and decision.plan is not None else None

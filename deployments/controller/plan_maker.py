@@ -22,9 +22,9 @@ from deployments.controller.variant_book import cluster_of
 from deployments.messages.control import EndpointTerms
 from deployments.messages.control_settings import ControlSettings, EndpointSettings
 from deployments.state.decisions import Decision
-from deployments.state.saved_state import Knowledge
+from deployments.state.saved_state import ControllerState
 from dispatch.selection.policy import Candidate
-from dispatch.selection.ramsis.table_work import worth_a_table
+from dispatch.selection.ramsis.tables.work import worth_a_table
 
 EVERYWHERE = Everywhere.name
 """The planner of applications whose endpoints choose among all variants on every worker."""
@@ -49,7 +49,7 @@ class PlanMaker:
     def __init__(
         self,
         settings: ControlSettings,
-        known: Knowledge,
+        known: ControllerState,
         planners: PlannerProcess | None,
         publish_sizes: Callable[[Mapping[str, int]], None],
     ) -> None:

@@ -4,21 +4,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from catalog.profile import LatencyProfile
-from deployments.controller.fleet import Fleet
+from deployments.controller.worker_registry import WorkerRegistry
 from deployments.messages.control_settings import ControlSettings
 from deployments.state.decisions import iso
-from deployments.state.saved_state import Knowledge
+from deployments.state.saved_state import ControllerState
 
 NOTEWORTHY = 0.5
 """Batches in worth from which a correction is shown."""
 
 
 def plan_view(
-    settings: ControlSettings, known: Knowledge, sizes: dict[str, int], fleet: Fleet, now_s: float
+    settings: ControlSettings,
+    known: ControllerState,
+    sizes: dict[str, int],
+    worker_registry: WorkerRegistry,
+    now_s: float,
 ) -> dict[str, Any]:
     """The plan in force, the one under way, pools, corrections and what cannot be loaded, in JSON values."""
     in_force, under_way = known.decisions.in_force, known.decisions.under_way
-    pools_of = [report.pool for report in fleet.reports.values()]
+    pools_of = [report.pool for report in worker_registry.reports.values()]
     return {
         "version": 0 if in_force is None else in_force.version,
         "planner": settings.planner,

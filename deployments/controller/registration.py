@@ -14,11 +14,11 @@ from catalog.profile import LatencyProfile
 from catalog.profile_cache import cache_dir
 from catalog.store import FsspecStore
 from catalog.variant import Variant
-from deployments.controller.fleet import Fleet
 from deployments.controller.variant_book import tabulated_s
+from deployments.controller.worker_registry import WorkerRegistry
 from deployments.messages.control_settings import ControlSettings
 from deployments.runtimes.emulated_runtime import emulated_options
-from deployments.state.saved_state import Knowledge
+from deployments.state.saved_state import ControllerState
 from deployments.worker.client import WorkerGone
 
 BUDGET_S = 3.0
@@ -36,7 +36,11 @@ def as_variant(described: Mapping[str, Any]) -> Variant:
 
 
 async def profile_everywhere(
-    variant: Variant, settings: ControlSettings, known: Knowledge, fleet: Fleet, plan: ClusterPlan
+    variant: Variant,
+    settings: ControlSettings,
+    known: ControllerState,
+    worker_registry: WorkerRegistry,
+    plan: ClusterPlan,
 ) -> dict[str, LatencyProfile]:
     """Profile a variant on the least busy worker of every pool that may serve it, and enter it in the book.
 
@@ -65,7 +69,7 @@ async def profile_everywhere(
         )
     size_bytes = await asyncio.to_thread(artifact_bytes, variant, settings.artifact_root)
     pools = list(dict.fromkeys(pool for endpoint in endpoints for pool in endpoint.pools))
-    measured = await asyncio.gather(*(_measured(variant, pool, fleet, plan) for pool in pools))
+    measured = await asyncio.gather(*(_measured(variant, pool, worker_registry, plan) for pool in pools))
     profiles = {pool: profile for pool, profile in zip(pools, measured, strict=True) if profile is not None}
     if not profiles:
         raise NoWorker(f"no worker of pool {', '.join(pools)} is there to measure {variant.name!r} on; try again")
@@ -88,9 +92,11 @@ def _files(path: Path) -> list[Path]:
     return [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
 
 
-async def _measured(variant: Variant, pool: str, fleet: Fleet, plan: ClusterPlan) -> LatencyProfile | None:
+async def _measured(
+    variant: Variant, pool: str, worker_registry: WorkerRegistry, plan: ClusterPlan
+) -> LatencyProfile | None:
     """On the worker with the least to do by the plan; None where the pool has no worker."""
-    workers = [worker for worker, report in fleet.reports.items() if report.pool == pool]
+    workers = [worker for worker, report in worker_registry.reports.items() if report.pool == pool]
     if not workers:
         return None
     load_qps = {
@@ -99,6 +105,6 @@ async def _measured(variant: Variant, pool: str, fleet: Fleet, plan: ClusterPlan
     }
     idlest = min(sorted(workers), key=load_qps.__getitem__)
     try:
-        return await fleet.profile(idlest, variant, BUDGET_S)
+        return await worker_registry.profile(idlest, variant, BUDGET_S)
     except WorkerGone as error:
         raise NoWorker(f"worker {idlest} of pool {pool} went while it measured {variant.name!r}; try again") from error

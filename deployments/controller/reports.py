@@ -5,7 +5,7 @@ from collections.abc import Callable
 from autoscaler.cluster.observation import Statistics
 from autoscaler.demand.report_windows import ReportWindows
 from deployments.messages.control import WINDOW_S, RouterReport
-from deployments.state.saved_state import Knowledge
+from deployments.state.saved_state import ControllerState
 
 GRACE_S = 0.3
 """A window is waited for so long after its end."""
@@ -17,7 +17,7 @@ LATE_S = WINDOW_S + GRACE_S
 class Reports:
     """Gathers reports into windows, and into what is known of profiles and load."""
 
-    def __init__(self, known: Knowledge, clock: Callable[[], float]) -> None:
+    def __init__(self, known: ControllerState, clock: Callable[[], float]) -> None:
         self._known = known
         self._clock = clock
         self._began_s = clock()
@@ -36,7 +36,7 @@ class Reports:
         controller began, or long ago, is history: all of it in the next window would look like a burst.
         """
         now_s = self._clock()
-        router = report.standing.router
+        router = report.router_state.router
         if report.window <= self._last.get(router, -1):
             return
         self._last[router] = report.window

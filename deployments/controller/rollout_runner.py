@@ -5,11 +5,11 @@ import logging
 from collections.abc import Callable, Iterable
 
 from autoscaler.placement.rollout import Rollout
-from deployments.controller.directives import Directives, Terms
-from deployments.controller.fleet import Fleet
 from deployments.controller.plan_maker import Change, PlanMaker
+from deployments.controller.routing_tables import RoutingTables, Terms
+from deployments.controller.worker_registry import WorkerRegistry
 from deployments.state.decisions import Decision
-from deployments.state.saved_state import Knowledge, Unloadable
+from deployments.state.saved_state import ControllerState, Unloadable
 from deployments.worker.client import WorkerGone
 
 logger = logging.getLogger("ray.serve")
@@ -26,14 +26,14 @@ class RolloutRunner:
 
     def __init__(
         self,
-        fleet: Fleet,
-        directives: Directives,
-        known: Knowledge,
+        worker_registry: WorkerRegistry,
+        routing_tables: RoutingTables,
+        known: ControllerState,
         maker: PlanMaker,
         clock: Callable[[], float],
     ) -> None:
-        self._fleet = fleet
-        self._directives = directives
+        self._worker_registry = worker_registry
+        self._routing_tables = routing_tables
         self._known = known
         self._maker = maker
         self._clock = clock
@@ -43,7 +43,7 @@ class RolloutRunner:
 
         Workers that are gone meanwhile are left out.
         """
-        rollout = Rollout(change.plan, self._fleet.loaded(), self._known.book.memory_bytes, change.room_bytes)
+        rollout = Rollout(change.plan, self._worker_registry.loaded(), self._known.book.memory_bytes, change.room_bytes)
         decision.state = "loading"
         decision.loading = {worker: list(variants) for worker, variants in rollout.load_first.items()}
         await self._break(rollout, change, decision)
@@ -53,14 +53,14 @@ class RolloutRunner:
             return self._give_up(rollout, decision)
         decision.workers = {
             worker: {"pool": report.pool, "device": report.device, "router": report.router}
-            for worker, report in self._fleet.reports.items()
+            for worker, report in self._worker_registry.reports.items()
         }
-        version = await self._directives.publish(self._terms(change, decision.version, rollout.serves))
-        if not await self._directives.followed(version, FOLLOW_S):
+        version = await self._routing_tables.publish(self._terms(change, decision.version, rollout.serves))
+        if not await self._routing_tables.followed(version, FOLLOW_S):
             logger.warning("Some routers do not follow plan %d after %.0f s.", decision.version, FOLLOW_S)
         self._known.decisions.put_in_force(decision, asked_s, self._clock())
         for worker in decision.workers:
-            if (report := self._fleet.reports.get(worker)) is not None:
+            if (report := self._worker_registry.reports.get(worker)) is not None:
                 decision.workers[worker]["router"] = report.router
         self._forget_lost(rollout)
         await asyncio.gather(*(self._unload(*each) for each in rollout.unload.items()))
@@ -74,20 +74,20 @@ class RolloutRunner:
         broken = rollout.break_first
         if not broken:
             return
-        loaded = self._fleet.loaded()
+        loaded = self._worker_registry.loaded()
         serves = {worker: held - broken.get(worker, frozenset()) for worker, held in loaded.items()}
-        version = await self._directives.publish(self._terms(change, decision.version, serves))
-        await self._directives.followed(version, FOLLOW_S)
+        version = await self._routing_tables.publish(self._terms(change, decision.version, serves))
+        await self._routing_tables.followed(version, FOLLOW_S)
         await asyncio.gather(*(self._unload(worker, sorted(variants)) for worker, variants in broken.items()))
 
     async def _load(self, rollout: Rollout, worker: str, variants: Iterable[str]) -> None:
         failed: dict[str, str] = {}
         try:
             for name in variants:
-                report = await self._fleet.load(worker, self._known.book.variant(name))
+                report = await self._worker_registry.load(worker, self._known.book.variant(name))
                 if name not in report.loaded:
                     failed[name] = report.failed.get(name, "the worker did not say why")
-            rollout.on_loaded(worker, self._fleet.loaded().get(worker, frozenset()), failed)
+            rollout.on_loaded(worker, self._worker_registry.loaded().get(worker, frozenset()), failed)
         except WorkerGone as error:
             logger.warning("Worker %s went while it was to load: %s", worker, error)
             rollout.on_lost(worker)
@@ -95,19 +95,19 @@ class RolloutRunner:
     async def _unload(self, worker: str, variants: Iterable[str]) -> None:
         try:
             for name in variants:
-                await self._fleet.unload(worker, name)
+                await self._worker_registry.unload(worker, name)
         except WorkerGone as error:
             logger.debug("Worker %s went with all that it held: %s", worker, error)
 
     def _forget_lost(self, rollout: Rollout) -> None:
-        for worker in rollout.serves.keys() - self._fleet.reports.keys():
+        for worker in rollout.serves.keys() - self._worker_registry.reports.keys():
             rollout.on_lost(worker)
 
     def _give_up(self, rollout: Rollout, decision: Decision) -> str:
         """Remember what cannot be loaded where, so that the next plan does without."""
         words = []
         for (worker, variant), reason in rollout.failed.items():
-            pool = self._fleet.reports[worker].pool
+            pool = self._worker_registry.reports[worker].pool
             logger.error("Worker %s of pool %s cannot load variant %s: %s", worker, pool, variant, reason)
             decision.failed.setdefault(worker, {})[variant] = reason
             self._known.unloadable[pool, variant] = Unloadable(reason, self._clock() + UNLOADABLE_S)

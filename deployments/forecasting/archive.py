@@ -19,7 +19,7 @@ MOST_RECORDS = 30
 
 
 @dataclass(frozen=True)
-class Shelf:
+class KeptModels:
     """What is kept of an endpoint: the model that was promoted last, and what became of trainings, newest last."""
 
     promoted: bytes | None = None
@@ -30,28 +30,28 @@ class Shelf:
         """The last training."""
         return self.trainings[-1] if self.trainings else None
 
-    def after(self, record: TrainingRecord, promoted: bytes | None) -> "Shelf":
+    def after(self, record: TrainingRecord, promoted: bytes | None) -> "KeptModels":
         """With another training; the model stays where none was promoted."""
-        return Shelf(promoted or self.promoted, (*self.trainings, record)[-MOST_RECORDS:])
+        return KeptModels(promoted or self.promoted, (*self.trainings, record)[-MOST_RECORDS:])
 
 
-def read_shelf(store: StateStore, endpoint: str) -> Shelf:
+def read_kept_models(store: StateStore, endpoint: str) -> KeptModels:
     """What is kept of an endpoint; what cannot be read is logged and left out; blocks."""
     name = _document(endpoint)
     try:
         document = store.read(name) or {}
         model = document.get("model")
         trainings = tuple(TrainingRecord.from_record(record) for record in document.get("trainings", ()))
-        return Shelf(None if model is None else base64.b64decode(model, validate=True), trainings)
+        return KeptModels(None if model is None else base64.b64decode(model, validate=True), trainings)
     except Exception:
         logger.exception("Of the saved state, %r cannot be read; the controller begins without it.", name)
-        return Shelf()
+        return KeptModels()
 
 
-def write_shelf(store: StateStore, endpoint: str, shelf: Shelf) -> None:
+def write_kept_models(store: StateStore, endpoint: str, kept_models: KeptModels) -> None:
     """Keep it; blocks."""
-    model = None if shelf.promoted is None else base64.b64encode(shelf.promoted).decode()
-    trainings = [record.to_record() for record in shelf.trainings]
+    model = None if kept_models.promoted is None else base64.b64encode(kept_models.promoted).decode()
+    trainings = [record.to_record() for record in kept_models.trainings]
     store.write(_document(endpoint), {"model": model, "trainings": trainings})
 
 

@@ -23,7 +23,7 @@ KEPT_S = 86_400
 
 
 @dataclass(frozen=True)
-class Standing:
+class ForecasterChoice:
     """Who forecasts for an endpoint: ``model``, or nobody, because of ``why``."""
 
     model: Model | None
@@ -44,14 +44,14 @@ def task_of(ahead_s: int) -> ForecastTask:
     return ForecastTask(context_s=max(LEAST_CONTEXT_S, ahead_s), window_s=ahead_s, block_s=BLOCK_S, memory_s=MEMORY_S)
 
 
-def choose(models: Sequence[Model], ahead_s: int, max_age_s: float, now_s: float) -> Standing:
+def choose(models: Sequence[Model], ahead_s: int, max_age_s: float, now_s: float) -> ForecasterChoice:
     """Of the models that may serve the one that knows the newest load; there is at least one model."""
     newest_first = sorted(models, key=lambda model: model.card.trained_until_s, reverse=True)
     reasons = [why_not(model, ahead_s, max_age_s, now_s) for model in newest_first]
     for model, reason in zip(newest_first, reasons, strict=True):
         if reason is None:
-            return Standing(model, None)
-    return Standing(None, reasons[0])
+            return ForecasterChoice(model, None)
+    return ForecasterChoice(None, reasons[0])
 
 
 def why_not(model: Model, ahead_s: int, max_age_s: float, now_s: float) -> str | None:

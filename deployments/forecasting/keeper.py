@@ -11,13 +11,13 @@ from autoscaler.demand.forecast_demand import ForecastDemand
 from autoscaler.demand.recent_load import RecentLoad
 from catalog.errors import ArtifactError
 from deployments.forecasting.archive import fetched, opened
-from deployments.forecasting.choice import KEPT_S, Standing, choose, horizon_s, task_of
+from deployments.forecasting.choice import KEPT_S, ForecasterChoice, choose, horizon_s, task_of
 from deployments.forecasting.trainer import ForecastTrainer
 from deployments.forecasting.training import in_one_thread
 from deployments.forecasting.views import standing_view, training_view
 from deployments.messages.control_settings import ControlSettings, ForecastSettings
 from deployments.state.load_history import kept_series
-from deployments.state.saved_state import Knowledge
+from deployments.state.saved_state import ControllerState
 from deployments.state.store import StateStore
 from forecast.artifact import Model
 from forecast.registry import make
@@ -40,7 +40,7 @@ class ForecastKeeper:
     def __init__(
         self,
         settings: ControlSettings,
-        known: Knowledge,
+        known: ControllerState,
         store: StateStore,
         now: DemandEstimate,
         clock: Callable[[], float],
@@ -61,7 +61,7 @@ class ForecastKeeper:
         self._promoted: dict[str, Model] = {}
         self._given: dict[str, Model] = {}
         self._unreadable: dict[str, str] = {}
-        self._standing: dict[str, Standing] = {}
+        self._standing: dict[str, ForecasterChoice] = {}
         """Of endpoints for which there is a model."""
         self._told: dict[str, tuple[str, int] | None] = {}
 
@@ -175,26 +175,26 @@ class ForecastKeeper:
         forecasters = {name: model.forecaster for name, model in self._serving().items()}
         self.demand.use(forecasters, self._forecast.quantile)
 
-    def _standing_of(self, endpoint: str) -> Standing:
+    def _standing_of(self, endpoint: str) -> ForecasterChoice:
         """As it is, whoever was chosen: a forecaster that failed is not asked any more."""
-        standing = self._standing.get(endpoint)
-        if standing is None:
-            return Standing(None, self._unreadable.get(endpoint) or self._trainer.why_no_model(endpoint))
+        choice = self._standing.get(endpoint)
+        if choice is None:
+            return ForecasterChoice(None, self._unreadable.get(endpoint) or self._trainer.why_no_model(endpoint))
         failed = self.demand.failed.get(endpoint)
-        if standing.model is None or failed is None:
-            return standing
-        return Standing(None, f"model {standing.model.card.name} failed: {failed}")
+        if choice.model is None or failed is None:
+            return choice
+        return ForecasterChoice(None, f"model {choice.model.card.name} failed: {failed}")
 
     def _tell(self, endpoint: str) -> None:
         """Log who forecasts where that is another one; of reasons, the first."""
-        standing = self._standing_of(endpoint)
-        card = None if standing.model is None else standing.model.card
+        choice = self._standing_of(endpoint)
+        card = None if choice.model is None else choice.model.card
         told = None if card is None else (card.name, card.trained_until_s)
         if endpoint in self._told and self._told[endpoint] == told:
             return
         self._told[endpoint] = told
         if card is None:
-            logger.warning("Endpoint %s: plans are made for the load that it has, %s.", endpoint, standing.why)
+            logger.warning("Endpoint %s: plans are made for the load that it has, %s.", endpoint, choice.why)
         else:
             logger.info(
                 "Endpoint %s: model %s forecasts the load of the next %d s.", endpoint, card.name, card.task.horizon_s

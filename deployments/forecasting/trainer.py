@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from math import inf
 
-from deployments.forecasting.archive import Shelf, read_shelf, write_shelf
+from deployments.forecasting.archive import KeptModels, read_kept_models, write_kept_models
 from deployments.forecasting.choice import length, task_of
-from deployments.forecasting.training import LEAST_HISTORY_S, Order, Trained, TrainingRecord
+from deployments.forecasting.training import LEAST_HISTORY_S, Trained, TrainingRecord, TrainingRequest
 from deployments.forecasting.training_process import train_apart
 from deployments.messages.control_settings import ControlSettings, ForecastSettings
 from deployments.state.load_history import HOUR_S, hours_kept
@@ -48,20 +48,24 @@ class ForecastTrainer:
         self._ahead_s = ahead_s
         self._serving = serving
         self._promote = promote
-        self._shelves = dict.fromkeys(settings.endpoints, Shelf())
+        self._kept_models = dict.fromkeys(settings.endpoints, KeptModels())
         self._hours_kept = 0
         self._at_work: str | None = None
 
     async def restore(self) -> dict[str, bytes]:
         """Take up what another controller left; gives the models that it promoted, by endpoint."""
-        for name in self._shelves:
-            self._shelves[name] = await asyncio.to_thread(read_shelf, self._store, name)
+        for name in self._kept_models:
+            self._kept_models[name] = await asyncio.to_thread(read_kept_models, self._store, name)
         await self._count_hours()
-        return {name: shelf.promoted for name, shelf in self._shelves.items() if shelf.promoted is not None}
+        return {
+            name: kept_models.promoted
+            for name, kept_models in self._kept_models.items()
+            if kept_models.promoted is not None
+        }
 
     def newest(self, endpoint: str) -> TrainingRecord | None:
         """What became of the last training."""
-        return self._shelves[endpoint].newest
+        return self._kept_models[endpoint].newest
 
     def why_no_model(self, endpoint: str) -> str:
         """For people, where there is none."""
@@ -84,7 +88,7 @@ class ForecastTrainer:
             await asyncio.sleep(CHECK_EVERY_S)
             try:
                 await self._count_hours()
-                for name in self._shelves:
+                for name in self._kept_models:
                     if self._due(name):
                         await self._train(name)
             except Exception:
@@ -97,7 +101,7 @@ class ForecastTrainer:
         return self._hours_kept * HOUR_S
 
     async def _count_hours(self) -> None:
-        if any(shelf.newest is None for shelf in self._shelves.values()):
+        if any(kept_models.newest is None for kept_models in self._kept_models.values()):
             from_s = self._clock() - self._forecast.history_s
             self._hours_kept = await asyncio.to_thread(hours_kept, self._store, from_s)
 
@@ -112,7 +116,7 @@ class ForecastTrainer:
 
     async def _train(self, endpoint: str) -> None:
         begun_s = self._clock()
-        order = Order(
+        request = TrainingRequest(
             endpoint,
             self._forecast.model,
             task_of(self._ahead_s()),
@@ -122,22 +126,22 @@ class ForecastTrainer:
         )
         self._at_work = endpoint
         try:
-            trained = await train_apart(self._store, order)
+            trained = await train_apart(self._store, request)
         except Exception as error:  # whatever a training raises, the next may do better
-            logger.warning("Endpoint %s: forecaster %s was not trained: %s", endpoint, order.model, error)
+            logger.warning("Endpoint %s: forecaster %s was not trained: %s", endpoint, request.model, error)
             why = str(error) or repr(error)
-            trained = Trained(TrainingRecord(begun_s, order.model, order.task.horizon_s, False, why), None)
+            trained = Trained(TrainingRecord(begun_s, request.model, request.task.horizon_s, False, why), None)
         finally:
             self._at_work = None
         record = replace(trained.record, at_s=begun_s, took_s=round(self._clock() - begun_s, 1))
-        self._shelves[endpoint] = shelf = self._shelves[endpoint].after(record, trained.model)
+        self._kept_models[endpoint] = kept_models = self._kept_models[endpoint].after(record, trained.model)
         if not record.failed:
             logger.info(
                 "Endpoint %s, forecaster %s: %s (%s).", endpoint, record.model, record.why, length(record.took_s)
             )
         if trained.model is not None:
             await self._promote(endpoint, trained.model)
-        await asyncio.to_thread(write_shelf, self._store, endpoint, shelf)
+        await asyncio.to_thread(write_kept_models, self._store, endpoint, kept_models)
 
     async def _rival(self, endpoint: str, now_s: float) -> bytes | None:
         """The model to beat: one that will be too old before the next training has served its time."""

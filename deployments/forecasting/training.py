@@ -23,7 +23,7 @@ MOST_HELD_OUT_S = 86_400
 
 
 @dataclass(frozen=True)
-class Order:
+class TrainingRequest:
     """What to train, on the load from ``from_s`` to ``until_s``, in seconds since the epoch.
 
     ``incumbent`` is the content of the model to beat, None where none serves.
@@ -78,26 +78,26 @@ class Trained:
     model: bytes | None
 
 
-def train(store: StateStore, order: Order) -> Trained:
+def train(store: StateStore, request: TrainingRequest) -> Trained:
     """Fit a candidate on all but the newest load and compare it there with what serves; blocks, for minutes.
 
     Raises `BadSeries` where there is too little history.
     """
-    series = kept_series(store, order.from_s, order.until_s).get(order.endpoint)
+    series = kept_series(store, request.from_s, request.until_s).get(request.endpoint)
     known_s = 0 if series is None else len(series)
     if series is None or known_s < LEAST_HISTORY_S:
         raise BadSeries(f"{length(known_s)} of load are known, {length(LEAST_HISTORY_S)} are needed; wait")
     held_out_from_s = _held_out_from_s(series)
     learned = series.slice(0, series.position(held_out_from_s))
-    candidate = make(order.model, order.task)
+    candidate = make(request.model, request.task)
     in_one_thread()
     candidate.fit(learned)
-    incumbent = None if order.incumbent is None else loads(order.incumbent, "the model that serves").forecaster
+    incumbent = None if request.incumbent is None else loads(request.incumbent, "the model that serves").forecaster
     verdict = judge(candidate, incumbent, series, held_out_from_s)
     record = TrainingRecord(
-        order.until_s,
-        order.model,
-        order.task.horizon_s,
+        request.until_s,
+        request.model,
+        request.task.horizon_s,
         verdict.promoted,
         verdict.words,
         learned_s=(learned.start_s, learned.end_s),
@@ -105,14 +105,14 @@ def train(store: StateStore, order: Order) -> Trained:
         scores=verdict.to_record(),
     )
     card = ModelCard(
-        order.model,
-        order.task,
+        request.model,
+        request.task,
         series.step_s,
         learned.start_s,
         learned.end_s,
-        order.until_s,
+        request.until_s,
         verdict.candidate.to_record(),
-        {"by": "the controller", "endpoint": order.endpoint},
+        {"by": "the controller", "endpoint": request.endpoint},
     )
     return Trained(record, Model(candidate, card).to_bytes() if verdict.promoted else None)
 

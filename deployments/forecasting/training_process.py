@@ -7,7 +7,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import ExitStack
 
 from catalog.errors import TrainingFailed
-from deployments.forecasting.training import Order, Trained, train
+from deployments.forecasting.training import Trained, TrainingRequest, train
 from deployments.processes import BACKGROUND_NICENESS, processes
 from deployments.state.store import StateStore
 
@@ -15,7 +15,7 @@ LIMIT_S = 7200.0
 """Ten times what the largest model takes on a machine that has nothing else to do."""
 
 
-async def train_apart(store: StateStore, order: Order) -> Trained:
+async def train_apart(store: StateStore, request: TrainingRequest) -> Trained:
     """See `forecast_training.train`; the process ends with the training, so that nothing of it stays in memory.
 
     Errors of the training pass through. Raises `TrainingFailed` where the process dies or takes longer than `LIMIT_S`.
@@ -24,16 +24,16 @@ async def train_apart(store: StateStore, order: Order) -> Trained:
     executor: Executor = process.enter_context(processes(1, BACKGROUND_NICENESS))
     pid = executor.submit(os.getpid)
     try:
-        return await asyncio.wait_for(asyncio.wrap_future(executor.submit(train, store, order)), LIMIT_S)
+        return await asyncio.wait_for(asyncio.wrap_future(executor.submit(train, store, request)), LIMIT_S)
     except TimeoutError:
         raise TrainingFailed(
-            f"model {order.model!r} of {order.endpoint} was not trained within {LIMIT_S:.0f} s, and was stopped; "
+            f"model {request.model!r} of {request.endpoint} was not trained within {LIMIT_S:.0f} s, and was stopped; "
             "choose a simpler one, or a shorter history_s"
         ) from None
     except BrokenExecutor as error:
         raise TrainingFailed(
-            f"the process that trained {order.model!r} of {order.endpoint} died; see its last words in the log, and "
-            "whether the machine is short of memory"
+            f"the process that trained {request.model!r} of {request.endpoint} died; see its last words in the log, "
+            "and whether the machine is short of memory"
         ) from error
     finally:
         _kill(pid)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from deployments.forecasting.choice import Standing
+from deployments.forecasting.choice import ForecasterChoice
 from deployments.forecasting.training import TrainingRecord
 from deployments.state.decisions import iso
 
@@ -10,21 +10,21 @@ WITHOUT_MODEL = "moving_maximum"
 """Who serves where no forecaster does: `autoscaler.demand.demand.MovingMaximum`."""
 
 
-def standing_view(standing: Standing, ahead_s: int, forecast_qps: float | None) -> dict[str, Any]:
+def standing_view(choice: ForecasterChoice, ahead_s: int, forecast_qps: float | None) -> dict[str, Any]:
     """Who serves, in JSON values: a model with what is known of it, or nobody and why.
 
     ``ahead_s`` is how far is to be looked ahead, ``forecast_qps`` what was forecast last.
     """
-    if standing.model is None:
+    if choice.model is None:
         return {
             "model": WITHOUT_MODEL,
-            "why": standing.why,
+            "why": choice.why,
             "trained_until": None,
             "scores": {},
             "horizon_s": ahead_s,
             "forecast_qps": None,
         }
-    card, reach_s = standing.model.card, standing.model.forecaster.reach_s
+    card, reach_s = choice.model.card, choice.model.forecaster.reach_s
     waits = f"it looks {reach_s} s back, and less of the recent load is known yet" if forecast_qps is None else None
     return {
         "model": card.name,

@@ -13,8 +13,8 @@ Counts = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class RouterStanding:
-    """How a router stands: the version of the directive in force there, and the workers that it uses.
+class RouterState:
+    """How a router stands: the version of the routing table in force there, and the workers that it uses.
 
     It uses those that it may launch batches on, and those whose last batch it still waits for.
     """
@@ -32,7 +32,7 @@ class RouterReport:
     its way with what was reckoned with.
     """
 
-    standing: RouterStanding
+    router_state: RouterState
     window: int
     arrived: Mapping[str, int]
     violated: Mapping[str, int]
@@ -58,7 +58,7 @@ class EndpointTerms:
 
 @dataclass(frozen=True)
 class WorkerTerms:
-    """What a worker is there for: the pool that it belongs to, the variants that it serves, the router that it obeys.
+    """What a worker is there for: the pool that it belongs to, the variants that it serves, the router that it belongs to.
 
     ``router`` is None while it passes from one router to another.
     """
@@ -70,7 +70,7 @@ class WorkerTerms:
 
 
 @dataclass(frozen=True)
-class Directive:
+class RoutingTable:
     """All that routers have to know; a newer one replaces the one before as a whole.
 
     ``plan_version`` is what people know the plan by. ``profiled_s`` has, by pool and variant, the profiled run of 0

@@ -1,4 +1,4 @@
-"""A router's side of the control path: reports go to the controller, its directives come back."""
+"""A router's side of the control path: reports go to the controller, its routing tables come back."""
 
 import asyncio
 import logging
@@ -51,7 +51,7 @@ class ControlLink:
         window = int(self._wall_clock() / WINDOW_S)
         while True:
             await asyncio.sleep(max((window + 1) * WINDOW_S - self._wall_clock(), 0.0))
-            self._unsent.append(self._router.answers.meter.report(window, self._router.standing()))
+            self._unsent.append(self._router.answers.meter.report(window, self._router.router_state()))
             self._ended.set()
             window = max(window + 1, int(self._wall_clock() / WINDOW_S))
 
@@ -76,17 +76,17 @@ class ControlLink:
             await self._changed.wait()
             self._changed.clear()
             try:
-                await self._controller.stand(self._router.standing())
+                await self._controller.stand(self._router.router_state())
             except NoController:
                 await asyncio.sleep(RETRY_S)  # the next report tells it
 
     async def _follow(self) -> None:
         while True:
             try:
-                directive = await self._controller.directive(self._router.name, self._router.following, WAIT_S)
+                routing_table = await self._controller.routing_table(self._router.name, self._router.following, WAIT_S)
             except NoController:
                 await asyncio.sleep(RETRY_S)
                 continue
-            if directive is not None:
-                self._router.follow(directive)
+            if routing_table is not None:
+                self._router.follow(routing_table)
                 self._changed.set()

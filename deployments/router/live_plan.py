@@ -1,17 +1,17 @@
-"""From the controller's directive to what one router's dispatcher serves."""
+"""From the controller's routing table to what one router's dispatcher serves."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 
-from deployments.messages.control import Directive, EndpointTerms
+from deployments.messages.control import EndpointTerms, RoutingTable
 from dispatch.balancing.weighted_shares import WeightedShares
 from dispatch.plan import EndpointPlan, Plan
 from dispatch.selection.ramsis.policy import RamsisSelection
 from dispatch.table_plan import with_selection
 
 
-def live_plan(plan: Plan, directive: Directive, before: Directive | None) -> Plan:
-    """The plan that follows ``plan``, in force under the directive ``before``.
+def live_plan(plan: Plan, routing_table: RoutingTable, before: RoutingTable | None) -> Plan:
+    """The plan that follows ``plan``, in force under the routing table ``before``.
 
     What endpoints have learned (their load, where a balancer stands) is kept where its terms are the same. Decision
     tables are made for certain variants and one objective: where these change, the endpoint is served without tables
@@ -23,7 +23,7 @@ def live_plan(plan: Plan, directive: Directive, before: Directive | None) -> Pla
         {
             name: _endpoint(endpoint, terms, terms_before.get(name)) if terms is not None else endpoint
             for name, endpoint in plan.endpoints.items()
-            for terms in [directive.endpoints.get(name)]
+            for terms in [routing_table.endpoints.get(name)]
         },
     )
 

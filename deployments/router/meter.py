@@ -5,25 +5,25 @@ from collections.abc import Hashable, Mapping
 from typing import TypeVar
 
 from autoscaler.demand.profile_drift import BIN_COUNT, bin_of
-from deployments.messages.control import Counts, Directive, RouterReport, RouterStanding
+from deployments.messages.control import Counts, RouterReport, RouterState, RoutingTable
 from dispatch.commands import Served
 
 K = TypeVar("K", bound=Hashable)
 
 
 class RouterMeter:
-    """Counts what happens until `report`, and compares batches with what the directive says of them."""
+    """Counts what happens until `report`, and compares batches with what the routing table says of them."""
 
     def __init__(self) -> None:
-        self._directive: Directive | None = None
+        self._routing_table: RoutingTable | None = None
         self._arrived: Counter[str] = Counter()
         self._violated: Counter[str] = Counter()
         self._runs: dict[tuple[str, str], list[int]] = {}
         self._transport: dict[str, list[int]] = {}
 
-    def follow(self, directive: Directive) -> None:
+    def follow(self, routing_table: RoutingTable) -> None:
         """Batches are compared with this from now on."""
-        self._directive = directive
+        self._routing_table = routing_table
 
     def on_arrival(self, endpoint: str) -> None:
         """A query came."""
@@ -40,23 +40,23 @@ class RouterMeter:
     def on_served(self, served: Served) -> None:
         """A batch came back."""
         batch = served.batch
-        terms = self._directive.workers.get(batch.worker) if self._directive is not None else None
-        if self._directive is None or terms is None:
+        terms = self._routing_table.workers.get(batch.worker) if self._routing_table is not None else None
+        if self._routing_table is None or terms is None:
             return
         key = (terms.pool, batch.variant)
-        profiled_s = self._directive.profiled_s.get(key, ())
+        profiled_s = self._routing_table.profiled_s.get(key, ())
         if batch.rows < len(profiled_s):
             counts = self._runs.setdefault(key, [0] * BIN_COUNT)
             counts[bin_of(served.run_s / profiled_s[batch.rows])] += 1
-        reckoned_s = self._directive.transport_s.get(terms.pool, 0.0)
+        reckoned_s = self._routing_table.transport_s.get(terms.pool, 0.0)
         if reckoned_s > 0:
             counts = self._transport.setdefault(terms.pool, [0] * BIN_COUNT)
             counts[bin_of(max(served.done_s - batch.launched_s - served.run_s, 0.0) / reckoned_s)] += 1
 
-    def report(self, window: int, standing: RouterStanding) -> RouterReport:
+    def report(self, window: int, router_state: RouterState) -> RouterReport:
         """All that was counted, which begins anew."""
         made = RouterReport(
-            standing,
+            router_state,
             window,
             dict(self._arrived),
             dict(self._violated),

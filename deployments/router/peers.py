@@ -8,7 +8,7 @@ from ray.serve.handle import DeploymentHandle
 
 from catalog.errors import AccordError, NoWorker
 from catalog.tensor import Arrays
-from deployments.messages.control import Directive
+from deployments.messages.control import RoutingTable
 from dispatch.commands import Answer
 from dispatch.plan import EndpointPlan
 
@@ -31,31 +31,31 @@ class Peers:
         """Make Serve tell this process of the other routers, so that the first query need not wait for that."""
         self._handle.options()
 
-    def for_endpoint(self, endpoint: EndpointPlan, directive: Directive | None) -> str | None:
+    def for_endpoint(self, endpoint: EndpointPlan, routing_table: RoutingTable | None) -> str | None:
         """A router that has workers for the endpoint, each in its turn; None where there is no other."""
-        able = self.able(endpoint, directive)
+        able = self.able(endpoint, routing_table)
         return able[next(self._turns) % len(able)] if able else None
 
-    def able(self, endpoint: EndpointPlan, directive: Directive | None) -> list[str]:
+    def able(self, endpoint: EndpointPlan, routing_table: RoutingTable | None) -> list[str]:
         """All other routers that have workers for the endpoint.
 
         A worker that serves a variant of the endpoint for another one only is none.
         """
-        if directive is None:
+        if routing_table is None:
             return []
         return sorted(
             {
                 terms.router
-                for terms in directive.workers.values()
+                for terms in routing_table.workers.values()
                 if terms.router is not None
                 and terms.router != self._router
                 and any(c.variant in terms.serves for c in endpoint.offered(terms.pool, terms.device))
             }
         )
 
-    async def statuses(self, directive: Directive | None) -> list[dict[str, Any]]:
+    async def statuses(self, routing_table: RoutingTable | None) -> list[dict[str, Any]]:
         """What the other routers say of themselves, those that answer in time."""
-        others = sorted(directive.routers - {self._router}) if directive is not None else []
+        others = sorted(routing_table.routers - {self._router}) if routing_table is not None else []
         calls = [self._handle.options(multiplexed_model_id=peer).status.remote() for peer in others]
         answers = await asyncio.gather(*(asyncio.wait_for(call, STATUS_S) for call in calls), return_exceptions=True)
         found = {name: each for each in answers if isinstance(each, dict) for name in each["routers"]}

@@ -10,9 +10,8 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any
 
 from catalog.tensor import Arrays
-from deployments.messages.control import Directive, RouterStanding
+from deployments.messages.control import RouterState, RoutingTable
 from deployments.router.answers import RouterAnswers
-from deployments.router.crew import Crew
 from deployments.router.endpoint_state import EndpointState
 from deployments.router.joint_status import together
 from deployments.router.live_plan import live_plan
@@ -21,6 +20,7 @@ from deployments.router.peers import Peers
 from deployments.router.stacking import stack, unstack
 from deployments.router.status import router_status
 from deployments.router.tables.progress import TableProgress
+from deployments.router.workers import RouterWorkers
 from deployments.worker.client import WorkerClient, WorkerGone
 from dispatch.commands import Answer, Command, Launch, Reject, Served, WakeAt
 from dispatch.dispatcher import Dispatcher
@@ -41,9 +41,9 @@ LONGEST_TIMER_S = 3600.0
 class Router:
     """Answers queries through one `Dispatcher`; lives on one event loop and is not thread-safe.
 
-    ``clients`` are the pools. Workers are the `Crew`'s: those that a `Directive` gives to the router ``name``, and no
-    others. ``peers`` answer for endpoints that none of its workers serves. ``path_s`` is what batches are taken to need
-    to a worker and back beside their runs, until that is measured.
+    ``clients`` are the pools. Workers are those that a `RoutingTable` gives to the router ``name``, and no others.
+    ``peers`` answer for endpoints that none of them serves. ``path_s`` is what batches are taken to need to a worker
+    and back beside their runs, until that is measured.
     """
 
     def __init__(
@@ -66,11 +66,11 @@ class Router:
         # Serve gives up on calls made in the context of a request when that ends, and this work is for everyone.
         self._context = contextvars.copy_context()
         self._timer: asyncio.TimerHandle | None = None
-        self.crew = Crew(name, self._dispatcher, clients, clock, self._carry_out, self._spawn)
-        self.crew.on_change = self._on_crew
+        self.workers = RouterWorkers(name, self._dispatcher, clients, clock, self._carry_out, self._spawn)
+        self.workers.on_change = self._on_workers
         self.on_change: Callable[[], None] = lambda: None
         """Called when workers come or go."""
-        self.directive: Directive | None = None
+        self.routing_table: RoutingTable | None = None
         self.tables: dict[str, TableProgress] = {}
         """How far the tables of endpoints are that have any."""
         self.lag = LoopLag()
@@ -80,7 +80,7 @@ class Router:
 
     async def start(self) -> None:
         """Begin to follow the workers of every pool; returns at once, workers join as they come."""
-        await self.crew.start()
+        await self.workers.start()
         self._spawn(self.lag.run())
         if self._peers is not None:
             self._peers.follow()
@@ -119,7 +119,9 @@ class Router:
             self._forwarded.discard(query.id)
 
     def _peer(self, endpoint: str) -> str | None:
-        return None if self._peers is None else self._peers.for_endpoint(self.plan.endpoints[endpoint], self.directive)
+        return (
+            None if self._peers is None else self._peers.for_endpoint(self.plan.endpoints[endpoint], self.routing_table)
+        )
 
     async def _ask(self, peer: str, endpoint: str, inputs: Arrays, rows: int, deadline_s: float) -> Answer:
         assert self._peers is not None
@@ -147,7 +149,7 @@ class Router:
             if isinstance(command, Served):
                 self.answers.on_served(command, self._objective_s(command.batch.endpoint))
             elif isinstance(command, Launch):
-                self.crew.calls[command.batch.worker] = self._spawn(self._run(command.batch))
+                self.workers.calls[command.batch.worker] = self._spawn(self._run(command.batch))
             elif isinstance(command, Reject):
                 self.answers.on_reject(command, self._objective_s(command.query.endpoint))
             elif isinstance(command, WakeAt):
@@ -167,7 +169,7 @@ class Router:
 
     async def _run(self, batch: Batch) -> None:
         try:
-            call = self.crew.client(batch.worker).run(batch.worker, batch.variant, stack(batch))
+            call = self.workers.client(batch.worker).run(batch.worker, batch.variant, stack(batch))
             result = await asyncio.wait_for(call, BATCH_TIMEOUT_S)
             now_s = self._clock()
             if result.error is None:
@@ -177,43 +179,43 @@ class Router:
                 commands = self._dispatcher.on_failed(batch.worker, batch.id, result.error, now_s)
         except (WorkerGone, TimeoutError) as error:
             logger.warning("Worker %s did not answer a batch: %s", batch.worker, error)
-            self.crew.lose([batch.worker])
+            self.workers.lose([batch.worker])
             return
         except Exception as error:  # a fault of ours, such as inputs that do not stack: nobody may wait for ever
             logger.exception("A batch could not be run.")
             commands = self._dispatcher.on_failed(batch.worker, batch.id, str(error), self._clock())
         self._carry_out(commands)
-        self.crew.ended(batch)
+        self.workers.ended(batch)
 
     # -- plans and workers ------------------------------------------------------------------------------------
 
-    def follow(self, directive: Directive) -> None:
+    def follow(self, routing_table: RoutingTable) -> None:
         """Put the controller's newest word in force, between two batches; an older one than that in force is ignored.
 
         Plan and what workers serve change at one instant; workers that come or go do so as soon as they can.
         """
-        if directive.version <= self.following:
+        if routing_table.version <= self.following:
             return
-        plan = live_plan(self._dispatcher.plan, directive, self.directive)
-        self.directive = directive
-        self.answers.meter.follow(directive)
-        serves = self.crew.take_terms(directive.workers)
+        plan = live_plan(self._dispatcher.plan, routing_table, self.routing_table)
+        self.routing_table = routing_table
+        self.answers.meter.follow(routing_table)
+        serves = self.workers.take_terms(routing_table.workers)
         self._carry_out(self._dispatcher.apply(plan, self._clock(), serves))
-        self.crew.settle()
+        self.workers.settle()
         self._send_on()
 
-    def _on_crew(self) -> None:
+    def _on_workers(self) -> None:
         self._send_on()
         self.on_change()
 
     @property
     def following(self) -> int:
-        """Version of the directive in force, 0 before the first."""
-        return 0 if self.directive is None else self.directive.version
+        """Version of the routing table in force, 0 before the first."""
+        return 0 if self.routing_table is None else self.routing_table.version
 
-    def standing(self) -> RouterStanding:
+    def router_state(self) -> RouterState:
         """What the controller has to know."""
-        return RouterStanding(self.name, self.following, self.crew.using)
+        return RouterState(self.name, self.following, self.workers.using)
 
     # -- state ------------------------------------------------------------------------------------------------
 
@@ -244,7 +246,7 @@ class Router:
     async def measure(self, worker: str, variant: str, rows: int, inputs: Arrays) -> None:
         """Run a batch of no query, to learn what it takes; raises `WorkerGone`."""
         launched_s = self._clock()
-        result = await self.crew.client(worker).run(worker, variant, inputs)
+        result = await self.workers.client(worker).run(worker, variant, inputs)
         if result.error is None:
             now_s = self._clock()
             self._dispatcher.on_measured(worker, variant, rows, result.run_s, now_s - launched_s, now_s)
@@ -265,18 +267,25 @@ class Router:
             return False
         if self.workers_of(endpoint) > 0:
             return True
-        return self._peers is not None and bool(self._peers.able(self.plan.endpoints[endpoint], self.directive))
+        return self._peers is not None and bool(self._peers.able(self.plan.endpoints[endpoint], self.routing_table))
 
     def status(self) -> dict[str, Any]:
         """Endpoints and workers as they are now, for ``GET /accord/status``."""
-        plan_version = 0 if self.directive is None else self.directive.plan_version
+        plan_version = 0 if self.routing_table is None else self.routing_table.plan_version
         ready = {endpoint: self.ready(endpoint) for endpoint in self.plan.endpoints}
-        known = (self._dispatcher, self.answers.stats, self.answers.guarantees, self.tables, ready, self.crew.reports)
+        known = (
+            self._dispatcher,
+            self.answers.stats,
+            self.answers.guarantees,
+            self.tables,
+            ready,
+            self.workers.reports,
+        )
         return router_status(self.name, plan_version, *known, self._clock())
 
     async def status_of_all(self) -> dict[str, Any]:
         """The same of all routers together, as far as they answer."""
-        others = [] if self._peers is None else await self._peers.statuses(self.directive)
+        others = [] if self._peers is None else await self._peers.statuses(self.routing_table)
         return together([self.status(), *others]) if others else self.status()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:

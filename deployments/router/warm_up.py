@@ -60,7 +60,7 @@ class WarmUp:
         end_s = self._clock() + self._length_s
         try:
             async with asyncio.timeout(self._length_s + GRACE_S):
-                await asyncio.gather(*(self._on_worker(worker, end_s) for worker in self._router.crew.using))
+                await asyncio.gather(*(self._on_worker(worker, end_s) for worker in self._router.workers.using))
         except TimeoutError:
             logger.warning("A worker did not answer in the warm-up; its latency is learned from the first queries.")
 

@@ -25,7 +25,7 @@ class Unloadable:
 
 
 @dataclass
-class Knowledge:
+class ControllerState:
     """Everything that a controller learns: decisions, the load, how far profiles are off, variants, sizes, start-ups.
 
     ``unloadable`` is what could not be loaded lately, which the next controller finds out for itself.

@@ -29,14 +29,14 @@ def follow_pools(clients: "Mapping[str, WorkerClient]", on_members: Callable[[st
 
 
 class WorkerGone(Exception):
-    """The worker did not answer: it died, was cut off, obeys another router, or took longer than any batch should."""
+    """The worker did not answer: it died, was cut off, belongs to another router, or took longer than any batch should."""
 
 
 class WorkerClient:
     """Wraps the deployment handle of one pool; every coroutine is one remote call to one replica.
 
-    ``router`` is who batches are from, None for one that workers need not obey. Raises `WorkerGone` where no answer
-    comes, and where the worker obeys another router; cancel the call to give up on it.
+    ``router`` is who batches are from, None for one that they need not belong to. Raises `WorkerGone` where no answer
+    comes, and where the worker belongs to another router; cancel the call to give up on it.
     """
 
     def __init__(self, pool: str, handle: DeploymentHandle, router: str | None = None) -> None:
@@ -60,9 +60,9 @@ class WorkerClient:
         """Run one stacked batch."""
         return await self._call(self._to(worker).run.remote, variant, inputs, worker, self._router)
 
-    async def obey(self, worker: str, router: str | None) -> WorkerReport:
+    async def assign(self, worker: str, router: str | None) -> WorkerReport:
         """Have the worker run batches of this router only, after those that it has; of nobody where it is None."""
-        return await self._call(self._to(worker).obey.remote, router, worker)
+        return await self._call(self._to(worker).assign.remote, router, worker)
 
     async def load(self, worker: str, variant: Variant) -> WorkerReport:
         """Have it load a variant beside its others; whether it could is in the report."""

@@ -34,8 +34,8 @@ class WrongWorker(Exception):
     """A call for another worker, which is gone, ended up here."""
 
 
-class NotYourWorker(Exception):
-    """A batch from a router that this worker does not obey, or not any more."""
+class WorkerNotAssigned(Exception):
+    """A batch from a router that this worker does not belong to, or not any more."""
 
 
 class Worker:
@@ -75,18 +75,18 @@ class Worker:
     ) -> BatchResult:
         """Run one stacked batch: ``inputs`` maps tensor name to an array whose first axis is the batch.
 
-        ``router`` is who asks; raises `NotYourWorker` where another one is obeyed by the time the batch would run.
+        ``router`` is who asks; raises `WorkerNotAssigned` where it belongs to another one by the time it would run.
         """
         self._check_meant(worker)
         return await _on(self._batches, self._run, variant, inputs, router)
 
-    async def obey(self, router: str | None, worker: str | None = None) -> WorkerReport:
+    async def assign(self, router: str | None, worker: str | None = None) -> WorkerReport:
         """Run batches of this router only, after those that are here already; of nobody where it is None.
 
-        A worker that was never told obeys anyone.
+        A worker that was never assigned takes batches of every router.
         """
         self._check_meant(worker)
-        return await _on(self._batches, self._obey, router)
+        return await _on(self._batches, self._assign, router)
 
     async def load(self, variant: Variant, worker: str | None = None) -> WorkerReport:
         """Load a variant beside those that are held; a failure is in the report. One that is held stays as it is."""
@@ -149,7 +149,7 @@ class Worker:
             self._router,
         )
 
-    def _obey(self, router: str | None) -> WorkerReport:
+    def _assign(self, router: str | None) -> WorkerReport:
         self._obeys_anyone = False
         self._router = router
         return self._describe()
@@ -170,7 +170,7 @@ class Worker:
 
     def _run(self, variant: str, inputs: Arrays, router: str | None) -> BatchResult:
         if not self._obeys_anyone and router != self._router:
-            raise NotYourWorker(f"this worker obeys router {self._router}, not {router}")
+            raise WorkerNotAssigned(f"this worker belongs to router {self._router}, not {router}")
         runtime = self._runtimes.get(variant)
         if runtime is None:
             why = self._failed.get(variant, "it is not loaded")

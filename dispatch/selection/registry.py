@@ -7,9 +7,9 @@ from catalog.errors import ConfigError
 from dispatch.batching.aimd import AdditiveIncrease
 from dispatch.batching.nexus import EarlyDrop
 from dispatch.batching.proteus import AdaptiveBatching
-from dispatch.selection import jellyfish, load_ladder, model_switching
 from dispatch.selection.fixed import FixedSelection
 from dispatch.selection.greedy import GreedySelection
+from dispatch.selection.load_based import jellyfish, load_ladder, model_switching
 from dispatch.selection.policy import SelectionPolicy
 from dispatch.selection.ramsis.policy import RamsisSelection
 

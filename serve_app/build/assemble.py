@@ -16,11 +16,11 @@ from deployments.messages.worker import WorkerSpec
 from deployments.router.tables.making import Grids
 from dispatch.balancing.registry import create_balancer
 from dispatch.plan import EndpointPlan, Plan
-from dispatch.selection import jellyfish, model_switching
-from dispatch.selection.ladder_selection import LadderSelection
+from dispatch.selection.load_based import jellyfish, model_switching
+from dispatch.selection.load_based.ladder_selection import LadderSelection
 from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.policy import RamsisSelection
-from dispatch.selection.ramsis.table_work import worth_a_table
+from dispatch.selection.ramsis.tables.work import worth_a_table
 from dispatch.selection.registry import create_selection
 from dispatch.table_plan import with_tables
 from serve_app.config.schema import EVERYWHERE, AppConfig, EndpointConfig

@@ -16,7 +16,7 @@ from catalog.catalogue import describe_validation
 from catalog.errors import AccordError, ConfigError, NoWorker
 from catalog.profile_cache import cache_dir
 from deployments.controller.controller import Controller
-from deployments.messages.control import Directive, RouterReport, RouterStanding
+from deployments.messages.control import RouterReport, RouterState, RoutingTable
 from deployments.messages.control_settings import ControlSettings
 from deployments.scaling import pool_sizes
 from deployments.state.store import open_store
@@ -73,13 +73,13 @@ class ControllerApp:
         """See `Controller.report`."""
         self._controller.report(report)
 
-    async def stand(self, standing: RouterStanding) -> None:
+    async def stand(self, router_state: RouterState) -> None:
         """See `Controller.stand`."""
-        self._controller.stand(standing)
+        self._controller.stand(router_state)
 
-    async def directive(self, router: str, newer_than: int, wait_s: float) -> Directive | None:
-        """See `Controller.directive`."""
-        return await self._controller.directive(router, newer_than, wait_s)
+    async def routing_table(self, router: str, newer_than: int, wait_s: float) -> RoutingTable | None:
+        """See `Controller.routing_table`."""
+        return await self._controller.routing_table(router, newer_than, wait_s)
 
     async def plan(self) -> dict[str, Any]:
         """See `Controller.plan`."""

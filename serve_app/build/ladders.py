@@ -6,9 +6,9 @@ from math import inf
 from catalog.catalogue import Catalogue
 from catalog.errors import ConfigError
 from deployments.router.tables.making import table_store
-from dispatch.selection import jellyfish, load_ladder, model_switching
-from dispatch.selection.ladder_selection import LadderSelection
-from dispatch.selection.load_ladder import LoadLadder, Rung, adaptive_batch
+from dispatch.selection.load_based import jellyfish, load_ladder, model_switching
+from dispatch.selection.load_based.ladder_selection import LadderSelection
+from dispatch.selection.load_based.load_ladder import LoadLadder, Rung, adaptive_batch
 from dispatch.selection.policy import Candidate
 from dispatch.selection.registry import LADDERS
 from serve_app.build.assemble import Profiles, candidates_of

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from pydantic import Field, field_validator, model_validator
 
-from dispatch.selection import load_ladder
+from dispatch.selection.load_based import load_ladder
 from dispatch.selection.registry import POLICIES
 from serve_app.config.strict import Strict, one_of
 

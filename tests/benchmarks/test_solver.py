@@ -15,7 +15,7 @@ from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan, NoPlan, Status
 from autoscaler.planners.proteus.proteus import ProteusPlanner
 from benchmarks import solver
-from benchmarks.accuracy_study import made_up, testbed
+from benchmarks.accuracy_study import synthetic, testbed
 
 Run = Callable[..., str]
 """Runs the benchmark with arguments and gives what it prints."""
@@ -30,9 +30,9 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, int, int]]:
 
     def small(devices: int, variants: int, endpoints: int, device_types: int, seed: int) -> testbed.Testbed:
         asked.append((devices, variants, endpoints, device_types))
-        return made_up.made_up(8, 9, 3, 2, seed)
+        return synthetic.synthetic(8, 9, 3, 2, seed)
 
-    monkeypatch.setattr(solver, "made_up", small)
+    monkeypatch.setattr(solver, "synthetic", small)
     return asked
 
 

@@ -15,7 +15,7 @@ from forecast_scene import (
     waves,
 )
 
-from deployments.forecasting.archive import Shelf, opened, read_shelf, write_shelf
+from deployments.forecasting.archive import KeptModels, opened, read_kept_models, write_kept_models
 from deployments.forecasting.choice import task_of
 from deployments.forecasting.keeper import ForecastKeeper
 from deployments.forecasting.trainer import RETRY_S
@@ -39,15 +39,15 @@ def test_a_better_model_is_promoted_and_kept(monkeypatch: pytest.MonkeyPatch) ->
         assert view["trained_until"] == view["training"]["learned"][1] == view["training"]["held_out"][0]
 
     trainings = play(monkeypatch, scene, forecasting(), store)
-    [order] = trainings.orders
-    assert (order.endpoint, order.model, order.task, order.incumbent) == ("digits", "linear", task_of(20), None)
-    shelf = read_shelf(store, "digits")
-    assert shelf.promoted is not None
-    assert shelf.newest is not None
-    held_out_s = shelf.newest.held_out_s
+    [request] = trainings.requests
+    assert (request.endpoint, request.model, request.task, request.incumbent) == ("digits", "linear", task_of(20), None)
+    kept_models = read_kept_models(store, "digits")
+    assert kept_models.promoted is not None
+    assert kept_models.newest is not None
+    held_out_s = kept_models.newest.held_out_s
     assert held_out_s is not None
     assert held_out_s[1] - held_out_s[0] == pytest.approx(6 * 3600, abs=60), "a fifth of 30 hours"
-    assert opened(shelf.promoted, "kept").card.trained_until_s == held_out_s[0]
+    assert opened(kept_models.promoted, "kept").card.trained_until_s == held_out_s[0]
 
 
 def test_a_model_that_is_no_better_is_not_promoted_and_the_view_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,13 +60,13 @@ def test_a_model_that_is_no_better_is_not_promoted_and_the_view_says_why(monkeyp
         assert not seen(keeper)["training"]["promoted"]
 
     play(monkeypatch, scene, forecasting(model="constant"), store)
-    assert read_shelf(store, "digits").promoted is None
+    assert read_kept_models(store, "digits").promoted is None
 
 
 def test_a_worse_model_does_not_replace_the_one_that_serves(monkeypatch: pytest.MonkeyPatch) -> None:
     store = store_with(digits=waves())
     serving = trained(waves(20 * 3600, NOW_S - DAY_S)).to_bytes()
-    write_shelf(store, "digits", Shelf(serving, (record(at_s=EPOCH_S - 2 * DAY_S, promoted=True),)))
+    write_kept_models(store, "digits", KeptModels(serving, (record(at_s=EPOCH_S - 2 * DAY_S, promoted=True),)))
 
     async def scene(keeper: ForecastKeeper) -> None:
         await until(lambda: seen(keeper)["training"]["model"] == "constant", within_s=100.0)
@@ -74,15 +74,15 @@ def test_a_worse_model_does_not_replace_the_one_that_serves(monkeypatch: pytest.
         assert seen(keeper)["training"]["scores"].keys() == {"candidate", "simple", "incumbent"}
 
     trainings = play(monkeypatch, scene, forecasting(model="constant"), store)
-    assert [order.incumbent for order in trainings.orders] == [serving]
-    assert read_shelf(store, "digits").promoted == serving
+    assert [request.incumbent for request in trainings.requests] == [serving]
+    assert read_kept_models(store, "digits").promoted == serving
 
 
 def test_a_model_that_will_be_too_old_before_the_next_training_is_no_rival(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a model as good as it would not take its place, and nobody would forecast once it is too old."""
     store = store_with(digits=waves())
     serving = trained(waves(20 * 3600, NOW_S - 7 * DAY_S + 3600)).to_bytes()
-    write_shelf(store, "digits", Shelf(serving, (record(at_s=EPOCH_S - 2 * DAY_S, promoted=True),)))
+    write_kept_models(store, "digits", KeptModels(serving, (record(at_s=EPOCH_S - 2 * DAY_S, promoted=True),)))
 
     async def scene(keeper: ForecastKeeper) -> None:
         assert seen(keeper)["model"] == "linear"
@@ -90,7 +90,7 @@ def test_a_model_that_will_be_too_old_before_the_next_training_is_no_rival(monke
         assert seen(keeper)["training"]["promoted"]
 
     trainings = play(monkeypatch, scene, forecasting(), store)
-    assert [order.incumbent for order in trainings.orders] == [None]
+    assert [request.incumbent for request in trainings.requests] == [None]
 
 
 @pytest.mark.parametrize(
@@ -109,12 +109,12 @@ def test_a_training_is_due_after_a_day_or_sooner_where_the_last_is_of_no_use(
     monkeypatch: pytest.MonkeyPatch, newest: TrainingRecord, due: bool
 ) -> None:
     store = store_with(digits=waves())
-    write_shelf(store, "digits", Shelf(None, (newest,)))
+    write_kept_models(store, "digits", KeptModels(None, (newest,)))
 
     async def scene(keeper: ForecastKeeper) -> None:
         await asyncio.sleep(100.0)
 
-    assert len(play(monkeypatch, scene, forecasting(), store).orders) == due
+    assert len(play(monkeypatch, scene, forecasting(), store).requests) == due
 
 
 def test_a_training_that_fails_changes_nothing_and_is_told(
@@ -129,5 +129,5 @@ def test_a_training_that_fails_changes_nothing_and_is_told(
         assert seen(keeper)["training"]["scores"] == {}
         await asyncio.sleep(200.0)
 
-    assert len(play(monkeypatch, scene, forecasting(), store).orders) == 1
+    assert len(play(monkeypatch, scene, forecasting(), store).requests) == 1
     assert any("forecaster linear was not trained" in each.getMessage() for each in caplog.records)

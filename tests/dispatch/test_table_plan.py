@@ -7,11 +7,11 @@ from dispatch.balancing.shortest_queue import ShortestQueue
 from dispatch.latency.estimate import LatencyEstimate
 from dispatch.load.known import KnownLoad
 from dispatch.selection.ramsis.arrivals import Poisson
-from dispatch.selection.ramsis.grid import TableGrid, beyond_table
-from dispatch.selection.ramsis.latency_level import LatencyLevel
-from dispatch.selection.ramsis.leveled_grids import LeveledGrids
 from dispatch.selection.ramsis.policy import RamsisSelection
 from dispatch.selection.ramsis.problem import WorkerProblem
+from dispatch.selection.ramsis.tables.grid import TableGrid, beyond_table
+from dispatch.selection.ramsis.tables.latency_level import LatencyLevel
+from dispatch.selection.ramsis.tables.leveled_grids import LeveledGrids
 from dispatch.table_plan import TableGroup, with_selection, with_tables
 from dispatch_scene import FAST, SLOW, endpoint
 

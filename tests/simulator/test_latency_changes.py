@@ -11,7 +11,7 @@ from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import SelectionPolicy
 from dispatch.selection.ramsis.policy import RamsisSelection
 from dispatch.selection.ramsis.solver import solve
-from dispatch.selection.ramsis.table_work import TableTask, TableWork
+from dispatch.selection.ramsis.tables.work import TableTask, TableWork
 from latency_scene import OFFERED, PATH_S, SLO_S, Paused, Played, ProfiledRuns, play
 from simulator.changing_latency import ChangingLatency, LatencyChange
 

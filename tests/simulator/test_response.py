@@ -5,7 +5,7 @@ from math import exp, factorial, floor, inf
 import pytest
 from scipy.optimize import brentq
 
-from dispatch.selection.load_ladder import LoadLadder, Rung
+from dispatch.selection.load_based.load_ladder import LoadLadder, Rung
 from dispatch.selection.policy import Candidate
 from simulator.response import ResponseProfiler
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import brentq
 
 from catalog.array_store import ArrayStore
-from dispatch.selection.load_ladder import LoadLadder
+from dispatch.selection.load_based.load_ladder import LoadLadder
 from dispatch.selection.policy import Candidate
 from simulator.switching import LOAD_RATIO, SwitchingMaker, geometric_qps, switching_ladder
 

@@ -138,7 +138,7 @@ class PlayedPool:
     async def describe(self, worker: str) -> WorkerReport:
         return await self._answer(worker)
 
-    async def obey(self, worker: str, router: str | None) -> WorkerReport:
+    async def assign(self, worker: str, router: str | None) -> WorkerReport:
         self._there(worker).router = router
         return await self._answer(worker)
 

@@ -14,7 +14,7 @@ from autoscaler.demand.profile_drift import BIN_COUNT, bin_of
 from autoscaler.planners.planner import Planner
 from deployments.controller import controller as controller_module
 from deployments.controller.controller import Controller
-from deployments.messages.control import WINDOW_S, Directive, RouterReport, RouterStanding
+from deployments.messages.control import WINDOW_S, RouterReport, RouterState, RoutingTable
 from deployments.messages.control_settings import ControlSettings
 from deployments.state.decisions import Decision
 from deployments.worker import membership
@@ -36,7 +36,7 @@ class PlannerHere:
 
 
 class PlayedRouter:
-    """Follows directives and reports, as a router does; batches end ``drain_s`` after a worker was taken away.
+    """Follows routing tables and reports, as a router does; batches end ``drain_s`` after a worker was taken away.
 
     ``qps`` is what comes to it by endpoint. ``deaf`` it does not follow, ``mute`` it says nothing and asks nothing.
     """
@@ -47,7 +47,7 @@ class PlayedRouter:
         self.name = name
         self._service = service
         self.qps: dict[str, float] = {}
-        self.directive: Directive | None = None
+        self.routing_table: RoutingTable | None = None
         self.using: set[str] = set()
         self.runs: dict[tuple[str, str], float] = {}
         self.deaf = False
@@ -59,12 +59,12 @@ class PlayedRouter:
 
     @property
     def following(self) -> int:
-        return 0 if self.directive is None else self.directive.version
+        return 0 if self.routing_table is None else self.routing_table.version
 
     @property
     def mine(self) -> dict[str, frozenset[str]]:
-        """What its workers serve by the directive that it follows."""
-        workers = {} if self.directive is None else self.directive.workers
+        """What its workers serve by the routing table that it follows."""
+        workers = {} if self.routing_table is None else self.routing_table.workers
         return {worker: terms.serves for worker, terms in workers.items() if terms.router == self.name}
 
     def die(self) -> None:
@@ -73,8 +73,8 @@ class PlayedRouter:
             task.cancel()
         self.using.clear()
 
-    def standing(self) -> RouterStanding:
-        return RouterStanding(self.name, self.following, frozenset(self.using))
+    def router_state(self) -> RouterState:
+        return RouterState(self.name, self.following, frozenset(self.using))
 
     async def _follow(self) -> None:
         while not self._dead:  # a cancelled `asyncio.wait_for` may return all the same
@@ -82,11 +82,11 @@ class PlayedRouter:
             if controller is None or self.deaf or self.mute:
                 await asyncio.sleep(0.1)
                 continue
-            directive = await controller.directive(self.name, self.following, 2.0)
-            if directive is None or self.deaf or controller is not self._service.controller:
+            routing_table = await controller.routing_table(self.name, self.following, 2.0)
+            if routing_table is None or self.deaf or controller is not self._service.controller:
                 continue
-            assert directive.version > self.following
-            self.directive = directive
+            assert routing_table.version > self.following
+            self.routing_table = routing_table
             self._stand()
             await asyncio.sleep(self.drain_s)
             self.using &= self.mine.keys()
@@ -118,7 +118,7 @@ class PlayedRouter:
                 counts = [0] * BIN_COUNT
                 counts[bin_of(ratio)] = 20
                 runs[key] = tuple(counts)
-            self.unsent.append(RouterReport(self.standing(), window, arrived, {}, runs, {}))
+            self.unsent.append(RouterReport(self.router_state(), window, arrived, {}, runs, {}))
             window = max(window + 1, int(wall_clock() / WINDOW_S))
             while self.unsent and self._service.controller is not None and not self.mute:
                 self._service.controller.report(self.unsent.pop(0))
@@ -126,13 +126,13 @@ class PlayedRouter:
 
     def _stand(self) -> None:
         if self._service.controller is not None and not self.mute:
-            self._service.controller.stand(self.standing())
+            self._service.controller.stand(self.router_state())
 
 
 class Service:
     """Pools, routers and one controller after the other; watches what must hold at every instant.
 
-    A worker is in the hands of one router at most, and a directive that a router follows names no variant that its
+    A worker is in the hands of one router at most, and a routing table that a router follows names no variant that its
     worker does not hold, as long as the router keeps up.
     """
 
@@ -175,8 +175,8 @@ class Service:
         """The controller dies, in the middle of whatever it does."""
         if self.controller is not None:
             membership._listeners.clear()
-            self.controller._fleet._pool_of.clear()  # nothing that it still says reaches a worker
-            for task in self.controller._tasks | self.controller._fleet._tasks:
+            self.controller._worker_registry._pool_of.clear()  # nothing that it still says reaches a worker
+            for task in self.controller._tasks | self.controller._worker_registry._tasks:
                 task.cancel()
             self.controller = None
 
@@ -202,14 +202,14 @@ class Service:
         return self.in_force
 
     def _at_rest(self) -> bool:
-        decisions, directive = self.one._known.decisions, self.one._directives._current
+        decisions, routing_table = self.one._known.decisions, self.one._routing_tables._current
         return (
             decisions.in_force is not None
             and not self.one._loop._under_way
             and not self.one._loop._asked
-            and directive is not None
-            and all(terms.router is not None for terms in directive.workers.values())
-            and all(router.following == directive.version for router in self.routers.values())
+            and routing_table is not None
+            and all(terms.router is not None for terms in routing_table.workers.values())
+            and all(router.following == routing_table.version for router in self.routers.values())
             and all(router.using == router.mine.keys() & self.workers.keys() for router in self.routers.values())
         )
 

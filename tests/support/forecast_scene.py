@@ -16,10 +16,10 @@ from deployments.controller.variant_book import VariantBook
 from deployments.forecasting import trainer as forecast_trainer
 from deployments.forecasting.choice import task_of
 from deployments.forecasting.keeper import ForecastKeeper
-from deployments.forecasting.training import Order, Trained, TrainingRecord, train
+from deployments.forecasting.training import Trained, TrainingRecord, TrainingRequest, train
 from deployments.messages.control_settings import ControlSettings, ForecastSettings
 from deployments.state.load_history import HOUR_S, LoadHistory
-from deployments.state.saved_state import Knowledge
+from deployments.state.saved_state import ControllerState
 from deployments.state.store import StateStore
 from forecast.artifact import Model, ModelCard
 from forecast.registry import make
@@ -104,16 +104,16 @@ class Trainings:
     """Trains on the spot instead of in another process; `TRAINING_S` pass. Knows the orders; ``fails`` says why not."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.orders: list[Order] = []
+        self.requests: list[TrainingRequest] = []
         self.fails: Exception | None = None
         monkeypatch.setattr(forecast_trainer, "train_apart", self.train)
 
-    async def train(self, store: StateStore, order: Order) -> Trained:
-        self.orders.append(order)
+    async def train(self, store: StateStore, request: TrainingRequest) -> Trained:
+        self.requests.append(request)
         await asyncio.sleep(TRAINING_S)
         if self.fails is not None:
             raise self.fails
-        return train(store, order)
+        return train(store, request)
 
 
 Scene = Callable[[ForecastKeeper], Coroutine[Any, Any, None]]
@@ -125,7 +125,7 @@ def play(monkeypatch: pytest.MonkeyPatch, scene: Scene, settings: ControlSetting
 
     async def whole() -> None:
         now = MovingMaximum(endpoints=settings.endpoints)
-        keeper = ForecastKeeper(settings, Knowledge(VariantBook(settings)), store, now, wall_clock, EPOCH_S)
+        keeper = ForecastKeeper(settings, ControllerState(VariantBook(settings)), store, now, wall_clock, EPOCH_S)
         running = asyncio.create_task(keeper.run())
         await keeper.catch_up()
         await scene(keeper)

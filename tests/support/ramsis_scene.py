@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dispatch.selection.ramsis.arrivals import ArrivalDistribution, NegativeBinomial, Poisson
 from dispatch.selection.ramsis.problem import Batching, Formulation, WorkerProblem
-from dispatch.selection.ramsis.table import HOLD, DecisionTable
+from dispatch.selection.ramsis.tables.table import HOLD, DecisionTable
 
 LATE_SHARE = 0.01
 Z99 = 2.3263478740408408

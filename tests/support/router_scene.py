@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, cast
 import numpy as np
 
 from catalog.tensor import Arrays
-from deployments.messages.control import Directive, EndpointTerms, WorkerTerms
+from deployments.messages.control import EndpointTerms, RoutingTable, WorkerTerms
 from deployments.messages.worker import BatchResult, WorkerReport
 from deployments.router.peers import Peers
 from deployments.router.router import Router
@@ -21,8 +21,8 @@ from dispatch.plan import EndpointPlan, Plan
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.arrivals import Poisson
-from dispatch.selection.ramsis.grid import TableGrid, beyond_table
 from dispatch.selection.ramsis.problem import WorkerProblem
+from dispatch.selection.ramsis.tables.grid import TableGrid, beyond_table
 from dispatch.table_plan import with_tables
 from virtual_time import VirtualLoop
 
@@ -84,12 +84,12 @@ def terms(
     return EndpointTerms(slo_s, drop_late, 100, offered, shares, {})
 
 
-def directive(
+def routing_table(
     version: int,
     serves: Mapping[str, tuple[str, ...]],
     routers: Mapping[str, str | None] | None = None,
     endpoint: EndpointTerms | None = None,
-) -> Directive:
+) -> RoutingTable:
     """What every worker serves; those that ``routers`` does not name are this router's."""
     workers = {
         worker: WorkerTerms("pool", "cpu", frozenset(held), (routers or {}).get(worker, ME))
@@ -97,7 +97,7 @@ def directive(
     }
     names = frozenset(each.router for each in workers.values() if each.router is not None)
     profiled_s = {("pool", name): DOUBLE.latency_s for name in BOTH}
-    return Directive(
+    return RoutingTable(
         version,
         version,
         {"digits": endpoint or terms()},
@@ -116,7 +116,7 @@ def _answer(variant: str, inputs: Arrays) -> BatchResult:
 class PlayedPool:
     """Workers that take ``run_s`` for a batch, and then answer it by a function of theirs or raise WorkerGone.
 
-    Those of ``hanging`` never answer. ``router`` is whom workers obey, where ``obeyed`` has no other.
+    Those of ``hanging`` never answer. ``router`` is where workers belong, where ``assigned`` has no other.
     """
 
     workers: dict[str, Callable[[str, Arrays], BatchResult]] = field(default_factory=dict)
@@ -125,7 +125,7 @@ class PlayedPool:
     failed: dict[str, str] = field(default_factory=dict)
     hanging: set[str] = field(default_factory=set)
     dead: set[str] = field(default_factory=set)
-    obeyed: dict[str, str | None] = field(default_factory=dict)
+    assigned: dict[str, str | None] = field(default_factory=dict)
     batches: list[tuple[str, str, int]] = field(default_factory=list)
     described: list[str] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)
@@ -139,7 +139,7 @@ class PlayedPool:
         if self.describe_failures > 0:
             self.describe_failures -= 1
             raise WorkerGone("not there yet")
-        return WorkerReport("pool", "cpu", self.loaded, self.failed, 7, self.obeyed.get(worker, ME))
+        return WorkerReport("pool", "cpu", self.loaded, self.failed, 7, self.assigned.get(worker, ME))
 
     async def run(self, worker: str, variant: str, inputs: Arrays) -> BatchResult:
         self.batches.append((worker, variant, len(inputs["x"])))
@@ -172,16 +172,16 @@ class Scene:
         await settled()
 
     async def follow(self, *workers: str, endpoint: EndpointTerms | None = None, **serves: tuple[str, ...]) -> None:
-        """A newer directive: ``workers`` serve both variants, and those of ``serves`` these."""
+        """A newer routing table: ``workers`` serve both variants, and those of ``serves`` these."""
         self.version += 1
-        self.router.follow(directive(self.version, dict.fromkeys(workers, BOTH) | serves, endpoint=endpoint))
+        self.router.follow(routing_table(self.version, dict.fromkeys(workers, BOTH) | serves, endpoint=endpoint))
         await settled()
 
-    async def crew(self, *workers: str) -> None:
+    async def join(self, *workers: str) -> None:
         """These are alive, and the router's."""
         await self.members(*workers)
         await self.follow(*workers)
-        assert self.router.crew.using == {*workers}
+        assert self.router.workers.using == {*workers}
 
     async def ask(self, value: float, slo_s: float | None = 5.0) -> float:
         """One query; what it is answered with."""

@@ -12,10 +12,10 @@ from deployments.router.tables.progress import TableProgress
 from dispatch.latency.estimator import LatencyEstimator
 from dispatch.plan import EndpointPlan, Plan
 from dispatch.selection.policy import Candidate
-from dispatch.selection.ramsis.grid import beyond_table
 from dispatch.selection.ramsis.policy import RamsisSelection
 from dispatch.selection.ramsis.problem import Balancing, WorkerProblem
-from dispatch.selection.ramsis.table import DecisionTable
+from dispatch.selection.ramsis.tables.grid import beyond_table
+from dispatch.selection.ramsis.tables.table import DecisionTable
 from dispatch_scene import endpoint
 
 HIGHEST_QPS = 3000.0

@@ -12,7 +12,7 @@ from autoscaler.planners.baselines.workers import Option, options_of, plan_of, p
 
 @dataclass(frozen=True)
 class InfaasPlanner:
-    """Every endpoint helps itself in turn: the cheapest step first, where the cost is the accuracy that it drops.
+    """Endpoints take their steps in turn: the cheapest step first, where the cost is the accuracy that it drops.
 
     Where its workers cannot serve ``headroom`` times its demand, an endpoint either takes an idle worker (replicates)
     or changes the variant of one of its own for a faster one (downgrades), whichever loses the least accuracy per

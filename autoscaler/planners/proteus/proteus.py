@@ -12,7 +12,7 @@ from autoscaler.placement.interference import Interference, NoInterference
 from autoscaler.planners.proteus.assignment import assign
 from autoscaler.planners.proteus.column import Column, columns_of
 from autoscaler.planners.proteus.explanation import explain
-from autoscaler.planners.proteus.roomier import roomier
+from autoscaler.planners.proteus.headroom import with_headroom
 from autoscaler.planners.proteus.search import SOLVERS, Problem, Search
 from autoscaler.planners.proteus.spare import evenly, with_spares
 from autoscaler.planners.proteus.stages import SLACK, Objectives, solve
@@ -98,7 +98,7 @@ class ProteusPlanner:
             return NoPlan(SolveReport(Status.NO_ANSWER, None, search.solve_s, (words,)))
         fixed = [pool.device for pool in self.cluster.pools if pool.max_workers is None]
         tolerance = options.tolerance if len(fixed) == len(self.cluster.pools) and not options.fair else 0.0
-        ample = roomier(problem, staged, tolerance, search)
+        ample = with_headroom(problem, staged, tolerance, search)
         roomy = replace(problem, demand_qps=ample.planned_qps)
         counts = with_spares(roomy, ample.solution, fixed if options.spares else ())
         loads = evenly(roomy, counts, ample.solution)

@@ -20,14 +20,14 @@ class Objectives:
     ``margin_qps`` is by endpoint what the plan should have room for beyond the demand, as far as that goes without
     shedding; where not all of it fits, every endpoint gets the same part. ``fair`` puts the endpoint that is worst off
     first (Proteus, section 7). ``prices`` is by device type per worker, in accuracy times queries per second: what a
-    worker must bring to be worth its price. ``hire`` is by device type what a worker costs in the end, where several
-    choices are equally accurate and accuracy has no price.
+    worker must bring to be worth its price. ``worker_cost`` is by device type what a worker costs in the end, where
+    several choices are equally accurate and accuracy has no price.
     """
 
     margin_qps: Mapping[str, float] = field(default_factory=dict)
     fair: bool = False
     prices: Mapping[str, float] = field(default_factory=dict)
-    hire: Mapping[str, float] = field(default_factory=dict)
+    worker_cost: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -166,12 +166,14 @@ def _best(
         return model.total_accuracy - mathopt.fast_sum(price)
 
     best = search.maximise(problem, accuracy, incumbent)
-    if best is None or not objectives.hire:
+    if best is None or not objectives.worker_cost:
         return best
 
     def economy(model: PlacementModel) -> mathopt.LinearExpression:
         model.model.add_linear_constraint(accuracy(model) >= best.objective * (1 - SLACK))
-        return mathopt.fast_sum([-objectives.hire.get(column.device, 0.0) * n for column, n in model.count.items()])
+        return mathopt.fast_sum(
+            [-objectives.worker_cost.get(column.device, 0.0) * n for column, n in model.count.items()]
+        )
 
     cheap = search.maximise(problem, economy, best)
     return best if cheap is None else replace(best, counts=cheap.counts, loads=cheap.loads)

@@ -13,7 +13,7 @@ from dispatch.latency.estimate import LatencyEstimate
 from dispatch.plan import Plan
 from dispatch.selection.ramsis.policy import RamsisSelection
 from dispatch.selection.ramsis.problem import Balancing
-from dispatch.selection.ramsis.table_work import TableTask, TableWork
+from dispatch.selection.ramsis.tables.work import TableTask, TableWork
 from dispatch.table_plan import with_selection
 
 logger = logging.getLogger("ray.serve")

@@ -8,10 +8,10 @@ from concurrent.futures.process import BrokenProcessPool
 from catalog.array_store import ArrayStore
 from catalog.profile_cache import cache_dir
 from deployments.processes import background_process
-from dispatch.selection.ramsis.grid import TableGrid
-from dispatch.selection.ramsis.grid_maker import make_grid, make_table
 from dispatch.selection.ramsis.problem import WorkerProblem
-from dispatch.selection.ramsis.table import DecisionTable
+from dispatch.selection.ramsis.tables.grid import TableGrid
+from dispatch.selection.ramsis.tables.maker import make_grid, make_table
+from dispatch.selection.ramsis.tables.table import DecisionTable
 
 OnProgress = Callable[[str, int, int], None]
 """Called with the endpoint in hand, its tables that are made, and how many are wanted as far as is known by then."""

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dispatch.selection.ramsis.problem import WorkerProblem
-from dispatch.selection.ramsis.table import SLACK_TOLERANCE_S
+from dispatch.selection.ramsis.tables.table import SLACK_TOLERANCE_S
 
 
 @dataclass(frozen=True, eq=False)

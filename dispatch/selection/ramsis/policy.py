@@ -8,9 +8,9 @@ from dispatch.latency.estimate import LatencyEstimate
 from dispatch.latency.worker_latency import LATE_SHARE
 from dispatch.selection.greedy import GreedySelection, soonest
 from dispatch.selection.policy import Candidate, Choice, Hold, Promise, QueueView
-from dispatch.selection.ramsis.grid import TableGrid
-from dispatch.selection.ramsis.leveled_grids import LeveledGrids, Reading
-from dispatch.selection.ramsis.table import HOLD, SLACK_TOLERANCE_S, DecisionTable
+from dispatch.selection.ramsis.tables.grid import TableGrid
+from dispatch.selection.ramsis.tables.leveled_grids import LeveledGrids, Reading
+from dispatch.selection.ramsis.tables.table import HOLD, SLACK_TOLERANCE_S, DecisionTable
 
 SHORTEST_HOLD_S = 1e-6
 """Above the resolution of any clock that a host may have."""

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from dispatch.selection.ramsis.per_decision import solve_per_decision
-from dispatch.selection.ramsis.per_query import MOST_TOGETHER, Start, rough_accuracy, solve_per_query
+from dispatch.selection.ramsis.per_decision.process import solve_per_decision
+from dispatch.selection.ramsis.per_decision.variable_batching import solve_variable_batching
+from dispatch.selection.ramsis.per_query.process import MOST_TOGETHER, Start, rough_accuracy, solve_per_query
 from dispatch.selection.ramsis.problem import WorkerProblem
-from dispatch.selection.ramsis.table import DecisionTable
-from dispatch.selection.ramsis.variable_batching import solve_variable_batching
+from dispatch.selection.ramsis.tables.table import DecisionTable
 
 VERSION = 9
 """Raised whenever answers change, so that tables kept from before are made anew."""

@@ -12,7 +12,7 @@ from ray.serve.handle import DeploymentHandle
 from catalog.errors import BadRequest, ConfigError, NoController
 from deployments.controller import client as controller_client
 from deployments.controller.client import ControllerClient
-from deployments.messages.control import RouterStanding
+from deployments.messages.control import RouterState
 
 DIGITS = {"name": "digits-xl"}
 
@@ -68,20 +68,20 @@ async def test_every_method_asks_the_controller_for_the_same() -> None:
         return {"asked": args}
 
     client, handle = played(answer)
-    standing = RouterStanding("r1", 3, frozenset())
+    router_state = RouterState("r1", 3, frozenset())
     assert await client.simulate({"digits": 2.0}) == {"asked": ({"digits": 2.0},)}
     await client.plan()
     await client.plans()
     await client.register(DIGITS)
-    await client.stand(standing)
-    await client.directive("r1", 3, 20.0)
+    await client.stand(router_state)
+    await client.routing_table("r1", 3, 20.0)
     assert handle.calls == [
         ("simulate", {"digits": 2.0}),
         ("plan",),
         ("plans",),
         ("register", DIGITS),
-        ("stand", standing),
-        ("directive", "r1", 3, 20.0),
+        ("stand", router_state),
+        ("routing_table", "r1", 3, 20.0),
     ]
 
 
@@ -89,7 +89,7 @@ async def test_a_controller_that_does_not_answer_in_time_is_none(monkeypatch: py
     monkeypatch.setattr(controller_client, "ANSWER_S", 0.02)
     client, _ = played(never)
     with pytest.raises(NoController, match=r"did not answer within 0\.05 s"):
-        await client.directive("r1", 0, 0.03)
+        await client.routing_table("r1", 0, 0.03)
 
 
 async def test_an_error_for_people_comes_out_as_it_was_raised() -> None:

@@ -92,8 +92,8 @@ def test_all_variants_are_everywhere_without_a_planner(monkeypatch: pytest.Monke
         decisions = len(service.decisions)
         await asyncio.sleep(30.0)
         assert len(service.decisions) == decisions
-        directive = service.routers["r1"].directive
-        assert directive is not None
-        assert directive.endpoints["digits"].shares is None
+        routing_table = service.routers["r1"].routing_table
+        assert routing_table is not None
+        assert routing_table.endpoints["digits"].shares is None
 
     play(monkeypatch, scene, settings({"digits": endpoint(by_tables=True)}, planner="everywhere"))

@@ -12,7 +12,7 @@ from forecast_scene import DAY_S, NOW_S, Trainings, forecasting, saved, store_wi
 
 from controller_scene import Service, play, started
 from deployments.forecasting import keeper as forecast_keeper
-from deployments.forecasting.archive import Shelf, write_shelf
+from deployments.forecasting.archive import KeptModels, write_kept_models
 from virtual_time import EPOCH_S, until, wall_clock
 
 SURGE_S = 60
@@ -71,7 +71,7 @@ def test_a_model_that_is_too_old_does_not_plan_and_the_plan_says_so(monkeypatch:
     series = surges(NOW_S + SURGE_S)
     store = store_with(digits=series)
     old = trained(series, "seasonal_naive", trained_until_s=NOW_S - 9 * DAY_S)
-    write_shelf(store, "digits", Shelf(old.to_bytes()))
+    write_kept_models(store, "digits", KeptModels(old.to_bytes()))
 
     async def scene(service: Service) -> None:
         await started(service, digits=10.0)
@@ -108,7 +108,7 @@ def test_a_model_is_trained_and_promoted_while_plans_are_made_and_the_next_contr
         await asyncio.sleep(100.0)
 
     play(monkeypatch, scene, forecasting(), store_with(digits=waves()))
-    assert len(trainings.orders) == 1, "the next one knows when the last training was"
+    assert len(trainings.requests) == 1, "the next one knows when the last training was"
     assert any("the new model was better" in each.getMessage() for each in caplog.records)
 
 

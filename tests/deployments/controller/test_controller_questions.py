@@ -27,9 +27,9 @@ def test_a_change_of_objective_makes_a_new_plan_and_the_same_config_none(monkeyp
         assert service.in_force.reason == "the config changed"
         assert service.one.plan()["slo_ms"] == {"digits": 60.0}
         await service.steady()
-        directive = service.routers["r1"].directive
-        assert directive is not None
-        assert directive.endpoints["digits"].slo_s == 0.06
+        routing_table = service.routers["r1"].routing_table
+        assert routing_table is not None
+        assert routing_table.endpoints["digits"].slo_s == 0.06
 
     play(monkeypatch, scene, settings(interval_s=1000.0))
 

@@ -33,9 +33,9 @@ def test_the_next_controller_goes_on_where_the_one_before_ended(
         await service.one.register(described(tmp_path))
         await asyncio.sleep(30.0)
         before = service.one
-        directive = service.routers["r1"].directive
+        routing_table = service.routers["r1"].routing_table
         decision = service.in_force
-        assert directive is not None
+        assert routing_table is not None
         service.end_control()
         await asyncio.sleep(5.0)
         assert service.routers["r1"].using == {"w1", "w2"}
@@ -50,7 +50,7 @@ def test_the_next_controller_goes_on_where_the_one_before_ended(
         assert len(missed) <= SAVE_EVERY_S  # the one before had not written them
         assert service.in_force.reason == "a controller took over"
         assert [each for each in service.pools["cpu"].done if each[0] == "load"] == loads
-        assert service.routers["r1"].following > directive.version
+        assert service.routers["r1"].following > routing_table.version
 
     play(monkeypatch, scene, settings())
 
@@ -135,7 +135,7 @@ def test_a_controller_that_does_not_go_round_any_more_fails_its_check(monkeypatc
         async def fail() -> None:
             raise RuntimeError("played")
 
-        monkeypatch.setattr(service.one._directives, "settle", fail)
+        monkeypatch.setattr(service.one._routing_tables, "settle", fail)
         await asyncio.sleep(60.0)
         with pytest.raises(RuntimeError):
             service.one.check()

@@ -20,7 +20,7 @@ from deployments.controller.variant_book import VariantBook
 from deployments.messages.control import EndpointTerms
 from deployments.messages.control_settings import ControlSettings
 from deployments.state.decisions import Decisions
-from deployments.state.saved_state import Knowledge, Unloadable
+from deployments.state.saved_state import ControllerState, Unloadable
 from virtual_time import in_virtual_time, without_threads
 
 
@@ -38,7 +38,7 @@ class Here:
 
 class Scene:
     def __init__(self, config: ControlSettings) -> None:
-        self.known = Knowledge(VariantBook(config))
+        self.known = ControllerState(VariantBook(config))
         self.planners = Here()
         self.published: list[Mapping[str, int]] = []
         self.maker = PlanMaker(config, self.known, cast(PlannerProcess, self.planners), self.published.append)

@@ -11,11 +11,11 @@ from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
 from catalog.errors import ArtifactError, BadRequest, ConfigError, NoWorker
 from catalog.profile import LatencyProfile
 from catalog.variant import Artifact, Variant
-from deployments.controller.fleet import Fleet
 from deployments.controller.registration import BUDGET_S, artifact_bytes, profile_everywhere
 from deployments.controller.variant_book import VariantBook
+from deployments.controller.worker_registry import WorkerRegistry
 from deployments.messages.control_settings import ControlSettings
-from deployments.state.saved_state import Knowledge
+from deployments.state.saved_state import ControllerState
 from deployments.worker import membership
 from deployments.worker.client import WorkerClient
 from virtual_time import in_virtual_time, until, wall_clock, without_threads
@@ -34,15 +34,15 @@ class Scene:
     def __init__(self, config: ControlSettings) -> None:
         self.config = config
         self.pools = {name: PlayedPool(name) for name in config.pools}
-        self.fleet = Fleet(cast("dict[str, WorkerClient]", self.pools), lambda worker, came: None)
-        self.known = Knowledge(VariantBook(config))
+        self.worker_registry = WorkerRegistry(cast("dict[str, WorkerClient]", self.pools), lambda worker, came: None)
+        self.known = ControllerState(VariantBook(config))
 
     async def start(self) -> None:
-        await self.fleet.start()
-        await until(lambda: self.fleet.known)
+        await self.worker_registry.start()
+        await until(lambda: self.worker_registry.known)
 
     async def register(self, given: Variant) -> dict[str, LatencyProfile]:
-        return await profile_everywhere(given, self.config, self.known, self.fleet, LOAD)
+        return await profile_everywhere(given, self.config, self.known, self.worker_registry, LOAD)
 
     @property
     def measured(self) -> list[str]:

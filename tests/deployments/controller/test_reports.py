@@ -8,9 +8,9 @@ from autoscaler.cluster.observation import Statistics
 from autoscaler.demand.profile_drift import BIN_COUNT, bin_of
 from deployments.controller.reports import GRACE_S, Reports
 from deployments.controller.variant_book import VariantBook
-from deployments.messages.control import WINDOW_S, RouterReport, RouterStanding
+from deployments.messages.control import WINDOW_S, RouterReport, RouterState
 from deployments.state.load_history import HOUR_S
-from deployments.state.saved_state import Knowledge
+from deployments.state.saved_state import ControllerState
 from virtual_time import EPOCH_S, in_virtual_time, wall_clock
 
 NOW = int(EPOCH_S / WINDOW_S)
@@ -20,17 +20,17 @@ NOW = int(EPOCH_S / WINDOW_S)
 def report(router: str, window: int, arrived: int, violated: int = 0) -> RouterReport:
     counts = [0] * BIN_COUNT
     counts[bin_of(2.0)] = 100
-    standing = RouterStanding(router, 0, frozenset())
+    router_state = RouterState(router, 0, frozenset())
     return RouterReport(
-        standing, window, {"digits": arrived}, {"digits": violated}, {("cpu", "slow"): tuple(counts)}, {}
+        router_state, window, {"digits": arrived}, {"digits": violated}, {("cpu", "slow"): tuple(counts)}, {}
     )
 
 
-def known() -> Knowledge:
-    return Knowledge(VariantBook(settings()))
+def known() -> ControllerState:
+    return ControllerState(VariantBook(settings()))
 
 
-def in_history(of: Knowledge, second: int) -> int:
+def in_history(of: ControllerState, second: int) -> int:
     [document] = of.history.take_documents().values()
     return document["digits"][second % HOUR_S]
 

@@ -8,14 +8,14 @@ import pytest
 from controller_parts import PlayedPool, settings
 
 from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
-from deployments.controller.directives import Directives
-from deployments.controller.fleet import Fleet
 from deployments.controller.plan_maker import Change, PlanMaker
 from deployments.controller.rollout_runner import FOLLOW_S, UNLOADABLE_S, RolloutRunner
+from deployments.controller.routing_tables import RoutingTables
 from deployments.controller.variant_book import VariantBook
-from deployments.messages.control import Directive, EndpointTerms, RouterStanding
+from deployments.controller.worker_registry import WorkerRegistry
+from deployments.messages.control import EndpointTerms, RouterState, RoutingTable
 from deployments.state.decisions import Decision
-from deployments.state.saved_state import Knowledge
+from deployments.state.saved_state import ControllerState
 from deployments.worker import membership
 from deployments.worker.client import WorkerClient
 from virtual_time import in_virtual_time, until, wall_clock
@@ -24,7 +24,7 @@ ENDPOINTS = {"digits": EndpointTerms(0.2, True, 500, {}, {}, {})}
 
 
 class Scene:
-    """Workers w1 and w2 that hold something, and the router r1, which follows each directive within 0.1 s.
+    """Workers w1 and w2 that hold something, and the router r1, which follows each routing table within 0.1 s.
 
     ``log`` has what happened, in order: loads and unloads of the pool, what the router follows, sizes.
     """
@@ -32,12 +32,12 @@ class Scene:
     def __init__(self, memory_bytes: float) -> None:
         self.pool = PlayedPool("cpu", memory_bytes)
         self.log: list[Any] = self.pool.done
-        self.fleet = Fleet({"cpu": cast(WorkerClient, self.pool)}, lambda worker, came: None)
-        self.directives = Directives(self.fleet, 1, wall_clock)
-        self.known = Knowledge(VariantBook(settings()))
+        self.worker_registry = WorkerRegistry({"cpu": cast(WorkerClient, self.pool)}, lambda worker, came: None)
+        self.routing_tables = RoutingTables(self.worker_registry, 1, wall_clock)
+        self.known = ControllerState(VariantBook(settings()))
         self.decision = self.known.decisions.begin("a test", wall_clock())
         maker = cast(PlanMaker, self)
-        self.runner = RolloutRunner(self.fleet, self.directives, self.known, maker, wall_clock)
+        self.runner = RolloutRunner(self.worker_registry, self.routing_tables, self.known, maker, wall_clock)
         self.follows = True
         self.serves: dict[str, frozenset[str]] = {}
         self._room_bytes = memory_bytes
@@ -50,9 +50,9 @@ class Scene:
         self.pool.come(*holds)
         for worker, names in holds.items():
             self.pool.workers[worker].loaded = set(names.split())
-        await self.fleet.start()
-        await until(lambda: self.fleet.known)
-        self.directives.on_standing(RouterStanding("r1", 0, frozenset()))
+        await self.worker_registry.start()
+        await until(lambda: self.worker_registry.known)
+        self.routing_tables.on_router_state(RouterState("r1", 0, frozenset()))
         self._following = asyncio.create_task(self._follow())
 
     async def run(self, **held: str) -> str | None:
@@ -69,14 +69,14 @@ class Scene:
     async def _follow(self) -> None:
         version = 0
         while True:
-            directive: Directive | None = await self.directives.next("r1", version, 5.0)
-            if directive is not None and self.follows:
+            routing_table: RoutingTable | None = await self.routing_tables.next("r1", version, 5.0)
+            if routing_table is not None and self.follows:
                 await asyncio.sleep(0.1)
-                version = directive.version
-                self.serves = {worker: terms.serves for worker, terms in directive.workers.items()}
+                version = routing_table.version
+                self.serves = {worker: terms.serves for worker, terms in routing_table.workers.items()}
                 self.log.append(("follow", "", str({w: sorted(each) for w, each in sorted(self.serves.items())})))
-                self.directives.on_standing(RouterStanding("r1", version, frozenset()))
-            elif directive is not None:
+                self.routing_tables.on_router_state(RouterState("r1", version, frozenset()))
+            elif routing_table is not None:
                 await asyncio.sleep(0.1)
 
 

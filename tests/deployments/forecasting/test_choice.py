@@ -38,9 +38,9 @@ def test_of_the_models_that_may_serve_the_one_that_knows_the_newest_load_does() 
     old, new = model(NOW_S - 2 * DAY_S), model(NOW_S - DAY_S)
     too_short = model(NOW_S, ForecastTask(window_s=10))
     assert choose([old, new, too_short], 20, WEEK_S, NOW_S).model is new
-    standing = choose([too_short, model(NOW_S - 9 * DAY_S)], 20, WEEK_S, NOW_S)
-    assert standing.model is None
-    assert standing.why == "model linear looks 10 s ahead, and 20 s are needed", "the reason of the newest"
+    choice = choose([too_short, model(NOW_S - 9 * DAY_S)], 20, WEEK_S, NOW_S)
+    assert choice.model is None
+    assert choice.why == "model linear looks 10 s ahead, and 20 s are needed", "the reason of the newest"
 
 
 @pytest.mark.parametrize(

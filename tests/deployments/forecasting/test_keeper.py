@@ -25,7 +25,7 @@ from forecast_scene import (
 )
 
 from autoscaler.cluster.observation import Statistics
-from deployments.forecasting.archive import Shelf, write_shelf
+from deployments.forecasting.archive import KeptModels, write_kept_models
 from deployments.forecasting.keeper import ForecastKeeper
 from virtual_time import until
 
@@ -40,7 +40,7 @@ def test_without_history_the_load_that_is_there_counts_and_the_view_says_why(mon
         assert keeper.demand.demand_qps() == {"digits": 0.1}
 
     store = store_with(digits=waves(3 * 3600))
-    assert play(monkeypatch, scene, forecasting(), store).orders == []
+    assert play(monkeypatch, scene, forecasting(), store).requests == []
 
 
 def test_a_model_of_the_config_forecasts_from_the_kept_load_at_once(
@@ -100,7 +100,7 @@ def test_a_promoted_model_that_has_become_too_old_does_not_serve_and_says_so_onc
     """It reaches the limit of 7 days half a minute after the controller begins."""
     store = store_with(digits=waves(600))
     model = trained(waves(7200, NOW_S - 7 * DAY_S + 30))
-    write_shelf(store, "digits", Shelf(model.to_bytes(), (record(promoted=True),)))
+    write_kept_models(store, "digits", KeptModels(model.to_bytes(), (record(promoted=True),)))
 
     async def scene(keeper: ForecastKeeper) -> None:
         assert seen(keeper)["model"] == "linear"
@@ -117,7 +117,7 @@ def test_a_promoted_model_that_has_become_too_old_does_not_serve_and_says_so_onc
 def test_the_model_that_knows_the_newest_load_serves(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     store = store_with(digits=waves(600))
     promoted = trained(waves(7200, NOW_S - 2 * DAY_S))
-    write_shelf(store, "digits", Shelf(promoted.to_bytes(), (record(promoted=True),)))
+    write_kept_models(store, "digits", KeptModels(promoted.to_bytes(), (record(promoted=True),)))
     uri = saved(trained(waves(7200, NOW_S - DAY_S), "constant"), tmp_path)
 
     async def scene(keeper: ForecastKeeper) -> None:
@@ -141,7 +141,7 @@ def test_a_model_that_fails_is_not_asked_again_and_is_no_rival(
         await until(lambda: seen(keeper)["training"] is not None, within_s=100.0)
 
     trainings = play(monkeypatch, scene, forecasting(artifacts={"digits": uri}), store)
-    assert [order.incumbent for order in trainings.orders] == [None]
+    assert [request.incumbent for request in trainings.requests] == [None]
     assert any("model linear failed" in each.getMessage() for each in caplog.records)
 
 

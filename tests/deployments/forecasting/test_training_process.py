@@ -14,13 +14,13 @@ from catalog.errors import BadSeries, TrainingFailed
 from deployments.forecasting import training_process
 from deployments.forecasting.archive import opened
 from deployments.forecasting.choice import task_of
-from deployments.forecasting.training import Order
+from deployments.forecasting.training import TrainingRequest
 from deployments.forecasting.training_process import train_apart
 from deployments.state.store import StateStore, open_store
 
 
-def order(endpoint: str = "digits", model: str = "linear", incumbent: bytes | None = None) -> Order:
-    return Order(endpoint, model, task_of(20), NOW_S - 30 * 3600, NOW_S, incumbent)
+def request(endpoint: str = "digits", model: str = "linear", incumbent: bytes | None = None) -> TrainingRequest:
+    return TrainingRequest(endpoint, model, task_of(20), NOW_S - 30 * 3600, NOW_S, incumbent)
 
 
 @pytest.fixture(params=["state.db", "state"])
@@ -38,7 +38,7 @@ def _leaves_no_process() -> Iterator[None]:
 
 async def test_a_model_is_trained_elsewhere_on_what_the_store_keeps(store: StateStore) -> None:
     incumbent = trained(waves(), "constant").to_bytes()
-    outcome = await train_apart(store, order(incumbent=incumbent))
+    outcome = await train_apart(store, request(incumbent=incumbent))
     assert outcome.record.promoted
     assert outcome.record.scores.keys() == {"candidate", "simple", "incumbent"}
     assert outcome.model is not None
@@ -51,17 +51,17 @@ async def test_errors_of_the_training_pass_through(tmp_path: Path) -> None:
     store = open_store(str(tmp_path / "state.db"))
     keep(store, letters=waves(7200))
     with pytest.raises(BadSeries, match="2 h of load are known, 24 h are needed"):
-        await train_apart(store, order("letters"))
+        await train_apart(store, request("letters"))
 
 
 async def test_a_training_that_takes_too_long_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training_process, "LIMIT_S", 0.05)
     with pytest.raises(TrainingFailed, match="'linear' of digits was not trained within 0 s"):
-        await train_apart(open_store(str(tmp_path / "state.db")), order())
+        await train_apart(open_store(str(tmp_path / "state.db")), request())
 
 
 async def test_a_process_that_dies_is_told(tmp_path: Path) -> None:
-    training = asyncio.create_task(train_apart(open_store(str(tmp_path / "state.db")), order()))
+    training = asyncio.create_task(train_apart(open_store(str(tmp_path / "state.db")), request()))
     while not (children := multiprocessing.active_children()):
         await asyncio.sleep(0.01)
     pid = children[0].pid
@@ -72,7 +72,7 @@ async def test_a_process_that_dies_is_told(tmp_path: Path) -> None:
 
 
 async def test_nobody_waits_for_a_training_that_is_cancelled(tmp_path: Path) -> None:
-    training = asyncio.create_task(train_apart(open_store(str(tmp_path / "state.db")), order()))
+    training = asyncio.create_task(train_apart(open_store(str(tmp_path / "state.db")), request()))
     await asyncio.sleep(0)
     training.cancel()
     with pytest.raises(asyncio.CancelledError):

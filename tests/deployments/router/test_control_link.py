@@ -1,4 +1,4 @@
-"""A router's reports and the controller's directives, with a controller that is away, comes back and has news."""
+"""A router's reports and the controller's routing tables, with a controller that is away, comes back and has news."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,23 +10,23 @@ import pytest
 
 from catalog.errors import BadRequest, NoController
 from deployments.controller.client import ANSWER_S, ControllerClient
-from deployments.messages.control import WINDOW_S, Directive, RouterReport, RouterStanding
+from deployments.messages.control import WINDOW_S, RouterReport, RouterState, RoutingTable
 from deployments.router import control_link
 from deployments.router.control_link import RETRY_S, WAIT_S, ControlLink
 from deployments.router.router import Router
-from router_scene import BOTH, Scene, directive, routing, settled, virtually
+from router_scene import BOTH, Scene, routing, routing_table, settled, virtually
 from virtual_time import wall_clock
 
 
 @dataclass
 class PlayedController:
-    """Keeps what it is told, and has the directive ``current``; while it is ``away`` nothing is answered in time."""
+    """Keeps what it is told, and has the routing table ``current``; ``away``, it answers nothing in time."""
 
-    current: Directive | None = None
+    current: RoutingTable | None = None
     away: bool = False
     broken: bool = False
     reports: list[RouterReport] = field(default_factory=list)
-    standings: list[RouterStanding] = field(default_factory=list)
+    router_states: list[RouterState] = field(default_factory=list)
     asked: list[tuple[str, int]] = field(default_factory=list)
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -34,11 +34,11 @@ class PlayedController:
         await self._answer()
         self.reports.append(report)
 
-    async def stand(self, standing: RouterStanding) -> None:
+    async def stand(self, router_state: RouterState) -> None:
         await self._answer()
-        self.standings.append(standing)
+        self.router_states.append(router_state)
 
-    async def directive(self, router: str, newer_than: int, wait_s: float) -> Directive | None:
+    async def routing_table(self, router: str, newer_than: int, wait_s: float) -> RoutingTable | None:
         self.asked.append((router, newer_than))
         await self._answer()
         with suppress(TimeoutError):
@@ -49,7 +49,7 @@ class PlayedController:
                 return self.current
         return None
 
-    def tell(self, current: Directive) -> None:
+    def tell(self, current: RoutingTable) -> None:
         self.current = current
         self.news.set()
 
@@ -150,10 +150,10 @@ async def test_of_an_absence_without_end_the_last_windows_are_kept(monkeypatch: 
 @virtually
 async def test_a_report_says_how_the_router_stands() -> None:
     async with linked() as link:
-        await link.scene.crew("w1")
+        await link.scene.join("w1")
         await asyncio.sleep(2 * WINDOW_S)
-        standing = link.controller.reports[-1].standing
-        assert (standing.router, standing.following, standing.using) == ("r1", 1, {"w1"})
+        router_state = link.controller.reports[-1].router_state
+        assert (router_state.router, router_state.following, router_state.using) == ("r1", 1, {"w1"})
 
 
 # -- standings ------------------------------------------------------------------------------------------------
@@ -165,31 +165,31 @@ async def test_the_controller_hears_at_once_that_a_worker_came_or_went_or_anothe
         await link.scene.members("w1")
         await asyncio.sleep(0.05)
         for version, workers in ((1, {"w1": BOTH}), (2, {})):
-            link.controller.tell(directive(version, workers))
+            link.controller.tell(routing_table(version, workers))
             await asyncio.sleep(0.05)
-            assert link.controller.standings[-1].following == version
-            assert link.controller.standings[-1].using == workers.keys()
+            assert link.controller.router_states[-1].following == version
+            assert link.controller.router_states[-1].using == workers.keys()
 
 
 @virtually
 async def test_a_standing_that_could_not_be_told_is_in_the_next_report() -> None:
     async with linked() as link:
         link.controller.away = True
-        await link.scene.crew("w1")
+        await link.scene.join("w1")
         await asyncio.sleep(2 * ANSWER_S)
         link.controller.away = False
         await asyncio.sleep(ANSWER_S + 2 * WINDOW_S)
-        assert link.controller.reports[-1].standing.using == {"w1"}
+        assert link.controller.reports[-1].router_state.using == {"w1"}
 
 
-# -- directives -----------------------------------------------------------------------------------------------
+# -- routing tables -----------------------------------------------------------------------------------------------
 
 
 @virtually
 async def test_a_directive_is_followed_when_there_is_one_and_the_next_is_asked_for() -> None:
     async with linked() as link:
         assert link.controller.asked == [("r1", 0)]
-        link.controller.tell(directive(5, {}))
+        link.controller.tell(routing_table(5, {}))
         await asyncio.sleep(0.05)
         assert link.scene.router.following == 5
         assert link.controller.asked == [("r1", 0), ("r1", 5)]
@@ -200,7 +200,7 @@ async def test_a_controller_without_news_is_asked_again_and_again() -> None:
     async with linked() as link:
         await asyncio.sleep(3.5 * WAIT_S)
         assert link.controller.asked == [("r1", 0)] * 4
-        link.controller.tell(directive(5, {}))
+        link.controller.tell(routing_table(5, {}))
         await asyncio.sleep(0.05)
         assert link.scene.router.following == 5
 
@@ -209,13 +209,13 @@ async def test_a_controller_without_news_is_asked_again_and_again() -> None:
 async def test_the_router_serves_on_while_the_controller_is_away_and_follows_it_when_it_is_back() -> None:
     async with linked() as link:
         await link.scene.members("w1")
-        link.controller.tell(directive(1, {"w1": BOTH}))
+        link.controller.tell(routing_table(1, {"w1": BOTH}))
         await asyncio.sleep(0.05)
         link.controller.away = True
         await asyncio.sleep(2 * WAIT_S)
         assert await link.scene.ask(4.0) == 8.0
         link.controller.away = False
-        link.controller.tell(directive(2, {"w1": ("triple",)}))
+        link.controller.tell(routing_table(2, {"w1": ("triple",)}))
         await asyncio.sleep(ANSWER_S + RETRY_S + 0.1)
         assert link.scene.router.following == 2
         assert await link.scene.ask(4.0) == 12.0
@@ -227,20 +227,20 @@ async def test_a_controller_that_refuses_or_a_directive_that_cannot_be_followed_
 ) -> None:
     async with linked() as link:
         link.controller.broken = True
-        await link.scene.crew("w1")
+        await link.scene.join("w1")
         await asyncio.sleep(10 * WINDOW_S)
         link.controller.broken = False
         follow = Router.follow
         refused: list[int] = []
 
-        def follow_unless_second(router: Router, news: Directive) -> None:
+        def follow_unless_second(router: Router, news: RoutingTable) -> None:
             if news.version == 2 and not refused:
                 refused.append(news.version)
                 raise ValueError("played")
             follow(router, news)
 
         monkeypatch.setattr(Router, "follow", follow_unless_second)
-        link.controller.tell(directive(2, {"w1": BOTH}))
+        link.controller.tell(routing_table(2, {"w1": BOTH}))
         await asyncio.sleep(10 * RETRY_S)
         assert refused == [2]
         assert link.scene.router.following == 2

@@ -5,15 +5,15 @@ from dataclasses import replace
 import pytest
 
 from autoscaler.demand.profile_drift import BIN_COUNT, bin_of
-from deployments.messages.control import RouterStanding
+from deployments.messages.control import RouterState
 from deployments.router.meter import RouterMeter
 from dispatch.commands import Served
 from dispatch.query import Batch, Job, Query
-from router_scene import directive
+from router_scene import routing_table
 
-STANDING = RouterStanding("r1", 3, frozenset({"w1"}))
+STANDING = RouterState("r1", 3, frozenset({"w1"}))
 DIRECTIVE = replace(
-    directive(1, {"w1": ("double",)}),
+    routing_table(1, {"w1": ("double",)}),
     profiled_s={("pool", "double"): (0.0, 0.010, 0.016)},
     transport_s={"pool": 0.002},
 )
@@ -43,7 +43,7 @@ def test_everything_is_reported_once(meter: RouterMeter) -> None:
     meter.on_violation("other")
     meter.on_served(served(0.010))
     report = meter.report(17, STANDING)
-    assert (report.standing, report.window) == (STANDING, 17)
+    assert (report.router_state, report.window) == (STANDING, 17)
     assert (report.arrived, report.violated) == ({"digits": 2, "other": 1}, {"other": 1})
     assert report.runs.keys() == {("pool", "double")}
     meter.on_arrival("digits")
@@ -81,7 +81,7 @@ def test_nothing_is_compared_with_a_way_of_no_length() -> None:
     meter.on_served(served(0.010))
     report = meter.report(1, STANDING)
     assert report.transport == {}
-    assert sum(report.runs["pool", "double"]) == 1, "nor is anything before the first directive"
+    assert sum(report.runs["pool", "double"]) == 1, "nor is anything before the first routing table"
 
 
 def test_a_newer_directive_is_what_batches_are_compared_with(meter: RouterMeter) -> None:

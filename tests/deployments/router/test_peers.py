@@ -10,9 +10,9 @@ from ray.exceptions import RayTaskError
 from ray.serve.handle import DeploymentHandle
 
 from catalog.errors import NoWorker, Saturated
-from deployments.messages.control import Directive, WorkerTerms
+from deployments.messages.control import RoutingTable, WorkerTerms
 from deployments.router.peers import Peers
-from router_scene import BOTH, DOUBLE, ME, digits, directive
+from router_scene import BOTH, DOUBLE, ME, digits, routing_table
 
 
 @dataclass
@@ -54,8 +54,8 @@ def peers(handle: PlayedHandle | None = None) -> Peers:
     return Peers(ME, cast(DeploymentHandle, handle or PlayedHandle()))
 
 
-def owned(**routers: str | None) -> Directive:
-    return directive(1, dict.fromkeys(routers, BOTH), routers)
+def owned(**routers: str | None) -> RoutingTable:
+    return routing_table(1, dict.fromkeys(routers, BOTH), routers)
 
 
 ENDPOINT = digits()
@@ -70,7 +70,9 @@ def test_peers_with_workers_for_the_endpoint_get_queries_in_turn_and_oneself_non
 
 def test_nobody_gets_a_query_where_no_other_router_has_a_worker_for_it() -> None:
     assert peers().for_endpoint(ENDPOINT, owned(w1=ME, w2=None)) is None
-    assert peers().for_endpoint(ENDPOINT, directive(1, {"w1": (), "w2": ("other",)}, {"w1": "r2", "w2": "r2"})) is None
+    assert (
+        peers().for_endpoint(ENDPOINT, routing_table(1, {"w1": (), "w2": ("other",)}, {"w1": "r2", "w2": "r2"})) is None
+    )
     assert peers().for_endpoint(ENDPOINT, None) is None
 
 
@@ -82,7 +84,7 @@ def test_a_peer_whose_workers_are_of_pools_that_do_not_serve_the_endpoint_gets_n
 
 
 def test_a_peer_whose_workers_hold_a_variant_for_another_endpoint_only_gets_no_query() -> None:
-    news = directive(1, {"w1": ("triple",), "w2": ("double",)}, {"w1": "r2", "w2": "r3"})
+    news = routing_table(1, {"w1": ("triple",), "w2": ("double",)}, {"w1": "r2", "w2": "r3"})
     strict = replace(ENDPOINT, candidates={"pool": (DOUBLE,)})
     assert [peers().for_endpoint(strict, news) for _ in range(2)] == ["r3", "r3"]
 

@@ -1,4 +1,4 @@
-"""A router under random histories of workers, directives and failures: every query gets one answer or one error."""
+"""A router under random histories of workers, routing tables and failures: every query gets one answer or one error."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -14,8 +14,8 @@ from catalog.tensor import Arrays
 from deployments.messages.control import EndpointTerms
 from deployments.messages.worker import BatchResult
 from deployments.router import loop_lag
-from deployments.router.crew import LEAVE_S
 from deployments.router.router import BATCH_TIMEOUT_S
+from deployments.router.workers import LEAVE_S
 from deployments.worker import membership
 from deployments.worker.client import WorkerGone
 from dispatch.dispatcher import MAX_ATTEMPTS
@@ -27,9 +27,9 @@ from router_scene import (
     TRIPLE,
     PlayedPool,
     Scene,
-    directive,
     now_s,
     routing,
+    routing_table,
     settled,
     terms,
     virtually,
@@ -44,7 +44,7 @@ FATES = ("answer", "answer", "answer", "raise", "die", "dawdle", "hang")
 
 EVENTS = st.lists(
     st.tuples(
-        st.sampled_from(["ask"] * 6 + ["cancel", "serve", "serve", "directive", "directive", "older", "wait"]),
+        st.sampled_from(["ask"] * 6 + ["cancel", "serve", "serve", "routing_table", "routing_table", "older", "wait"]),
         st.integers(0, 11),
         st.sampled_from((0.0, 0.0, 0.0, 0.02, 0.06, 0.6, 6.0)),
     ),
@@ -66,13 +66,13 @@ class Strict(PlayedPool):
 
     async def run(self, worker: str, variant: str, inputs: Arrays) -> BatchResult:
         assert self.scene is not None
-        news = self.scene.router.directive
+        news = self.scene.router.routing_table
         assert news is not None
         terms_of = news.workers[worker]
         forbidden = {
             "Serve has told it to stop": worker not in self.alive,
             "the controller has given it away": terms_of.router != ME,
-            "another router may launch batches there": self.obeyed.get(worker, ME) != ME,
+            "another router may launch batches there": self.assigned.get(worker, ME) != ME,
             "it does not serve that": variant not in terms_of.serves,
             "it runs one already": worker in self.running,
         }
@@ -121,15 +121,15 @@ class History:
         self.pool.alive ^= {WORKERS[which % 3]}
         membership.update("pool", frozenset(self.pool.alive))
 
-    def directive(self, which: int) -> None:
+    def routing_table(self, which: int) -> None:
         """Every worker that the router has or may have; another one of them is given away each time."""
         self.version += 1
         given: dict[str, str | None] = {}
         for number, worker in enumerate(WORKERS):
             if (which + number) % 4 == 0:
-                given[worker] = OTHER if self.pool.obeyed.get(worker) == OTHER else None
+                given[worker] = OTHER if self.pool.assigned.get(worker) == OTHER else None
             else:
-                self.pool.obeyed[worker] = ME
+                self.pool.assigned[worker] = ME
         offered = {"pool": CANDIDATES[which % 3]}
         shares = {"w0": 0.5, "w1": 0.5} if which % 2 else None
         held = {worker: HELD[(which + 3 * number) % 4] for number, worker in enumerate(WORKERS)}
@@ -138,16 +138,16 @@ class History:
     def put_in_force(
         self, held: dict[str, tuple[str, ...]], given: dict[str, str | None], endpoint: EndpointTerms
     ) -> None:
-        self.scene.router.follow(directive(self.version, held, given, endpoint))
+        self.scene.router.follow(routing_table(self.version, held, given, endpoint))
 
     def older(self, which: int) -> None:
         plan = self.scene.router.plan
-        self.scene.router.follow(directive(self.version - which, dict.fromkeys(WORKERS, BOTH)))
+        self.scene.router.follow(routing_table(self.version - which, dict.fromkeys(WORKERS, BOTH)))
         assert self.version == 0 or self.scene.router.plan is plan
 
     def look(self) -> None:
-        """Who is to go is gone in time; those that the router has let go of obey another one now."""
-        news, using = self.scene.router.directive, self.scene.router.standing().using
+        """Who is to go is gone in time; those that the router has let go of serve another one now."""
+        news, using = self.scene.router.routing_table, self.scene.router.router_state().using
         for worker in WORKERS:
             given = news is not None and worker in news.workers and news.workers[worker].router == ME
             if given and worker in self.pool.alive:
@@ -156,13 +156,13 @@ class History:
             since_s = self.since_s.setdefault(worker, now_s())
             assert worker not in using or now_s() <= since_s + LEAVE_S
             if not given and worker not in using:
-                self.pool.obeyed[worker] = OTHER
+                self.pool.assigned[worker] = OTHER
 
     def all_well(self) -> None:
         """Every worker is alive and the router's."""
         self.pool.alive = {*WORKERS}
         membership.update("pool", frozenset(WORKERS))
-        self.pool.obeyed.clear()
+        self.pool.assigned.clear()
         self.version += 1
         self.put_in_force(dict.fromkeys(WORKERS, BOTH), {}, terms())
 
@@ -214,5 +214,5 @@ async def play(events: list[tuple[str, int, float]], fates: list[str]) -> None:
         assert seen["queued"] == 0
         ended = seen["answered"] + seen["rejected"]
         assert len(outcomes) - len(history.cancelled) <= ended <= len(outcomes)
-        assert scene.router.crew.using == {*WORKERS}
+        assert scene.router.workers.using == {*WORKERS}
         assert np.isclose(await scene.ask(4.0), 8.0)

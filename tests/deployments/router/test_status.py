@@ -16,7 +16,7 @@ from router_scene import BATCH_S, DOUBLE, ME, Scene, by_tables, routing, virtual
 async def test_the_status_counts_what_happened() -> None:
     async with routing() as scene:
         scene.pool.failed = {"other": "no such file"}
-        await scene.crew("w1")
+        await scene.join("w1")
         await asyncio.gather(*(scene.ask(float(i)) for i in range(10)))
         status: dict[str, Any] = scene.router.status()
         assert (status["routers"], status["plan_version"]) == ([ME], 1)
@@ -31,7 +31,7 @@ async def test_the_status_counts_what_happened() -> None:
 @virtually
 async def test_the_status_sets_promises_beside_what_happened() -> None:
     async with routing() as scene:
-        await scene.crew("w1")
+        await scene.join("w1")
         plan = scene.router.plan
         scene.router.apply(Plan(plan.version + 1, {"digits": by_tables()}))
         await asyncio.gather(*(scene.ask(float(i), slo_s=None) for i in range(10)))
@@ -54,7 +54,7 @@ async def test_the_status_sets_promises_beside_what_happened() -> None:
 @virtually
 async def test_a_promise_is_kept_or_broken_once_enough_queries_say_so() -> None:
     async with routing() as scene:
-        await scene.crew("w1")
+        await scene.join("w1")
         for _ in range(200):
             await asyncio.gather(*(scene.ask(float(i), slo_s=None) for i in range(4)))
         await asyncio.sleep(BUCKET_S)
@@ -70,7 +70,7 @@ async def test_a_promise_is_kept_or_broken_once_enough_queries_say_so() -> None:
 async def test_what_clients_see_is_later_by_the_lag_of_the_loop() -> None:
     async with routing() as scene:
         scene.pool.run_s = 0.06
-        await scene.crew("w1")
+        await scene.join("w1")
         scene.router.lag.mean_s = 1.0
         await scene.ask(1.0, slo_s=None)
         await asyncio.sleep(BUCKET_S)
@@ -83,7 +83,7 @@ async def test_the_status_says_what_batches_take_on_each_worker_and_which_worker
     async with routing() as scene:
         scene.pool.workers["w3"] = lambda variant, inputs: BatchResult({"y": inputs["x"]}, 2 * BATCH_S)
         scene.pool.run_s = 3 * BATCH_S
-        await scene.crew("w1", "w2", "w3")
+        await scene.join("w1", "w2", "w3")
         for _ in range(1000):
             await asyncio.gather(*(scene.ask(float(i)) for i in range(3)))
         workers = scene.router.status()["workers"]
@@ -105,7 +105,7 @@ async def test_the_status_says_what_batches_take_on_each_worker_and_which_worker
 async def test_nobody_is_ready_before_the_warm_up_is_over() -> None:
     async with routing() as scene:
         scene.router.warm = False
-        await scene.crew("w1")
+        await scene.join("w1")
         assert not scene.router.ready("digits")
         scene.router.warm = True
         assert scene.router.ready("digits")
@@ -133,13 +133,13 @@ def _guaranteed(scene: Scene) -> dict[str, Any]:
 async def test_what_a_router_reports_counts_answers_after_the_deadline_and_refusals_as_violations() -> None:
     async with routing() as scene:
         scene.pool.run_s = 0.2
-        await scene.crew("w1")
+        await scene.join("w1")
         await scene.ask(1.0, slo_s=0.3)
         await scene.ask(2.0, slo_s=0.1)
         await scene.members()
         with pytest.raises(NoWorker):
             await scene.ask(3.0, slo_s=0.1)
-        report = scene.router.answers.meter.report(5, scene.router.standing())
+        report = scene.router.answers.meter.report(5, scene.router.router_state())
         assert (dict(report.arrived), dict(report.violated)) == ({"digits": 3}, {"digits": 2})
         assert sum(report.runs["pool", DOUBLE.variant]) == 2
-        assert scene.router.answers.meter.report(6, scene.router.standing()).arrived == {}
+        assert scene.router.answers.meter.report(6, scene.router.router_state()).arrived == {}

@@ -31,7 +31,7 @@ async def test_every_variant_is_measured_on_every_worker_with_small_and_large_ba
     async with routing() as scene:
         scene.pool.run_s = 5 * BATCH_S
         scene.pool.workers["w2"] = twice_as_slow
-        await scene.crew("w1", "w2")
+        await scene.join("w1", "w2")
         assert await warm_up(scene) == pytest.approx(LENGTH_S, abs=0.1)
         seen = set(scene.pool.batches)
         assert seen == {(worker, variant, rows) for worker in ("w1", "w2") for variant in BOTH for rows in (1, 4)}
@@ -52,7 +52,7 @@ async def test_queries_are_decided_by_what_was_measured() -> None:
         scene.pool.workers["w1"] = lambda variant, inputs: BatchResult(
             {"y": inputs["x"]}, 0.050 if variant == DOUBLE.variant else BATCH_S
         )
-        await scene.crew("w1")
+        await scene.join("w1")
         await warm_up(scene)
         known = scene.router.latency.estimate("w1").corrected(DOUBLE)
         assert known.latency_s[1] > 0.050
@@ -84,7 +84,7 @@ async def test_a_service_without_workers_is_not_waited_for_for_ever() -> None:
 async def test_a_worker_that_goes_is_left_out_and_the_others_are_measured() -> None:
     async with routing() as scene:
         scene.pool.dead.add("w1")
-        await scene.crew("w1", "w2")
+        await scene.join("w1", "w2")
         assert await warm_up(scene) == pytest.approx(LENGTH_S, abs=0.1)
         assert sum(worker == "w1" for worker, _, _ in scene.pool.batches) == 1
         assert scene.router.latency.estimate("w2").batches > 0
@@ -94,7 +94,7 @@ async def test_a_worker_that_goes_is_left_out_and_the_others_are_measured() -> N
 async def test_a_worker_that_does_not_answer_is_not_waited_for(caplog: pytest.LogCaptureFixture) -> None:
     async with routing() as scene:
         scene.pool.hanging.add("w1")
-        await scene.crew("w1", "w2")
+        await scene.join("w1", "w2")
         with caplog.at_level(logging.WARNING, logger="ray.serve"):
             assert await warm_up(scene) == pytest.approx(LENGTH_S + GRACE_S)
         assert "did not answer in the warm-up" in caplog.text
@@ -108,7 +108,7 @@ async def test_a_warm_up_that_fails_is_over_and_says_so(caplog: pytest.LogCaptur
 
     async with routing() as scene:
         scene.pool.workers["w1"] = wrong
-        await scene.crew("w1")
+        await scene.join("w1")
         await warm_up(scene)
         assert "The warm-up failed" in caplog.text
         assert scene.router.latency.estimate("w1").batches == 0
@@ -122,7 +122,7 @@ async def test_a_variant_that_fails_is_not_measured_and_the_other_is() -> None:
 
     async with routing() as scene:
         scene.pool.workers["w1"] = brittle
-        await scene.crew("w1")
+        await scene.join("w1")
         await warm_up(scene)
         assert scene.router.latency.estimate("w1").run_factors.keys() == {"triple"}
 

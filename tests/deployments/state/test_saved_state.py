@@ -7,13 +7,13 @@ from autoscaler.cluster.observation import Statistics
 from autoscaler.demand.profile_drift import BIN_COUNT, bin_of
 from deployments.controller.variant_book import VariantBook
 from deployments.state.load_history import HOUR_S, KEPT_HOURS, LoadHistory
-from deployments.state.saved_state import Knowledge, Unloadable, next_epoch, prune, write_all
+from deployments.state.saved_state import ControllerState, Unloadable, next_epoch, prune, write_all
 
 NOW_S = 500_000 * HOUR_S + 1.0
 
 
-def knowledge() -> Knowledge:
-    return Knowledge(VariantBook(settings()))
+def knowledge() -> ControllerState:
+    return ControllerState(VariantBook(settings()))
 
 
 def twice_as_slow() -> list[int]:

@@ -99,9 +99,9 @@ async def test_variants_are_loaded_run_and_unloaded(pools: Pools) -> None:
 
 async def test_batches_of_a_router_that_is_not_obeyed_come_back_as_lost(pools: Pools) -> None:
     client = pools.client("r1")
-    assert (await client.obey(pools.worker, "r1")).router == "r1"
+    assert (await client.assign(pools.worker, "r1")).router == "r1"
     assert (await client.run(pools.worker, "good", X)).error is None
-    with pytest.raises(WorkerGone, match=r"^NotYourWorker: this worker obeys router r1, not r2$"):
+    with pytest.raises(WorkerGone, match=r"^WorkerNotAssigned: this worker belongs to router r1, not r2$"):
         await pools.client("r2").run(pools.worker, "good", X)
 
 
@@ -121,7 +121,7 @@ async def test_a_worker_that_is_not_there_is_gone_whatever_it_is_asked(pools: Po
     for call in (
         client.describe("nobody"),
         client.run("nobody", "good", X),
-        client.obey("nobody", "r1"),
+        client.assign("nobody", "r1"),
         client.load("nobody", pools.good),
         client.unload("nobody", "good"),
         client.profile("nobody", pools.good, 0.1),

@@ -20,7 +20,7 @@ from deployments.messages.worker import WorkerSpec
 from deployments.runtimes.base import ModelRuntime, RuntimeOptions
 from deployments.runtimes.registry import create
 from deployments.worker import worker as worker_module
-from deployments.worker.worker import NotYourWorker, Worker, WrongWorker
+from deployments.worker.worker import Worker, WorkerNotAssigned, WrongWorker
 from toy_models import LIMIT, write_toy_catalogue
 
 
@@ -185,18 +185,18 @@ async def test_a_worker_that_was_never_told_runs_batches_of_anyone(spec: WorkerS
 
 async def test_a_worker_runs_batches_of_the_router_that_it_obeys_and_of_no_other(spec: WorkerSpec) -> None:
     worker = Worker(spec)
-    assert (await worker.obey("r1")).router == "r1"
+    assert (await worker.assign("r1")).router == "r1"
     assert (await worker.run("good", x(1), router="r1")).error is None
     for other in ("r2", None):
-        with pytest.raises(NotYourWorker, match="obeys router r1"):
+        with pytest.raises(WorkerNotAssigned, match="belongs to router r1"):
             await worker.run("good", x(1), router=other)
 
 
 async def test_a_worker_between_two_routers_runs_nothing_that_a_router_sends(spec: WorkerSpec) -> None:
     worker = Worker(spec)
-    await worker.obey("r1")
-    assert (await worker.obey(None)).router is None
-    with pytest.raises(NotYourWorker):
+    await worker.assign("r1")
+    assert (await worker.assign(None)).router is None
+    with pytest.raises(WorkerNotAssigned):
         await worker.run("good", x(1), router="r1")
 
 
@@ -204,7 +204,7 @@ async def test_batches_that_are_there_already_run_before_another_router_is_obeye
     spec: WorkerSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker = Worker(spec)
-    await worker.obey("r1")
+    await worker.assign("r1")
     running, go_on = threading.Event(), threading.Event()
 
     def hold(inputs: Arrays) -> Arrays:
@@ -216,15 +216,15 @@ async def test_batches_that_are_there_already_run_before_another_router_is_obeye
     first = asyncio.create_task(worker.run("good", x(1), router="r1"))
     await asyncio.to_thread(running.wait)
     second = asyncio.create_task(worker.run("good", x(2), router="r1"))
-    obeying = asyncio.create_task(worker.obey("r2"))
+    assigning = asyncio.create_task(worker.assign("r2"))
     third = asyncio.create_task(worker.run("good", x(3), router="r1"))
     await asyncio.sleep(0)  # all three are called, in this order
-    assert not obeying.done()
+    assert not assigning.done()
     go_on.set()
     assert (await first).error is None
     assert (await second).error is None
-    assert (await obeying).router == "r2"
-    with pytest.raises(NotYourWorker):
+    assert (await assigning).router == "r2"
+    with pytest.raises(WorkerNotAssigned):
         await third
 
 
@@ -290,7 +290,7 @@ async def test_a_variant_that_raises_while_it_is_measured_is_named_with_the_reas
 async def test_calls_that_mean_another_worker_are_refused(spec: WorkerSpec) -> None:
     worker = Worker(spec)
     good = variant(spec, "good")
-    calls: list[Any] = [worker.describe("gone"), worker.run("good", x(1), "gone"), worker.obey("r1", "gone")]
+    calls: list[Any] = [worker.describe("gone"), worker.run("good", x(1), "gone"), worker.assign("r1", "gone")]
     calls += [worker.load(good, "gone"), worker.unload("good", "gone"), worker.profile(good, 0.1, "gone")]
     for call in calls:
         with pytest.raises(WrongWorker, match="not gone"):

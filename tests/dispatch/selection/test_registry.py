@@ -4,12 +4,12 @@ import pytest
 
 from catalog.errors import ConfigError
 from dispatch.selection.greedy import GreedySelection
-from dispatch.selection.ladder_selection import LadderSelection
+from dispatch.selection.load_based.ladder_selection import LadderSelection
 from dispatch.selection.policy import Candidate, Hold, QueueView
 from dispatch.selection.ramsis.arrivals import Poisson
-from dispatch.selection.ramsis.grid import TableGrid, beyond_table
 from dispatch.selection.ramsis.policy import RamsisSelection
 from dispatch.selection.ramsis.problem import WorkerProblem
+from dispatch.selection.ramsis.tables.grid import TableGrid, beyond_table
 from dispatch.selection.registry import LADDERS, POLICIES, create_selection
 from dispatch_scene import FAST
 

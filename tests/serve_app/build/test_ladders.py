@@ -15,8 +15,8 @@ from catalog.errors import ConfigError
 from catalog.profile import BatchLatency, LatencyProfile
 from dispatch.load.moving_average import MovingAverage
 from dispatch.plan import EndpointPlan, Plan
-from dispatch.selection.ladder_selection import LadderSelection
-from dispatch.selection.load_ladder import Rung, adaptive_batch
+from dispatch.selection.load_based.ladder_selection import LadderSelection
+from dispatch.selection.load_based.load_ladder import Rung, adaptive_batch
 from serve_app.build.assemble import Profiles, assemble
 from serve_app.build.ladders import ladders_for
 from serve_app.config.schema import AppConfig

@@ -10,7 +10,7 @@ from catalog.catalogue import Catalogue, load_catalogue
 from catalog.errors import ArtifactError, ConfigError
 from catalog.profile import BatchLatency, LatencyProfile
 from catalog.store import FsspecStore
-from deployments.messages.control import Directive
+from deployments.messages.control import RoutingTable
 from deployments.router.router import Router
 from deployments.runtimes.base import RuntimeOptions
 from deployments.runtimes.emulated_runtime import emulated_profile
@@ -168,13 +168,13 @@ def test_what_no_model_answers_for_is_marked_and_said_at_start(
 
 
 class PlayedRouter:
-    def __init__(self, directive: Directive | None) -> None:
-        self.directive = directive
+    def __init__(self, routing_table: RoutingTable | None) -> None:
+        self.routing_table = routing_table
 
 
 def test_the_controllers_word_counts_once_it_is_there() -> None:
     info = EndpointInfo("toy", "toy", (), (), (), 8, frozenset({"good"}))
-    registered = Directive(1, 1, {}, {}, {}, {}, emulated=frozenset({"good", "new"}))
+    registered = RoutingTable(1, 1, {}, {}, {}, {}, emulated=frozenset({"good", "new"}))
     assert emulated_variants(cast(Router, PlayedRouter(None)), info) == {"good"}
     assert emulated_variants(cast(Router, PlayedRouter(registered)), info) == {"good", "new"}
 

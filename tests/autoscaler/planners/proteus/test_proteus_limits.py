@@ -8,13 +8,13 @@ import pytest
 from autoscaler.cluster.plan import ClusterPlan, NoPlan, Status
 from autoscaler.planners.proteus.proteus import ProteusOptions, ProteusPlanner
 from autoscaler_scene import cluster, endpoint, even, held, observed, workers
-from benchmarks.accuracy_study.made_up import made_up
 from benchmarks.accuracy_study.saturation import saturation_qps
+from benchmarks.accuracy_study.synthetic import synthetic
 from benchmarks.accuracy_study.testbed import zipf
 from catalog.errors import ConfigError
 from plan_checker import broken
 
-LARGE = made_up(200, 160, 6, 4, seed=3)
+LARGE = synthetic(200, 160, 6, 4, seed=3)
 MIX = zipf([each.name for each in LARGE.cluster.endpoints])
 MOST_QPS = saturation_qps(LARGE, MIX)
 SMALL = cluster(endpoint("a", even("fast", 0.5, 40.0), even("slow", 1.0, 10.0)))

@@ -9,8 +9,8 @@ from deployments.router.tables.keeper import PUBLISH_EVERY_S, RETRY_S, SETTLED_S
 from deployments.router.tables.progress import TableProgress, TableState
 from dispatch.plan import Plan
 from dispatch.selection.policy import Candidate
-from dispatch.selection.ramsis.latency_level import LatencyLevel
-from dispatch.selection.ramsis.table_work import TableTask, TableWork
+from dispatch.selection.ramsis.tables.latency_level import LatencyLevel
+from dispatch.selection.ramsis.tables.work import TableTask, TableWork
 from dispatch_scene import FAST, SLOW, endpoint
 
 

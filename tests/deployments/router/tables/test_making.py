@@ -16,8 +16,8 @@ from deployments.router.tables import making as table_making
 from deployments.router.tables.making import TableMaker, make_grids, table_store
 from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.arrivals import Poisson
-from dispatch.selection.ramsis.grid_maker import table_key
 from dispatch.selection.ramsis.problem import WorkerProblem
+from dispatch.selection.ramsis.tables.maker import table_key
 
 CANDIDATES = tuple(
     Candidate(name, accuracy, (0.0, *(0.005 + run_s * rows for rows in range(1, 5))))

@@ -8,12 +8,12 @@ import pytest
 from dispatch.latency.estimate import LatencyEstimate
 from dispatch.latency.worker_latency import LATE_SHARE
 from dispatch.selection.policy import Candidate, Choice, Hold, QueueView, within
-from dispatch.selection.ramsis.grid import TableGrid, beyond_table
-from dispatch.selection.ramsis.latency_level import LatencyLevel
-from dispatch.selection.ramsis.leveled_grids import LeveledGrids
 from dispatch.selection.ramsis.policy import TRUSTED, RamsisSelection, promise_of
-from dispatch.selection.ramsis.table import HOLD, DecisionTable
-from dispatch.selection.ramsis.table_work import TableTask
+from dispatch.selection.ramsis.tables.grid import TableGrid, beyond_table
+from dispatch.selection.ramsis.tables.latency_level import LatencyLevel
+from dispatch.selection.ramsis.tables.leveled_grids import LeveledGrids
+from dispatch.selection.ramsis.tables.table import HOLD, DecisionTable
+from dispatch.selection.ramsis.tables.work import TableTask
 
 FAST = Candidate("fast", 0.6, (0.0, 0.011, 0.021), mean_s=(0.0, 0.011, 0.021), path_s=0.001)
 MIDDLE = Candidate("middle", 0.8, (0.0, 0.031, 0.041), mean_s=(0.0, 0.031, 0.041), path_s=0.001)

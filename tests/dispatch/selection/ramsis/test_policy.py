@@ -5,10 +5,10 @@ import pytest
 
 from dispatch.selection.policy import Candidate, Choice, Hold, Promise, QueueView
 from dispatch.selection.ramsis.arrivals import Poisson
-from dispatch.selection.ramsis.grid import TableGrid, beyond_table
 from dispatch.selection.ramsis.policy import RamsisSelection
 from dispatch.selection.ramsis.problem import WorkerProblem
-from dispatch.selection.ramsis.table import HOLD, DecisionTable
+from dispatch.selection.ramsis.tables.grid import TableGrid, beyond_table
+from dispatch.selection.ramsis.tables.table import HOLD, DecisionTable
 
 FAST = Candidate("fast", 0.6, (0.0, 0.01, 0.02, 0.03, 0.04))
 SLOW = Candidate("slow", 0.9, (0.0, 0.05, 0.06, 0.07, 0.08))

@@ -1,0 +1,174 @@
+"""The workers of one router: alive, given to it by the controller, and heard of by itself."""
+
+import asyncio
+import functools
+import logging
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from typing import Any
+
+from deployments.messages.control import WorkerTerms
+from deployments.messages.worker import WorkerReport
+from deployments.worker.client import WorkerClient, WorkerGone, follow_pools
+from dispatch.commands import Command
+from dispatch.dispatcher import Dispatcher
+from dispatch.query import Batch
+
+logger = logging.getLogger("ray.serve")
+
+DESCRIBE_RETRY_S = 0.5
+DESCRIBE_TIMEOUT_S = 60.0
+LEAVE_S = 5.0
+"""A worker that goes has so long for the batch that it runs; then others get it."""
+
+NOTHING: frozenset[str] = frozenset()
+
+Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
+
+
+class RouterWorkers:
+    """Lets workers into a dispatcher and out of it; lives on the router's event loop.
+
+    A worker joins when Serve calls it alive, the controller has given it to this router, and it has answered. It
+    leaves when any of these ends: it gets no new batch, and what it still runs is waited for, `LEAVE_S` at most, unless
+    a call to it failed. ``carry_out`` gets the dispatcher's commands, ``on_change`` hears when workers come or go.
+    """
+
+    def __init__(
+        self,
+        router: str,
+        dispatcher: Dispatcher,
+        clients: Mapping[str, WorkerClient],
+        clock: Callable[[], float],
+        carry_out: Callable[[Iterable[Command]], None],
+        spawn: Spawn,
+    ) -> None:
+        self._router = router
+        self._dispatcher = dispatcher
+        self._clients = clients
+        self._clock = clock
+        self._carry_out = carry_out
+        self._spawn = spawn
+        self._pool_of: dict[str, str] = {}
+        self._mine: dict[str, WorkerTerms] = {}
+        self._joining: set[str] = set()
+        self._leaving: dict[str, asyncio.TimerHandle] = {}
+        self.reports: dict[str, WorkerReport] = {}
+        self.calls: dict[str, asyncio.Task[None]] = {}
+        self.on_change: Callable[[], None] = lambda: None
+
+    async def start(self) -> None:
+        """Begin to follow the workers of every pool; returns at once, workers join as they come."""
+        follow_pools(self._clients, self._on_members)
+
+    @property
+    def using(self) -> frozenset[str]:
+        """Workers that batches may be launched on, and those that still run one."""
+        return frozenset(self._dispatcher.workers)
+
+    def client(self, worker: str) -> WorkerClient:
+        """The way to a worker; raises `WorkerGone` for one that is not alive."""
+        pool = self._pool_of.get(worker)
+        if pool is None:
+            raise WorkerGone("Serve reported its loss")
+        return self._clients[pool]
+
+    def take_terms(self, workers: Mapping[str, WorkerTerms]) -> dict[str, frozenset[str]]:
+        """The controller's newest word; gives what every worker in the dispatcher serves from now on.
+
+        The caller puts that in force and then calls `settle`.
+        """
+        self._mine = {worker: terms for worker, terms in workers.items() if terms.router == self._router}
+        return {worker: self._serves(worker) for worker in self._dispatcher.workers}
+
+    def settle(self) -> None:
+        """Begin to add the workers that are missing, and to remove those that are not this router's any more."""
+        for worker in list(self._dispatcher.workers):
+            if worker not in self._mine:
+                self._leave(worker)
+            elif worker in self._leaving and worker in self._pool_of:
+                self._leaving.pop(worker).cancel()
+        for worker in sorted(self._mine.keys() & self._pool_of.keys()):
+            self._let_in(worker)
+
+    def lose(self, workers: Collection[str]) -> None:
+        """Take workers out at once, and give up on the calls that they may never answer; they may come back."""
+        for worker in workers:
+            self.reports.pop(worker, None)
+            if (timer := self._leaving.pop(worker, None)) is not None:
+                timer.cancel()
+            call = self.calls.pop(worker, None)
+            if call is not None and call is not asyncio.current_task():
+                call.cancel()
+        self._carry_out(self._dispatcher.on_workers_lost(workers, self._clock()))
+        self.on_change()
+        for worker in workers:
+            self._let_in(worker, DESCRIBE_RETRY_S)
+
+    def ended(self, batch: Batch) -> None:
+        """A batch came back from its worker, which may run another by now."""
+        if self.calls.get(batch.worker) is asyncio.current_task():
+            del self.calls[batch.worker]
+        if batch.worker in self._leaving:
+            self.lose([batch.worker])
+
+    # -- inner steps ------------------------------------------------------------------------------------------
+
+    def _on_members(self, pool: str, live: frozenset[str]) -> None:
+        """Serve says who is alive, or who is not told to stop."""
+        for worker in [worker for worker, of in self._pool_of.items() if of == pool and worker not in live]:
+            del self._pool_of[worker]
+            self._clients[pool].forget(worker)
+            self._leave(worker)
+        for worker in sorted(live - self._pool_of.keys()):
+            self._pool_of[worker] = pool
+            self._let_in(worker)
+
+    def _serves(self, worker: str) -> frozenset[str]:
+        terms, report = self._mine.get(worker), self.reports.get(worker)
+        if terms is None or worker not in self._pool_of or report is None:
+            return NOTHING
+        return terms.serves
+
+    def _let_in(self, worker: str, after_s: float = 0.0) -> None:
+        wanted = worker in self._mine and worker in self._pool_of
+        if wanted and worker not in self._joining and worker not in self._dispatcher.workers:
+            self._joining.add(worker)
+            self._spawn(self._join(worker, after_s))
+
+    async def _join(self, worker: str, after_s: float) -> None:
+        """Ask a worker until it says that it is this router's."""
+        try:
+            await asyncio.sleep(after_s)
+            while (pool := self._pool_of.get(worker)) is not None and worker in self._mine:
+                try:
+                    report = await asyncio.wait_for(self._clients[pool].describe(worker), DESCRIBE_TIMEOUT_S)
+                except (WorkerGone, TimeoutError):
+                    report = None
+                if report is not None and report.router == self._router:
+                    break
+                await asyncio.sleep(DESCRIBE_RETRY_S)
+            else:
+                return
+        finally:
+            self._joining.discard(worker)
+        terms = self._mine.get(worker)
+        if terms is None or worker not in self._pool_of or worker in self._dispatcher.workers:
+            return
+        self.reports[worker] = report
+        for variant, reason in report.failed.items():
+            logger.error("Worker %s cannot load variant %s: %s", worker, variant, reason)
+        serves = terms.serves & frozenset(report.loaded)
+        ready = self._dispatcher.on_worker_ready(worker, terms.device, serves, self._clock(), terms.pool)
+        self._carry_out(ready)
+        self.on_change()
+
+    def _leave(self, worker: str) -> None:
+        state = self._dispatcher.workers.get(worker)
+        if state is None or worker in self._leaving:
+            return
+        self._carry_out(self._dispatcher.reassign({worker: NOTHING}, self._clock()))
+        if state.batch is None:
+            self.lose([worker])
+        else:
+            give_up = functools.partial(self.lose, [worker])
+            self._leaving[worker] = asyncio.get_running_loop().call_later(LEAVE_S, give_up)

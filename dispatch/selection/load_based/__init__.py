@@ -1,0 +1,1 @@
+"""Policies that look at the load alone."""

@@ -1,0 +1,1 @@
+"""The decision process of the paper: reward per decision (RAMSIS, section 4)."""

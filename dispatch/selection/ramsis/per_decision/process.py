@@ -1,0 +1,129 @@
+"""The decision process as the paper states it: reward per decision, phases averaged over (RAMSIS, section 4)."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dispatch.selection.ramsis.launches import Launches
+from dispatch.selection.ramsis.per_decision.phases import phase_weights
+from dispatch.selection.ramsis.per_decision.shortest_queue import shortest_queue_transitions
+from dispatch.selection.ramsis.per_decision.transitions import Transitions
+from dispatch.selection.ramsis.problem import WorkerProblem
+from dispatch.selection.ramsis.slack import slack_grid
+from dispatch.selection.ramsis.tables.table import DecisionTable
+
+Floats = NDArray[np.float64]
+
+DAMPING = 0.8
+"""Share of the new value in each sweep; below 1, since the process may be periodic (idle, one query, idle, ...)."""
+
+TOLERANCE = 1e-6
+"""Span of the last change of values, in accuracy per decision, below which a policy counts as optimal."""
+
+STATIONARY = 1e-7
+"""Change of the state probabilities in one sweep below which they count as stationary."""
+
+MAX_SWEEPS = 5000
+
+
+class DecisionProcess:
+    """Maximal batching: a decision takes the whole queue, and the states are (n, slack), empty, and full."""
+
+    def __init__(self, problem: WorkerProblem) -> None:
+        self.problem = problem
+        self.slack_s = slack_grid(problem)
+        self.launches = Launches.of(problem)
+        rows = problem.max_queue_rows
+        self.parts: tuple[tuple[NDArray[np.intp], Transitions], ...]
+        if problem.balancing == "shortest_queue":
+            self.parts = shortest_queue_transitions(problem, self.launches, self.slack_s)
+            weights = np.ones((rows, len(self.slack_s), 1))
+        else:
+            everything = np.arange(len(self.launches.rows))
+            transitions = Transitions(self.launches.latency_s, self.slack_s, problem.arrivals, problem.workers, rows)
+            self.parts = ((everything, transitions),)
+            weights = phase_weights(problem.arrivals, self.slack_s, problem.workers, rows)
+        self.weights = weights[self.launches.rows - 1]  # [launch, j, phase]
+        meets = self.launches.meets(self.slack_s)
+        self.reward = np.where(meets, self.launches.accuracy[:, None], -np.inf)
+        hopeless = ~np.logical_or.reduceat(meets, self.launches.starts, axis=0)
+        self.reward[self.launches.starts] = np.where(hopeless, 0.0, self.reward[self.launches.starts])
+
+    def action_values(self, value: Floats, empty: float, full: float) -> Floats:
+        """Reward and what follows, by launch and slack step."""
+        expected = np.empty((len(self.launches.rows), self.weights.shape[2]))
+        for part, transitions in self.parts:
+            expected[part] = transitions.expect(value, empty, full)
+        return np.asarray(self.reward + np.matmul(self.weights, expected[:, :, None])[:, :, 0])
+
+    def optimal_launches(self) -> NDArray[np.intp]:
+        """Relative value iteration for the mean reward per decision; the launch of each state, as [n - 1, j]."""
+        starts = self.launches.starts
+        value = np.zeros((self.problem.max_queue_rows, len(self.slack_s)))
+        empty = full = 0.0
+        actions = self.action_values(value, empty, full)
+        for _ in range(MAX_SWEEPS):
+            better = np.maximum.reduceat(actions, starts, axis=0)
+            change = better - value
+            idle_change, full_change = value[0, -1] - empty, better[-1, 0] - full
+            value = value + DAMPING * change
+            empty += DAMPING * idle_change
+            full += DAMPING * full_change
+            reference = value[0, -1]
+            value -= reference
+            empty -= reference
+            full -= reference
+            actions = self.action_values(value, empty, full)
+            if max(change.max(), idle_change) - min(change.min(), idle_change) < TOLERANCE:
+                break
+        best = np.maximum.reduceat(actions, starts, axis=0)
+        is_best = actions >= best[self.launches.rows - 1]
+        candidates = np.where(is_best, np.arange(len(actions))[:, None], len(actions))
+        return np.asarray(np.minimum.reduceat(candidates, starts, axis=0))
+
+    def bounds(self, chosen: NDArray[np.intp]) -> tuple[float, float]:
+        """Accuracy and violation rate per query in the long run, by power iteration (section 5.1).
+
+        States count by their rows, since objectives are about queries; a batch counts as late as a whole.
+        """
+        steps = np.arange(len(self.slack_s))
+        order = np.argsort(chosen, axis=None, kind="stable")
+        weights = self.weights[chosen, steps].reshape(-1, self.weights.shape[2])[order]
+        used, starts = np.unique(chosen.ravel()[order], return_index=True)
+        states = np.zeros(chosen.shape)
+        states[0, -1] = 1.0
+        empty = full = 0.0
+        mass = np.zeros((len(self.launches.rows), self.weights.shape[2]))
+        for _ in range(MAX_SWEEPS):
+            at = states.copy()
+            at[-1, 0] += full
+            mass[used] = np.add.reduceat(at.ravel()[order, None] * weights, starts, axis=0)
+            spread = [transitions.spread(mass[part]) for part, transitions in self.parts]
+            after = np.sum([states_after for states_after, _, _ in spread], axis=0)
+            after[0, -1] += empty
+            states, last = (1.0 - DAMPING) * states + DAMPING * after, states
+            empty = (1.0 - DAMPING) * empty + DAMPING * sum(no_rows for _, no_rows, _ in spread)
+            full = (1.0 - DAMPING) * full + DAMPING * sum(too_many for _, _, too_many in spread)
+            total = states.sum() + empty + full
+            states, empty, full = states / total, empty / total, full / total
+            if np.abs(states - last).sum() < STATIONARY:
+                break
+        at = states.copy()
+        at[-1, 0] += full
+        weighted = at * np.arange(1, len(at) + 1)[:, None]
+        weighted /= weighted.sum()
+        in_time = self.launches.meets(self.slack_s)[chosen, steps]
+        accuracy = float((weighted * self.launches.accuracy[chosen])[in_time].sum())
+        return accuracy, float(weighted[~in_time].sum())
+
+
+def solve_per_decision(problem: WorkerProblem) -> DecisionTable:
+    """The paper's policy for maximal batching.
+
+    Batches are taken to last as long as ``latency_s`` says, also where the worker is busy for less on average: queues
+    come out longer than they are, so that the bounds hold but are loose.
+    """
+    process = DecisionProcess(problem)
+    chosen = process.optimal_launches()
+    accuracy, violation_rate = process.bounds(chosen)
+    variant = process.launches.variant[chosen].astype(np.uint8)[:, :, None]
+    return DecisionTable.of(problem, process.slack_s, variant, None, accuracy, violation_rate)

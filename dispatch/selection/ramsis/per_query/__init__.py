@@ -1,0 +1,1 @@
+"""Our decision process: reward per query, phases known, waiting allowed (docs/ramsis.md)."""

@@ -1,0 +1,110 @@
+"""Grids of decision tables by latency: which one is read for a worker, and how."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf, log
+
+from dispatch.latency.estimate import LatencyEstimate
+from dispatch.selection.ramsis.tables.grid import TableGrid
+from dispatch.selection.ramsis.tables.latency_level import LatencyLevel
+from dispatch.selection.ramsis.tables.table import DecisionTable
+
+EXACT = 1.05
+"""A reading promises something where the worker is slower than what its table was made for by no more than this
+factor."""
+
+OPTIMISM = 2.0
+"""How much worse it is to read a table for a faster worker than one for a slower, by the same factor."""
+
+OVERSIZE = 0.5
+"""And how much less it matters that a table is for a higher load."""
+
+FARTHEST = 1.35
+"""Worse readings than by this factor decide nothing."""
+
+MOST_KEPT = 4096
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A table, and the factors by which time on the worker differs from what it was made for.
+
+    A worker c times slower, with objective S and load L, is the faster one with objective S / c and load c L: so the
+    load is multiplied by ``mean``, and the slack divided by ``tail``, the factor of what nearly all batches take.
+    """
+
+    table: DecisionTable
+    mean: float
+    tail: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether the bounds of the table hold for the worker."""
+        return self.mean <= EXACT and self.tail <= EXACT
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """How a worker compares with one level."""
+
+    grid: TableGrid
+    mean: float
+    tail: float
+    cost: float
+
+
+@dataclass(frozen=True, eq=False)
+class LeveledGrids:
+    """Grids for one device type and number of workers, by the latency that each was made for."""
+
+    grids: Mapping[LatencyLevel, TableGrid]
+    _scales: dict[int, tuple[LatencyEstimate, tuple[_Scale, ...]]] = field(default_factory=dict, repr=False)
+
+    def read(self, latency: LatencyEstimate, workers: int, load_qps: float) -> Reading | None:
+        """The best table for a worker of this latency, where so many share the load; None where none is near enough.
+
+        A table must meet the load in rescaled time. Of those that do, the one that differs least, in latency and in
+        load.
+        """
+        best, best_cost = None, inf
+        for scale in self._compared(latency):
+            if scale.cost >= min(best_cost, log(FARTHEST)):
+                break  # they ascend by cost
+            scaled_qps = load_qps * scale.mean
+            if workers != scale.grid.workers:
+                scaled_qps *= scale.grid.workers / workers
+            table = scale.grid.meeting(scaled_qps)
+            if table is not None:
+                cost = scale.cost + OVERSIZE * log(max(table.load_qps / max(scaled_qps, 1.0), 1.0))
+                if cost < best_cost:
+                    best, best_cost = Reading(table, scale.mean, scale.tail), cost
+        return best
+
+    def _compared(self, latency: LatencyEstimate) -> tuple[_Scale, ...]:
+        kept = self._scales.get(id(latency))
+        if kept is not None:
+            return kept[1]
+        scales = (_scale(level, grid, latency) for level, grid in self.grids.items())
+        compared = tuple(sorted(scales, key=lambda scale: scale.cost))
+        if len(self._scales) >= MOST_KEPT:
+            self._scales.clear()
+        self._scales[id(latency)] = latency, compared  # with the estimate, so that its id stays its own
+        return compared
+
+
+def factors(level: LatencyLevel, latency: LatencyEstimate) -> tuple[float, float]:
+    """How many times slower than a level a worker is for batches such as its recent ones: on average, in nearly all
+    cases."""
+    run_s, made_for = latency.typical_run_s, level.estimate
+    return latency.mean_s(run_s) / made_for.mean_s(run_s), latency.tail_s(run_s) / made_for.tail_s(run_s)
+
+
+def _scale(level: LatencyLevel, grid: TableGrid, latency: LatencyEstimate) -> _Scale:
+    mean, tail = factors(level, latency)
+    run, path = latency.run_factor / level.run_factor, max(latency.path_s, 1e-4) / level.path_s
+    apart = sum(map(_badness, (mean, tail))) + 0.25 * sum(abs(log(c)) for c in (run, path))
+    return _Scale(grid, mean, tail, apart / 2.0)
+
+
+def _badness(factor: float) -> float:
+    return OPTIMISM * log(factor) if factor > 1.0 else -log(factor)

@@ -58,7 +58,7 @@ class EndpointTerms:
 
 @dataclass(frozen=True)
 class WorkerTerms:
-    """What a worker is there for: the pool that it belongs to, the variants that it serves, the router that it belongs to.
+    """What a worker is there for: its pool, the variants that it serves, the router that it belongs to.
 
     ``router`` is None while it passes from one router to another.
     """

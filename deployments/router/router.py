@@ -70,7 +70,7 @@ class Router:
         self.workers.on_change = self._on_workers
         self.on_change: Callable[[], None] = lambda: None
         """Called when workers come or go."""
-        self.routing_table: RoutingTable | None = None
+        self.routing: RoutingTable | None = None
         self.tables: dict[str, TableProgress] = {}
         """How far the tables of endpoints are that have any."""
         self.lag = LoopLag()
@@ -119,9 +119,7 @@ class Router:
             self._forwarded.discard(query.id)
 
     def _peer(self, endpoint: str) -> str | None:
-        return (
-            None if self._peers is None else self._peers.for_endpoint(self.plan.endpoints[endpoint], self.routing_table)
-        )
+        return None if self._peers is None else self._peers.for_endpoint(self.plan.endpoints[endpoint], self.routing)
 
     async def _ask(self, peer: str, endpoint: str, inputs: Arrays, rows: int, deadline_s: float) -> Answer:
         assert self._peers is not None
@@ -196,8 +194,8 @@ class Router:
         """
         if routing_table.version <= self.following:
             return
-        plan = live_plan(self._dispatcher.plan, routing_table, self.routing_table)
-        self.routing_table = routing_table
+        plan = live_plan(self._dispatcher.plan, routing_table, self.routing)
+        self.routing = routing_table
         self.answers.meter.follow(routing_table)
         serves = self.workers.take_terms(routing_table.workers)
         self._carry_out(self._dispatcher.apply(plan, self._clock(), serves))
@@ -211,7 +209,7 @@ class Router:
     @property
     def following(self) -> int:
         """Version of the routing table in force, 0 before the first."""
-        return 0 if self.routing_table is None else self.routing_table.version
+        return 0 if self.routing is None else self.routing.version
 
     def router_state(self) -> RouterState:
         """What the controller has to know."""
@@ -267,25 +265,18 @@ class Router:
             return False
         if self.workers_of(endpoint) > 0:
             return True
-        return self._peers is not None and bool(self._peers.able(self.plan.endpoints[endpoint], self.routing_table))
+        return self._peers is not None and bool(self._peers.able(self.plan.endpoints[endpoint], self.routing))
 
     def status(self) -> dict[str, Any]:
         """Endpoints and workers as they are now, for ``GET /accord/status``."""
-        plan_version = 0 if self.routing_table is None else self.routing_table.plan_version
+        plan_version = 0 if self.routing is None else self.routing.plan_version
         ready = {endpoint: self.ready(endpoint) for endpoint in self.plan.endpoints}
-        known = (
-            self._dispatcher,
-            self.answers.stats,
-            self.answers.guarantees,
-            self.tables,
-            ready,
-            self.workers.reports,
-        )
-        return router_status(self.name, plan_version, *known, self._clock())
+        known = (self._dispatcher, self.answers.stats, self.answers.guarantees, self.tables, ready)
+        return router_status(self.name, plan_version, *known, self.workers.reports, self._clock())
 
     async def status_of_all(self) -> dict[str, Any]:
         """The same of all routers together, as far as they answer."""
-        others = [] if self._peers is None else await self._peers.statuses(self.routing_table)
+        others = [] if self._peers is None else await self._peers.statuses(self.routing)
         return together([self.status(), *others]) if others else self.status()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:

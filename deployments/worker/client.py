@@ -29,7 +29,7 @@ def follow_pools(clients: "Mapping[str, WorkerClient]", on_members: Callable[[st
 
 
 class WorkerGone(Exception):
-    """The worker did not answer: it died, was cut off, belongs to another router, or took longer than any batch should."""
+    """No answer of the worker: it died, was cut off, belongs to another router, or took longer than a batch should."""
 
 
 class WorkerClient:

@@ -9,8 +9,8 @@ from serve_app.http.endpoint_info import EndpointInfo
 
 def emulated_variants(router: Router, *endpoints: EndpointInfo) -> frozenset[str]:
     """Names of emulated variants: those that ``endpoints`` began with, and by the controller's word those of today."""
-    if router.routing_table is not None:
-        return router.routing_table.emulated
+    if router.routing is not None:
+        return router.routing.emulated
     return frozenset().union(*(endpoint.emulated for endpoint in endpoints))
 
 

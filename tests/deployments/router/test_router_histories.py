@@ -66,7 +66,7 @@ class Strict(PlayedPool):
 
     async def run(self, worker: str, variant: str, inputs: Arrays) -> BatchResult:
         assert self.scene is not None
-        news = self.scene.router.routing_table
+        news = self.scene.router.routing
         assert news is not None
         terms_of = news.workers[worker]
         forbidden = {
@@ -147,7 +147,7 @@ class History:
 
     def look(self) -> None:
         """Who is to go is gone in time; those that the router has let go of serve another one now."""
-        news, using = self.scene.router.routing_table, self.scene.router.router_state().using
+        news, using = self.scene.router.routing, self.scene.router.router_state().using
         for worker in WORKERS:
             given = news is not None and worker in news.workers and news.workers[worker].router == ME
             if given and worker in self.pool.alive:

@@ -168,8 +168,8 @@ def test_what_no_model_answers_for_is_marked_and_said_at_start(
 
 
 class PlayedRouter:
-    def __init__(self, routing_table: RoutingTable | None) -> None:
-        self.routing_table = routing_table
+    def __init__(self, routing: RoutingTable | None) -> None:
+        self.routing = routing
 
 
 def test_the_controllers_word_counts_once_it_is_there() -> None:

@@ -14,7 +14,7 @@ from deployments.forecasting.archive import fetched, opened
 from deployments.forecasting.choice import KEPT_S, ForecasterChoice, choose, horizon_s, task_of
 from deployments.forecasting.trainer import ForecastTrainer
 from deployments.forecasting.training import in_one_thread
-from deployments.forecasting.views import standing_view, training_view
+from deployments.forecasting.views import choice_view, training_view
 from deployments.messages.control_settings import ControlSettings, ForecastSettings
 from deployments.state.load_history import kept_series
 from deployments.state.saved_state import ControllerState
@@ -55,13 +55,13 @@ class ForecastKeeper:
         """The seconds from then on are reported to the loop."""
         self.demand = ForecastDemand(now, self._recent, self._forecast.quantile)
         self._trainer = ForecastTrainer(
-            settings, store, clock, self._ahead_s, lambda name: self._standing_of(name).model, self._on_promoted
+            settings, store, clock, self._ahead_s, lambda name: self._choice_of(name).model, self._on_promoted
         )
         self._ready = asyncio.Event()
         self._promoted: dict[str, Model] = {}
         self._given: dict[str, Model] = {}
         self._unreadable: dict[str, str] = {}
-        self._standing: dict[str, ForecasterChoice] = {}
+        self._choices: dict[str, ForecasterChoice] = {}
         """Of endpoints for which there is a model."""
         self._told: dict[str, tuple[str, int] | None] = {}
 
@@ -99,7 +99,7 @@ class ForecastKeeper:
         """Who forecasts for each endpoint, and what became of the last training, in JSON values."""
         return {
             name: {
-                **standing_view(self._standing_of(name), self._ahead_s(), self.demand.forecast_qps.get(name)),
+                **choice_view(self._choice_of(name), self._ahead_s(), self.demand.forecast_qps.get(name)),
                 "quantile": self._forecast.quantile,
                 "training": training_view(self._trainer.newest(name)),
             }
@@ -162,22 +162,22 @@ class ForecastKeeper:
         now_s, ahead_s, before = self._clock(), self._ahead_s(), self._serving()
         for name in self._settings.endpoints:
             if models := [models[name] for models in (self._promoted, self._given) if name in models]:
-                self._standing[name] = choose(models, ahead_s, self._forecast.max_age_s, now_s)
+                self._choices[name] = choose(models, ahead_s, self._forecast.max_age_s, now_s)
         if self._serving() != before:
             self._use()
         for name in self._settings.endpoints:
             self._tell(name)
 
     def _serving(self) -> dict[str, Model]:
-        return {name: each.model for name, each in self._standing.items() if each.model is not None}
+        return {name: each.model for name, each in self._choices.items() if each.model is not None}
 
     def _use(self) -> None:
         forecasters = {name: model.forecaster for name, model in self._serving().items()}
         self.demand.use(forecasters, self._forecast.quantile)
 
-    def _standing_of(self, endpoint: str) -> ForecasterChoice:
+    def _choice_of(self, endpoint: str) -> ForecasterChoice:
         """As it is, whoever was chosen: a forecaster that failed is not asked any more."""
-        choice = self._standing.get(endpoint)
+        choice = self._choices.get(endpoint)
         if choice is None:
             return ForecasterChoice(None, self._unreadable.get(endpoint) or self._trainer.why_no_model(endpoint))
         failed = self.demand.failed.get(endpoint)
@@ -187,7 +187,7 @@ class ForecastKeeper:
 
     def _tell(self, endpoint: str) -> None:
         """Log who forecasts where that is another one; of reasons, the first."""
-        choice = self._standing_of(endpoint)
+        choice = self._choice_of(endpoint)
         card = None if choice.model is None else choice.model.card
         told = None if card is None else (card.name, card.trained_until_s)
         if endpoint in self._told and self._told[endpoint] == told:

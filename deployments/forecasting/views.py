@@ -10,7 +10,7 @@ WITHOUT_MODEL = "moving_maximum"
 """Who serves where no forecaster does: `autoscaler.demand.demand.MovingMaximum`."""
 
 
-def standing_view(choice: ForecasterChoice, ahead_s: int, forecast_qps: float | None) -> dict[str, Any]:
+def choice_view(choice: ForecasterChoice, ahead_s: int, forecast_qps: float | None) -> dict[str, Any]:
     """Who serves, in JSON values: a model with what is known of it, or nobody and why.
 
     ``ahead_s`` is how far is to be looked ahead, ``forecast_qps`` what was forecast last.

@@ -22,7 +22,7 @@ class RoundRobin:
     def pick(self, loads: Sequence[WorkerLoad], now_s: float) -> int:
         """The worker whose turn it is."""
         self._workers = len(loads)
-        if self._workers == 1:  # whoever asks for one of one need not compute a turn
+        if self._workers == 1:  # it gets every job, and groups do not matter
             self._worker = self._given = 0
             self._group = 1
             return 0

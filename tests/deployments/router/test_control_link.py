@@ -172,7 +172,7 @@ async def test_the_controller_hears_at_once_that_a_worker_came_or_went_or_anothe
 
 
 @virtually
-async def test_a_standing_that_could_not_be_told_is_in_the_next_report() -> None:
+async def test_a_state_that_could_not_be_told_is_in_the_next_report() -> None:
     async with linked() as link:
         link.controller.away = True
         await link.scene.join("w1")

@@ -96,7 +96,7 @@ async def test_tables_stay_in_force_under_a_directive_and_directives_under_new_t
 
 
 @virtually
-async def test_the_standing_says_what_is_followed_and_who_is_used() -> None:
+async def test_the_state_says_what_is_followed_and_who_is_used() -> None:
     async with routing() as scene:
         router_state = scene.router.router_state()
         assert (router_state.router, router_state.following, router_state.using) == (ME, 0, frozenset())

@@ -85,8 +85,8 @@ def _sentiment(
         "endpoints": {TASK: {"task": TASK, **endpoint}},
         "pools": {"cpu": dict(pool)},
     }
-    if profiled:
-        args["profiles"] = {"cpu": str(folder / "profiles.csv")}
+    if profiled:  # the models themselves are tiny: variants are emulated, so that they take what the profiles say
+        args |= {"profiles": {"cpu": str(folder / "profiles.csv")}, "emulate": {}}
     application = {"name": "accord", "route_prefix": "/", "import_path": "serve_app.main:build", "args": args}
     ids = {"name": "ids", "shape": [1, WIDTH], "datatype": "INT64", "data": list(range(WIDTH))}
     body, _ = encode_request({"inputs": [ids]}, None)

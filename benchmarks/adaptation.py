@@ -11,8 +11,6 @@ sums. A query is late by the client's own count, from the instant at which it wa
 """
 
 import argparse
-import os
-import platform
 import sys
 import time
 from collections.abc import Sequence
@@ -34,8 +32,8 @@ from benchmarks.adaptation_study.status_watch import Health, StatusWatch
 from benchmarks.adaptation_study.step import StepLoad, phase_figures, step_figures
 from benchmarks.adaptation_study.switching import SWITCHING_S, ObjectiveSwitch, switch_figures
 from benchmarks.adaptation_study.traffic import Action, Played, nothing, send, shared_out
+from benchmarks.machine import with_machine
 from catalog.errors import ConfigError
-from catalog.profile_cache import cpu_description
 from serve_app.cli.drive import allow_open_files, run_loop
 from serve_app.loadgen.dataset import Dataset, load_dataset
 from workload.rate import RateSchedule
@@ -92,9 +90,9 @@ def main() -> None:
         **{name: flat[name] for name in GOALS},
         **{part: {n: v for n, v in of.items() if n not in GOALS} for part, of in planned.figures.items()},
         "baseline": {"phases": phase_figures(once, baseline), "failed_queries": int(baseline.failed.sum())},
-        "machine": {"cpu": cpu_description(), "cores": os.cpu_count(), "python": platform.python_version()},
         "total_s": time.perf_counter() - begun_s,
     }
+    body = with_machine(body, times=("plan_in_force_s", "switch_added_p99_ms", "total_s"))
     if args.report is not None:
         load = StepLoad(planned.loads, args.rounds)
         save_picture(args.report / "step.png", load, planned.step, planned.decisions, baseline)

@@ -23,11 +23,12 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.machine import with_machine
 from deployments.processes import processes
+from dispatch.batching.adaptive_batching import AdaptiveBatching
 from dispatch.batching.aimd import AdditiveIncrease
 from dispatch.batching.nexus import EarlyDrop
-from dispatch.batching.proteus import AdaptiveBatching
-from dispatch.plan import EndpointPlan, Plan
+from dispatch.plan import EndpointPlan, Plan, StagePlan
 from dispatch.selection.policy import Candidate, SelectionPolicy
 from simulator.host import Host
 from simulator.latency import PlannedLatency
@@ -81,8 +82,12 @@ class Run:
         """The ratio of queries in violation."""
         case = self.case
         candidate = _candidate(PROFILES[case.profile])
-        plan = EndpointPlan(
-            ENDPOINT, OBJECTIVE_S, True, sys.maxsize, {DEVICE: (candidate,)}, POLICIES[self.policy], None
+        plan = EndpointPlan.of_stage(
+            ENDPOINT,
+            StagePlan({DEVICE: (candidate,)}, POLICIES[self.policy], None),
+            slo_s=OBJECTIVE_S,
+            drop_late=True,
+            max_queued_rows=sys.maxsize,
         )
         load_qps = case.load * LARGEST_BATCH / candidate.latency_s[LARGEST_BATCH]
         schedule = RateSchedule.constant(load_qps)
@@ -114,7 +119,7 @@ def main() -> None:
         compared = play(headline, COMPARED, HEADLINE_SEEDS, executor)
         swept = play(sweep, tuple(POLICIES), SWEEP_SEEDS, executor)
     if args.json:
-        print(orjson.dumps(_as_json(compared, swept)).decode())
+        print(orjson.dumps(with_machine(_as_json(compared, swept))).decode())
     else:
         for title, ratios in (("headline", compared), ("sweep", swept)):
             Console().print(_as_table(title, ratios))

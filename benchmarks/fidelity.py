@@ -12,7 +12,6 @@ those of the decision tables in force during the run, weighted by the queries th
 """
 
 import argparse
-import platform
 import sys
 import urllib.request
 from dataclasses import asdict, dataclass
@@ -23,9 +22,9 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from benchmarks.machine import with_machine
 from benchmarks.served import served
 from catalog.catalogue import load_catalogue
-from catalog.profile_cache import cpu_description
 from dispatch.selection.ramsis.tables.grid import fluid_capacity_qps
 from serve_app.build.assemble import Profiles, assemble
 from serve_app.build.profiles import profiles_for
@@ -101,8 +100,7 @@ def main() -> None:
         points = [
             _point(name, round(share * capacity_qps, 1), file, dataset, profiles) for name, share in SHARES.items()
         ]
-    machine = {"cpu": cpu_description(), "python": platform.python_version()}
-    body = {"machine": machine, "capacity_qps": capacity_qps, "rates": [asdict(point) for point in points]}
+    body = with_machine({"capacity_qps": capacity_qps, "rates": [asdict(point) for point in points]})
     print(orjson.dumps(body).decode() if as_json else _table(points))
 
 

@@ -18,6 +18,7 @@ import orjson
 import yaml
 
 from benchmarks.forecast_study.comparison import Comparison, compare
+from benchmarks.machine import with_machine
 from catalog.errors import AccordError, ConfigError
 from forecast.registry import NAMES
 from forecast.series.file import read_series
@@ -69,7 +70,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     try:
-        figures = run(args)
+        figures = with_machine(run(args), times=("train_s", "predict_ms", "total_s"))
     except AccordError as error:
         sys.exit(str(error))
     print(orjson.dumps(figures).decode() if args.json else yaml.safe_dump(figures, sort_keys=False))

@@ -25,6 +25,7 @@ from benchmarks.forecast_value_study.frontier import ALL, gains, kinds_of
 from benchmarks.forecast_value_study.parts import KINDS, choose
 from benchmarks.forecast_value_study.picture import save_picture
 from benchmarks.forecast_value_study.policies import FORECASTERS, ORACLE, REACTIVE
+from benchmarks.machine import with_machine
 from catalog.errors import BadSeries, ConfigError
 from forecast.series.file import read_series
 from forecast.series.series import DAY_S
@@ -95,6 +96,7 @@ def main() -> None:
         "fit_s": result.fit_s,
         "total_s": time.perf_counter() - begun_s,
     }
+    body = with_machine(body, times=("fit_s", "total_s"))
     if args.json:
         print(orjson.dumps(body).decode())
     else:

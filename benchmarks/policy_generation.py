@@ -22,6 +22,7 @@ import orjson
 import yaml
 from threadpoolctl import threadpool_limits
 
+from benchmarks.machine import with_machine
 from benchmarks.selection_study.task import PROFILES_FILE, read_front
 from catalog.errors import ConfigError
 from dispatch.selection.policy import Candidate
@@ -112,7 +113,9 @@ def main() -> None:
     for name, service in SERVICES.items():
         by_load[name] = _by_load(service.problem(front))
         print(f"{name}: {by_load[name]}", file=sys.stderr, flush=True)
-    body = {"slo_ms": args.slo_ms, "repeats": args.repeats, "cases": cases, "by_load": by_load}
+    body = with_machine(
+        {"slo_ms": args.slo_ms, "repeats": args.repeats, "cases": cases, "by_load": by_load}, times=("seconds",)
+    )
     print(orjson.dumps(body).decode() if args.json else yaml.safe_dump(body, sort_keys=False))
 
 

@@ -24,11 +24,12 @@ from rich.progress import track
 from rich.table import Table
 
 from autoscaler.cluster.plan import ClusterPlan
-from autoscaler.planners.proteus.proteus import LEAST_QPS
+from autoscaler.planners.proteus.proteus_planner import LEAST_QPS
 from benchmarks.accuracy_study.play import Played, loads_of, play
 from benchmarks.accuracy_study.saturation import saturation_qps
 from benchmarks.accuracy_study.systems import Study
 from benchmarks.accuracy_study.testbed import SLO_RULES, Testbed
+from benchmarks.machine import with_machine
 from catalog.errors import ConfigError
 from simulator.comparison_plot import save_comparison
 from simulator.metrics import Metrics
@@ -89,6 +90,7 @@ def main() -> None:
         "seconds": seconds,
         "total_s": time.perf_counter() - begun_s,
     }
+    body = with_machine(body, times=("seconds", "total_s"))
     if args.report is not None:
         for group, of in played.items():
             title = f"{args.trace.name}, {speedup:.2f} times as fast: {group.replace('_', ' ')}"

@@ -14,6 +14,7 @@ from pathlib import Path
 import orjson
 from rich.console import Console
 
+from benchmarks.machine import with_machine
 from benchmarks.selection_study import workloads
 from benchmarks.selection_study.summary import as_json, as_table, increases, save_plot
 from benchmarks.selection_study.sweep import play
@@ -44,7 +45,7 @@ def main() -> None:
         save_plot(points, args.plot)
     if args.json:
         body = {"trace": args.trace, "slo_ms": args.slo_ms, "variants": [c.variant for c in candidates]}
-        print(orjson.dumps(body | as_json(points)).decode())
+        print(orjson.dumps(with_machine(body | as_json(points))).decode())
     else:
         Console().print(as_table(points))
         print(increases(points))

@@ -21,6 +21,7 @@ import orjson
 import yaml
 
 from benchmarks.closed_loop import Measurement, measure
+from benchmarks.machine import with_machine
 from benchmarks.served import served
 from catalog.catalogue import load_catalogue
 from catalog.zoo.digits import held_out
@@ -62,7 +63,7 @@ def main() -> None:
     figures: dict[str, Any] = {system: _figures(rounds) for system, rounds in runs.items()}
     figures["accord_over_serve_default"] = figures["accord"]["rps_64"] / figures["serve_default"]["rps_64"]
     figures["accord_over_serve_tuned"] = figures["accord"]["rps_64"] / figures["serve_tuned"]["rps_64"]
-    figures |= {"variant": args.variant, "rounds": args.rounds}
+    figures = with_machine(figures | {"variant": args.variant, "rounds": args.rounds}, rates=("rps_1", "rps_64"))
     if args.json:
         print(orjson.dumps(figures).decode())
     else:

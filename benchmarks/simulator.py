@@ -17,13 +17,14 @@ import orjson
 import yaml
 from numpy.typing import NDArray
 
+from benchmarks.machine import with_machine
 from benchmarks.selection_study.task import DEVICE, PROFILES_FILE, read_candidates
 from benchmarks.selection_study.workloads import TWITTER_FILE
 from catalog.errors import ConfigError
 from deployments.processes import processes
 from deployments.router.tables.making import table_store
 from dispatch.balancing.round_robin import RoundRobin
-from dispatch.plan import EndpointPlan, Plan
+from dispatch.plan import EndpointPlan, Plan, StagePlan
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.arrivals import Poisson
@@ -86,6 +87,7 @@ def main() -> None:
         **whole,
         "by_load": by_load,
     }
+    figures = with_machine(figures, times=(f"twitter_{args.workers}_workers_s",), rates=("queries_per_s",))
     if args.json:
         print(orjson.dumps(figures).decode())
     else:
@@ -114,8 +116,11 @@ def _play(
     """Median wall time of the repeats, and the record, which is the same each time."""
     seconds = []
     for _ in range(args.repeats):
-        greedy = EndpointPlan(
-            ENDPOINT, args.slo_ms / 1e3, False, sys.maxsize, {DEVICE: candidates}, GreedySelection(), RoundRobin()
+        greedy = EndpointPlan.of_stage(
+            ENDPOINT,
+            StagePlan({DEVICE: candidates}, GreedySelection(), RoundRobin()),
+            slo_s=args.slo_ms / 1e3,
+            max_queued_rows=sys.maxsize,
         )
         plan = with_tables(greedy, {DEVICE: grid})
         workers = {f"w{number:03}": DEVICE for number in range(args.workers)}

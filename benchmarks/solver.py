@@ -24,10 +24,11 @@ from rich.progress import track
 
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import NoPlan, SolveReport
-from autoscaler.planners.proteus.proteus import ProteusOptions, ProteusPlanner
+from autoscaler.planners.proteus.proteus_planner import ProteusOptions, ProteusPlanner
 from benchmarks.accuracy_study.saturation import saturation_qps
 from benchmarks.accuracy_study.synthetic import synthetic
 from benchmarks.accuracy_study.testbed import SLO_RULES, Testbed, zipf
+from benchmarks.machine import with_machine
 from catalog.errors import ConfigError
 
 PROFILES_FILE = Path(__file__).parents[2] / "shared" / "data" / "proteus" / "profiles.csv"
@@ -65,7 +66,9 @@ def main() -> None:
             "devices_10000_variants_1000", synthetic(10_000, 1_000, 50, 10, seed=1), few, 5e-3, 3.0, args.solver
         ),
     }
-    body = {"solver": args.solver, "cases": cases}
+    body = with_machine(
+        {"solver": args.solver, "cases": cases}, times=("median_s", "max_s", "with_room_median_s", "with_room_max_s")
+    )
     print(orjson.dumps(body).decode() if args.json else yaml.safe_dump(body, sort_keys=False))
 
 

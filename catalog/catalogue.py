@@ -9,6 +9,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from catalog.errors import ConfigError
+from catalog.faults import describe
 from catalog.variant import Variant
 
 BUILTIN = Path(__file__).parent / "zoo" / "catalogue.yaml"
@@ -84,14 +85,5 @@ def load_catalogue(path: str | Path) -> Catalogue:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"catalogue {file} is not YAML: {error}") from error
     except ValidationError as error:
-        raise ConfigError(f"catalogue {file}: {describe_validation(error)}") from error
+        raise ConfigError(f"catalogue {file}: {describe(error, _CatalogueFile)}") from error
     return Catalogue(tuple(parsed.variants), str(file.parent))
-
-
-def describe_validation(error: ValidationError) -> str:
-    """One line per fault of a pydantic error: the field, what is wrong, and the value given."""
-    lines = []
-    for fault in error.errors():
-        field = ".".join(str(part) for part in fault["loc"]) or "the file"
-        lines.append(f"{field}: {fault['msg']} (given: {fault['input']!r})")
-    return "; ".join(lines)

@@ -19,6 +19,20 @@ class WakeAt(NamedTuple):
     at_s: float
 
 
+class BatchDone(NamedTuple):
+    """``batch`` came back, which is to be metered; what it means for queries is in other commands.
+
+    ``outputs`` are what the host gave to ``on_done``: one mapping per job, in the batch's order. Nobody waits any more
+    for the ``withdrawn`` jobs, which are named by id.
+    """
+
+    batch: Batch
+    outputs: Sequence[Mapping[str, Any]]
+    run_s: float
+    done_s: float
+    withdrawn: frozenset[int] = frozenset()
+
+
 class Answer(NamedTuple):
     """``query`` was served by ``variant``; ``outputs`` holds its own rows only.
 
@@ -50,33 +64,17 @@ class Answer(NamedTuple):
         return self.done_s - self.query.arrival_s
 
 
-class Served(NamedTuple):
-    """``batch`` is done: answer its queries, all but the ``withdrawn`` ones, which are named by id.
+class Answers(NamedTuple):
+    """What came back for each job of a batch is the answer to its query."""
 
-    ``outputs`` are what the host gave to ``on_done``: one mapping per job, in the batch's order.
-    """
+    done: BatchDone
 
-    batch: Batch
-    outputs: Sequence[Mapping[str, Any]]
-    run_s: float
-    done_s: float
-    withdrawn: frozenset[int] = frozenset()
-
-    def answers(self) -> Iterator[Answer]:
+    def each(self) -> Iterator[Answer]:
         """One answer per query that is still waited for."""
-        batch = self.batch
-        for job, own in zip(batch.jobs, self.outputs, strict=True):
-            if job.query.id not in self.withdrawn:
-                yield Answer(
-                    job.query,
-                    batch.variant,
-                    batch.accuracy,
-                    own,
-                    batch.rows,
-                    batch.launched_s,
-                    self.done_s,
-                    self.run_s,
-                )
+        batch, outputs, run_s, done_s, withdrawn = self.done
+        for job, own in zip(batch.jobs, outputs, strict=True):
+            if job.id not in withdrawn:
+                yield Answer(job.query, batch.variant, batch.accuracy, own, batch.rows, batch.launched_s, done_s, run_s)
 
 
 class Reject(NamedTuple):
@@ -86,4 +84,7 @@ class Reject(NamedTuple):
     error: AccordError
 
 
-Command = Launch | WakeAt | Served | Reject
+Outcome = Answer | Answers | Reject
+"""How queries end."""
+
+Command = Launch | WakeAt | BatchDone | Outcome

@@ -8,19 +8,20 @@ from typing import Any
 from catalog.errors import AccordError
 from dispatch import refusals
 from dispatch.batch_maker import BatchMaker
-from dispatch.commands import Command, Launch, Reject, Served
+from dispatch.commands import BatchDone, Command, Launch, Reject
+from dispatch.flow.flow import Step
 from dispatch.latency.estimator import LatencyEstimator
 from dispatch.learning import Learning
 from dispatch.plan import Plan
-from dispatch.promise.feedback import SlackFeedback
 from dispatch.query import Batch, Job, Query, quick
+from dispatch.queues.all_queues import AllQueues
 from dispatch.queues.endpoint_queues import EndpointQueues
 from dispatch.queues.lane import Lane
 from dispatch.queues.variant_health import VariantHealth
 from dispatch.queues.wake_ups import WakeUps
 from dispatch.queues.worker_state import WorkerState
+from dispatch.worker_info import WorkerInfo
 
-NOTHING: frozenset[Any] = frozenset()
 NOBODY: Mapping[str, Iterable[str]] = MappingProxyType({})
 
 MAX_ATTEMPTS = 3
@@ -28,40 +29,27 @@ MAX_ATTEMPTS = 3
 
 
 class Dispatcher:
-    """Keeps one earliest-deadline-first queue per worker and endpoint, or one per endpoint, and fills idle workers.
+    """Keeps one earliest-deadline-first queue per worker and stage, or one per stage, and fills idle workers.
+
+    Queues, retries and batches know jobs; what jobs a query makes, and what its answer is, its endpoint's flow knows.
 
     A plain object without I/O, for whatever host keeps the time and carries commands out. Every method takes ``now_s``
     of one monotonic clock and returns commands. Not thread-safe; call it from one thread, one event at a time.
     With ``latency``, policies see what batches take on each worker instead of the plan's figures, and spend less of the
     slack while more deadlines are missed than promised (`SlackFeedback`); without, the plan's figures are exact.
-    Every query that `on_arrival` takes is in exactly one Served or Reject, unless `on_cancel` withdraws it.
+    Every query that `on_arrival` takes ends in exactly one outcome, unless `on_cancel` withdraws it.
     """
 
     def __init__(self, plan: Plan, latency: LatencyEstimator | None = None) -> None:
         self.plan = plan
         self.learning = None if latency is None else Learning(latency)
         self.workers: dict[str, WorkerState] = {}
-        self._endpoints: dict[str, EndpointQueues] = {}
-        self._withdrawn: set[int] = set()
+        self.queues = AllQueues()
+        self._endpoints = self.queues.by_name
         self._health = VariantHealth()
         self._batches = BatchMaker(self._health)
         self._wake_ups = WakeUps(self.workers, self._endpoints)
         self._refresh()
-
-    def queued_rows(self, endpoint: str) -> int:
-        """Rows that wait for an endpoint on all workers."""
-        queues = self._endpoints.get(endpoint)
-        return 0 if queues is None else queues.rows
-
-    def serves(self, endpoint: str) -> bool:
-        """Whether some worker serves the endpoint."""
-        queues = self._endpoints.get(endpoint)
-        return queues is not None and bool(queues.lanes)
-
-    def unserved(self, endpoint: str) -> list[Query]:
-        """The queries that wait for an endpoint that no worker serves."""
-        queues = self._endpoints.get(endpoint)
-        return [] if queues is None or queues.lanes else [job.query for job in queues.common.queue]
 
     # -- events of queries ------------------------------------------------------------------------------------
 
@@ -70,27 +58,28 @@ class Dispatcher:
         endpoint = self._endpoints.get(query.endpoint)
         if endpoint is None:
             return [Reject(query, refusals.unknown_endpoint(query.endpoint, self.plan.endpoints))]
-        plan = endpoint.plan
-        for _ in range(query.rows):
-            plan.load.on_arrival(now_s)
-        if endpoint.rows + query.rows > plan.max_queued_rows:
-            return [Reject(query, refusals.saturated(plan, endpoint.rows))]
-        return self._enqueue(quick(Job, (query, 0, NOTHING)), endpoint, now_s)
+        step = endpoint.flow.start(query, now_s)
+        for job in step.enqueue:
+            load = endpoint.stages[job.stage].plan.load
+            for _ in range(job.rows):
+                load.on_arrival(now_s)
+        if endpoint.rows + query.rows > endpoint.plan.limits.max_queued_rows:
+            endpoint.flow.withdraw(query)
+            return [Reject(query, refusals.saturated(endpoint.plan, endpoint.rows))]
+        commands: list[Command] = []
+        for job in step.enqueue:
+            self._enqueue(job, endpoint, now_s, commands)
+        return commands
 
     def on_cancel(self, query: Query) -> None:
         """The client is gone: the query leaves its queue, or its result is thrown away when it comes."""
-        endpoint = self._endpoints.get(query.endpoint)
-        lane = endpoint.place.get(query.id) if endpoint is not None else None
-        if lane is not None:
-            lane.cancel(query)
-        elif any(job.query.id == query.id for w in self.workers.values() if w.batch for job in w.batch.jobs):
-            self._withdrawn.add(query.id)
+        self.queues.withdraw_query(query, self.workers.values())
 
     def on_timer(self, now_s: float) -> list[Command]:
-        """A WakeAt is due: late queries that are dropped or have no worker are refused, and who held is asked."""
+        """A WakeAt is due: late jobs that are dropped or have no worker end, and workers that held are asked."""
         commands: list[Command] = []
         for lane in self._wake_ups.on_wake(now_s):
-            commands += self._refuse_late(lane, now_s)
+            self._end_late(lane, now_s, commands)
         due = [worker for worker in self.workers.values() if worker.hold_s <= now_s]
         for worker in sorted(due, key=_by_id):
             self._launch(worker, now_s, commands)
@@ -98,13 +87,11 @@ class Dispatcher:
 
     # -- events of workers ------------------------------------------------------------------------------------
 
-    def on_worker_ready(
-        self, worker: str, device: str, variants: Iterable[str], now_s: float, pool: str = ""
-    ) -> list[Command]:
+    def on_worker_ready(self, worker: str, info: WorkerInfo, variants: Iterable[str], now_s: float) -> list[Command]:
         """A worker is there, or holds other variants than before."""
         state = self.workers.get(worker)
         if state is None:
-            state = self.workers[worker] = WorkerState(worker, device, pool)
+            state = self.workers[worker] = WorkerState(worker, info)
         state.variants = frozenset(variants)
         return self._after_change(now_s)
 
@@ -127,7 +114,7 @@ class Dispatcher:
             if self.learning is not None:
                 self.learning.latency.forget(state.id)
             if state.batch is not None:
-                commands += self._retry(state.batch, refusals.worker_lost(state.id), now_s, blame=False)
+                self._retry(state.batch, refusals.worker_lost(state.id), now_s, commands, blame=False)
         return commands + self._after_change(now_s)
 
     def on_done(
@@ -139,16 +126,15 @@ class Dispatcher:
             return []
         state.finish()
         self._health.on_success(worker, batch.variant)
-        lane = state.lanes.get(batch.endpoint)
+        lane = state.lanes.get(batch.stage)
         if lane is not None and lane.state is not None:
             lane.on_done(batch, now_s)
         if lane is not None and self.learning is not None:
             self.learning.on_done(state, lane, batch, run_s, now_s)
-        withdrawn = NOTHING
-        if self._withdrawn:
-            withdrawn = frozenset(job.query.id for job in batch.jobs) & self._withdrawn
-            self._withdrawn -= withdrawn
-        commands: list[Command] = [quick(Served, (batch, outputs, run_s, now_s, withdrawn))]
+        name = batch.stage.endpoint
+        done = quick(BatchDone, (batch, outputs, run_s, now_s, self.queues.withdrawn(batch)))
+        commands: list[Command] = [done]
+        self._follow(self.queues.flow(name).on_done(done), name, now_s, commands)
         self._launch(state, now_s, commands)
         return commands
 
@@ -160,7 +146,8 @@ class Dispatcher:
         state.finish()
         self._health.on_failure(worker, batch.variant, now_s)
         error = refusals.variant_failed(batch, reason)
-        commands = self._retry(batch, error, now_s, blame=True)
+        commands: list[Command] = []
+        self._retry(batch, error, now_s, commands, blame=True)
         self._launch(state, now_s, commands)
         return commands
 
@@ -171,19 +158,17 @@ class Dispatcher:
 
         With ``held``, workers hold other variants from the same instant on, as in `reassign`: nothing is placed by the
         new plan where the old one had it, or the other way round. Raises ValueError, changing nothing, for a plan that
-        is not newer.
+        is not newer, or gives an endpoint other stages.
         """
         if plan.version <= self.plan.version:
             raise ValueError(f"plan version {plan.version} is not newer than {self.plan.version}, which is in force")
+        self.queues.check(plan)
         self.plan = plan
         self._hold(held)
         commands: list[Command] = []
         for name in [name for name in self._endpoints if name not in plan.endpoints]:
-            endpoint = self._endpoints.pop(name)
-            for lane in endpoint.ways():
-                commands += [Reject(job.query, refusals.removed_endpoint(job.query)) for job in lane.drain()]
-            for worker in self.workers.values():
-                worker.set_lane(name, None)
+            for job in self.queues.remove(name, self.workers.values()):
+                self._fail(job, refusals.removed_endpoint(job.query), now_s, commands)
         return commands + self._after_change(now_s)
 
     def on_measured(self, worker: str, variant: str, rows: int, run_s: float, total_s: float, now_s: float) -> None:
@@ -191,11 +176,6 @@ class Dispatcher:
         state = self.workers.get(worker)
         if state is not None and self.learning is not None:
             self.learning.on_measured(state, variant, rows, run_s, total_s, now_s)
-
-    def feedback(self, endpoint: str) -> SlackFeedback | None:
-        """How much of the slack an endpoint's policy may spend; None for one that is not served."""
-        queues = self._endpoints.get(endpoint)
-        return None if queues is None else queues.feedback
 
     # -- inner steps ------------------------------------------------------------------------------------------
 
@@ -208,12 +188,8 @@ class Dispatcher:
                 self.workers[worker].variants = frozenset(variants)
 
     def _refresh(self) -> None:
-        """Derive from the plan and the workers who can serve what."""
         workers = self._in_order()
-        for name, plan in self.plan.endpoints.items():
-            if name not in self._endpoints:
-                self._endpoints[name] = EndpointQueues(plan)
-            self._endpoints[name].refresh(plan, workers)
+        self.queues.refresh(self.plan, workers)
         if self.learning is not None:
             self.learning.on_lanes(workers)
 
@@ -222,30 +198,45 @@ class Dispatcher:
         self._refresh()
         commands: list[Command] = []
         for endpoint in self._endpoints.values():
-            if endpoint.lanes and endpoint.plan.balancer is not None:
-                for job in endpoint.common.drain():
-                    commands += self._enqueue(job, endpoint, now_s)
+            for stage in endpoint.stages.values():
+                if stage.lanes and stage.plan.balancer is not None:
+                    for job in stage.common.drain():
+                        self._enqueue(job, endpoint, now_s, commands)
         self._wake_ups.on_change()
         for worker in self._in_order():
             self._launch(worker, now_s, commands)
         return commands + self._wake_ups.for_all()
 
-    def _enqueue(self, job: Job, endpoint: EndpointQueues, now_s: float) -> list[Command]:
-        worker = endpoint.join(job, now_s)
-        commands: list[Command] = []
+    def _follow(self, step: Step, endpoint: str, now_s: float, commands: list[Command]) -> None:
+        """Carry out what an endpoint's flow says; adds to ``commands``."""
+        commands += step.outcomes
+        for job in step.withdraw:
+            self.queues.withdraw(job, self.workers.values())
+        queues = self._endpoints.get(endpoint)
+        for job in step.enqueue:
+            if queues is None:
+                self._fail(job, refusals.removed_endpoint(job.query), now_s, commands)
+                continue
+            load = queues.stages[job.stage].plan.load
+            for _ in range(job.rows):
+                load.on_arrival(now_s)
+            self._enqueue(job, queues, now_s, commands)
+
+    def _enqueue(self, job: Job, endpoint: EndpointQueues, now_s: float, commands: list[Command]) -> None:
+        stage = endpoint.stages[job.stage]
+        worker = stage.join(job, now_s)
         if worker is None:
-            for idle in [worker for worker in endpoint.workers if worker.batch is None]:
-                if not endpoint.rows:
+            for idle in [worker for worker in stage.workers if worker.batch is None]:
+                if not stage.rows:
                     break
                 self._launch(idle, now_s, commands)
         elif worker.batch is None:
             self._launch(worker, now_s, commands)
-        if endpoint.deadlines_matter and job.query.id in endpoint.place:
-            commands += self._wake_ups.on_deadline(job.query.deadline_s)
-        return commands
+        if stage.deadlines_matter and job.id in endpoint.lane_of:
+            commands += self._wake_ups.on_deadline(job.deadline_s)
 
     def _launch(self, worker: WorkerState, now_s: float, commands: list[Command]) -> None:
-        """Give a worker that is idle its next batch: of the most urgent endpoint whose policy does not hold.
+        """Give a worker that is idle its next batch: of the most urgent stage whose policy does not hold.
 
         Adds to ``commands``.
         """
@@ -253,40 +244,49 @@ class Dispatcher:
             return
         worker.hold_s = inf
         for lane in worker.waiting_lanes():
-            if lane.endpoint.deadlines_matter:
-                commands += self._refuse_late(lane, now_s)
-                if not lane.queue.rows:
-                    continue
-            batch = self._batches.next(worker, lane, now_s, commands)
-            if batch is not None:
-                worker.start(batch)
-                commands.append(quick(Launch, (batch,)))
+            if lane.stage.deadlines_matter:
+                self._end_late(lane, now_s, commands)
+            while lane.queue.rows and worker.batch is None:
+                made = self._batches.next(worker, lane, now_s)
+                if isinstance(made, Batch):
+                    worker.start(made)
+                    commands.append(quick(Launch, (made,)))
+                    return
+                if made is None:
+                    break
+                for job in made:
+                    self._fail(job, refusals.deadline_out_of_reach(job.query, now_s), now_s, commands)
+            if worker.batch is not None:  # it got one of the jobs that flows made of those that ended
                 return
         if worker.hold_s < inf:
             commands += self._wake_ups.at(worker.hold_s)
 
-    def _retry(self, batch: Batch, error: AccordError, now_s: float, *, blame: bool) -> list[Command]:
-        """Queue the jobs of a batch that came to nothing again, or refuse those that were tried enough."""
-        commands: list[Command] = []
-        endpoint = self._endpoints.get(batch.endpoint)
+    def _retry(self, batch: Batch, error: AccordError, now_s: float, commands: list[Command], *, blame: bool) -> None:
+        """Queue the jobs of a batch that came to nothing again; those that were tried enough end."""
+        endpoint, withdrawn = self._endpoints.get(batch.endpoint), self.queues.withdrawn(batch)
         for job in batch.jobs:
-            if job.query.id in self._withdrawn:
-                self._withdrawn.discard(job.query.id)
-            elif endpoint is None or job.attempt + 1 >= MAX_ATTEMPTS:
-                commands.append(Reject(job.query, error))
+            if job.id in withdrawn:
+                continue
+            if endpoint is None or job.attempt + 1 >= MAX_ATTEMPTS:
+                self._fail(job, error, now_s, commands)
             else:
                 excluded = job.excluded | {batch.variant} if blame else job.excluded
-                commands += self._enqueue(Job(job.query, job.attempt + 1, excluded), endpoint, now_s)
-        return commands
+                self._enqueue(job._replace(attempt=job.attempt + 1, excluded=excluded), endpoint, now_s, commands)
 
-    def _refuse_late(self, lane: Lane, now_s: float) -> list[Command]:
-        """Take those out whose deadline has come, where it matters: the endpoint drops them, or no worker is there."""
-        plan = lane.endpoint.plan
-        if not lane.endpoint.lanes:
-            return [Reject(job.query, refusals.no_worker(plan)) for job in lane.expired(now_s)]
-        if plan.drop_late:
-            return [Reject(job.query, refusals.deadline_missed(job.query, now_s)) for job in lane.expired(now_s)]
-        return []
+    def _fail(self, job: Job, error: AccordError, now_s: float, commands: list[Command]) -> None:
+        """A job gets no result."""
+        name = job.query.endpoint
+        self._follow(self.queues.flow(name).on_failed(job, error, now_s), name, now_s, commands)
+
+    def _end_late(self, lane: Lane, now_s: float, commands: list[Command]) -> None:
+        """Take those out whose deadline has come: the endpoint drops them, or no worker is there."""
+        endpoint = self.plan.endpoints[lane.stage.key.endpoint]
+        if not lane.stage.lanes:
+            for job in lane.expired(now_s):
+                self._fail(job, refusals.no_worker(endpoint), now_s, commands)
+        elif endpoint.limits.drop_late:
+            for job in lane.expired(now_s):
+                self._fail(job, refusals.deadline_missed(job.query, now_s), now_s, commands)
 
 
 def _by_id(worker: WorkerState) -> str:

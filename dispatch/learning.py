@@ -25,13 +25,13 @@ class Learning:
                     lane.measured(self.latency.estimate(worker.id))
 
     def on_done(self, worker: WorkerState, lane: Lane, batch: Batch, run_s: float, now_s: float) -> None:
-        """A batch of the lane's endpoint came back."""
-        endpoint = lane.endpoint
-        slo_s = endpoint.plan.slo_s
+        """A batch of the lane's stage came back."""
+        stage = lane.stage
+        slo_s = stage.slo_s
         queries = [job.query for job in batch.jobs]
         late = sum(now_s - query.arrival_s > max(slo_s, query.allowed_s) for query in queries)
-        endpoint.feedback.on_batch(len(queries), late, promised_rate(batch.promise), batch.launched_s, now_s)
-        load_qps = endpoint.plan.load.load_qps(now_s)
+        stage.endpoint.feedback.on_batch(len(queries), late, promised_rate(batch.promise), batch.launched_s, now_s)
+        load_qps = stage.plan.load.load_qps(now_s)
         self._on_batch(worker, lane, batch.variant, batch.rows, run_s, now_s - batch.launched_s, load_qps, now_s)
 
     def on_measured(

@@ -1,42 +1,89 @@
 """What the dispatcher serves and how: the decisions that change every few seconds, not every batch."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from dispatch.balancing.balancer import LoadBalancer
+from dispatch.flow.flow import QueryFlow
+from dispatch.flow.single import SINGLE
 from dispatch.load.monitor import LoadMonitor
 from dispatch.load.moving_average import MovingAverage
+from dispatch.query import ONLY_STAGE
 from dispatch.selection.policy import Candidate, SelectionPolicy
+from dispatch.worker_info import WorkerInfo
 
 
 @dataclass(frozen=True)
-class EndpointPlan:
-    """How one endpoint is served.
+class StagePlan:
+    """Which variants run the jobs of one stage, who chooses among them, and how jobs get to workers.
 
     ``candidates`` maps device type, or the pool where one is to differ from its device type, to the variants that may
-    answer there. ``max_queued_rows`` bounds what may wait for the endpoint on all workers together; more is refused. A
-    ``balancer`` of None keeps what waits in one central queue that idle workers take from. ``load`` learns of every
-    query that arrives, and policies see what it anticipates; like the balancer it has state, and belongs to one
-    endpoint of one dispatcher. ``pools`` names the
-    pools whose workers serve the endpoint, None for all (RAMSIS, appendix G: workers of its own for each objective).
+    run there. A ``balancer`` of None keeps what waits in one central queue that idle workers take from. ``load`` learns
+    of every row that a query brings, and policies see what it anticipates; like the balancer it has state, and belongs
+    to one stage of one dispatcher. ``pools`` names the pools whose workers serve the stage, None for all (RAMSIS,
+    appendix G: workers of its own for each objective).
     """
 
-    name: str
-    slo_s: float
-    drop_late: bool
-    max_queued_rows: int
     candidates: Mapping[str, tuple[Candidate, ...]]
     selection: SelectionPolicy
     balancer: LoadBalancer | None
     load: LoadMonitor = field(default_factory=MovingAverage)
     pools: frozenset[str] | None = None
 
-    def offered(self, pool: str, device: str) -> tuple[Candidate, ...]:
-        """The variants that may answer on a worker of this pool and device type."""
-        if self.pools is not None and pool not in self.pools:
+    def offered(self, worker: WorkerInfo) -> tuple[Candidate, ...]:
+        """The variants that may answer on such a worker."""
+        if self.pools is not None and worker.pool not in self.pools:
             return ()
-        own = self.candidates.get(pool)
-        return self.candidates.get(device, ()) if own is None else own
+        own = self.candidates.get(worker.pool)
+        return self.candidates.get(worker.device, ()) if own is None else own
+
+
+@dataclass(frozen=True)
+class EndpointLimits:
+    """What an endpoint is held to.
+
+    The objective ``slo_s`` is from arrival to answer, over all stages. With ``drop_late`` queries leave the queue at
+    their deadline, else they are answered late. ``max_queued_rows`` bounds what may wait for the endpoint on all
+    workers together; more is refused.
+    """
+
+    slo_s: float
+    drop_late: bool
+    max_queued_rows: int
+
+
+@dataclass(frozen=True)
+class EndpointPlan:
+    """How one endpoint is served: its stages by name, and the ``flow`` that leads queries through them."""
+
+    name: str
+    limits: EndpointLimits
+    stages: Mapping[str, StagePlan]
+    flow: QueryFlow = SINGLE
+
+    @classmethod
+    def of_stage(
+        cls, name: str, stage: StagePlan, *, slo_s: float, drop_late: bool = False, max_queued_rows: int
+    ) -> "EndpointPlan":
+        """An endpoint of one stage."""
+        return cls(name, EndpointLimits(slo_s, drop_late, max_queued_rows), {ONLY_STAGE: stage})
+
+    @property
+    def slo_s(self) -> float:
+        """The objective."""
+        return self.limits.slo_s
+
+    @property
+    def stage(self) -> StagePlan:
+        """The only stage; raises ValueError where there are several."""
+        (only,) = self.stages.values()
+        return only
+
+    def with_stage(self, **changes: Any) -> "EndpointPlan":
+        """The same with other fields of its only stage."""
+        ((name, only),) = self.stages.items()
+        return replace(self, stages={name: replace(only, **changes)})
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,22 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 quick = tuple.__new__
-"""``quick(Job, (query, 0, frozenset()))`` is ``Job(query)`` at half the cost, for what is made per query or per batch.
+"""``quick(StageKey, ("digits", ""))`` is ``StageKey("digits")`` at half the cost, for what is made per query or batch.
 
 All fields must be given, in their order.
 """
 
 NO_INPUTS: Mapping[str, Any] = MappingProxyType({})
+
+ONLY_STAGE = ""
+"""The stage of an endpoint that has one."""
+
+
+class StageKey(NamedTuple):
+    """A stage among those of all endpoints."""
+
+    endpoint: str
+    stage: str = ONLY_STAGE
 
 
 class Query(NamedTuple):
@@ -38,29 +48,41 @@ class Query(NamedTuple):
 
 
 class Job(NamedTuple):
-    """What waits in a queue and runs in a batch. ``attempt`` counts launches that came to nothing.
+    """What waits in a queue and runs in a batch: one stage of one query, or one part of a stage.
 
-    ``excluded`` names variants that failed on this very job; a job with any runs alone, so that one bad
-    query cannot take others down with it twice.
+    ``id`` is unique within the query's endpoint; of two jobs with one deadline the lower id runs first. ``inputs`` and
+    ``rows`` are the job's own, as `Query` has them. ``attempt`` counts launches that came to nothing. ``excluded``
+    names variants that failed on this very job; a job with any runs alone, so that one bad query cannot take others
+    down with it twice.
     """
 
+    id: int
     query: Query
+    deadline_s: float
+    rows: int
+    inputs: Mapping[str, Any]
+    stage: str = ONLY_STAGE
     attempt: int = 0
     excluded: frozenset[str] = frozenset()
 
 
 class Batch(NamedTuple):
-    """Jobs of one endpoint that one worker runs together on one variant of that ``accuracy`` (0 to 1).
+    """Jobs of one stage that one worker runs together on one variant of that ``accuracy`` (0 to 1).
 
     ``promise`` is what the policy promised of them (`dispatch.selection.policy.Promise`), None where nothing.
     """
 
     id: int
     worker: str
-    endpoint: str
+    stage: StageKey
     variant: str
     accuracy: float
     jobs: tuple[Job, ...]
     rows: int
     launched_s: float
     promise: Any = None
+
+    @property
+    def endpoint(self) -> str:
+        """The endpoint that the stage belongs to."""
+        return self.stage.endpoint

@@ -20,7 +20,7 @@ def removed_endpoint(query: Query) -> UnknownEndpoint:
 def saturated(endpoint: EndpointPlan, queued: int) -> Saturated:
     """The queue is full."""
     return Saturated(
-        f"endpoint {endpoint.name!r} has {queued} rows waiting and holds {endpoint.max_queued_rows} at most; "
+        f"endpoint {endpoint.name!r} has {queued} rows waiting and holds {endpoint.limits.max_queued_rows} at most; "
         "try again later or raise its max_queued_rows"
     )
 

@@ -1,7 +1,7 @@
 """Endpoints that are served by decision tables."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dispatch.balancing.round_robin import RoundRobin
 from dispatch.latency.estimate import LatencyEstimate
@@ -44,7 +44,7 @@ def with_selection(
     latency: Callable[[], LatencyEstimate | None] = not_measured,
 ) -> EndpointPlan:
     """The endpoint, from now on served by the tables of this policy; what its load monitor knows is kept."""
-    balancer = endpoint.balancer
+    balancer = endpoint.stage.balancer
     if isinstance(balancer, RoundRobin):
-        balancer = RoundRobin(TableGroup(selection, endpoint.load, latency))
-    return replace(endpoint, selection=selection, balancer=balancer)
+        balancer = RoundRobin(TableGroup(selection, endpoint.stage.load, latency))
+    return endpoint.with_stage(selection=selection, balancer=balancer)

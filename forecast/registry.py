@@ -1,6 +1,7 @@
 """Forecasters by name."""
 
 from catalog.errors import ConfigError
+from catalog.extras import require
 from forecast.forecaster import Forecaster
 from forecast.training.task import ForecastTask
 
@@ -17,12 +18,16 @@ NAMES = (
     "trend",
 )
 
+NETWORKS = ("deepar", "lstm")
+
 
 def make(name: str, task: ForecastTask) -> Forecaster:
     """A forecaster that has learned nothing yet; raises `ConfigError` for a name that is not in NAMES.
 
     Modules are imported when asked for, since those with networks take seconds.
     """
+    if name in NETWORKS:
+        require("forecast", f"forecaster {name!r}")
     if name == "deepar":
         from forecast.models.deepar import DeepAR
 

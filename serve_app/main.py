@@ -1,6 +1,12 @@
 """What ``serve run`` imports: ``serve_app.main:build``."""
 
+import sys
 from pathlib import Path
+from typing import Any
+
+from serve_app.shadowing import refuse_shadows
+
+refuse_shadows(Path(folder) for folder in sys.path)  # before anything else of Accord is imported
 
 from ray import serve
 from ray.serve.config import AutoscalingConfig, AutoscalingPolicy, RequestRouterConfig
@@ -17,8 +23,9 @@ from serve_app.build.ladders import ladders_for
 from serve_app.build.profiles import profiles_for
 from serve_app.build.router_settings import router_settings
 from serve_app.config.emulation import emulate, log_emulated
+from serve_app.config.pool import PoolConfig
+from serve_app.config.read import app_config
 from serve_app.config.reservations import with_light_reservations
-from serve_app.config.schema import AppConfig, PoolConfig
 
 MOST_WORKERS = 10_000
 """Serve's own limit of a pool; the config's is the controller's to keep, and may change while it runs."""
@@ -26,14 +33,14 @@ MOST_WORKERS = 10_000
 BY_ADDRESS = RequestRouterConfig(request_router_class="deployments.worker.address:WorkerAddressRouter")
 
 
-def build(args: AppConfig) -> serve.Application:
+def build(args: dict[str, Any]) -> serve.Application:
     """The Serve application of a config: routers, a controller, and one deployment of workers per pool.
 
     Raises `ConfigError` naming the field that is wrong. Measures, once, the variants of devices for which the
     config names no profile, and makes the ladders of endpoints that are served by load alone. With ``emulate`` no model
     is deployed.
     """
-    config = resolve_paths(args, Path.cwd())
+    config = resolve_paths(app_config(args), Path.cwd())
     catalogue = load_catalogue(config.catalogue)
     profiles = profiles_for(config, catalogue)
     config, catalogue = with_light_reservations(config), emulate(config, catalogue, profiles)

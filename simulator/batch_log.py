@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dispatch.commands import Served
+from dispatch.commands import BatchDone
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -41,25 +41,25 @@ class Batches:
 
 
 class BatchLog:
-    """Takes every `Served` command of a run."""
+    """Takes every `BatchDone` command of a run."""
 
     def __init__(self) -> None:
-        self._served: list[Served] = []
+        self._done: list[BatchDone] = []
         self._workers: list[str] = []
         self._variants: list[str] = []
         self._numbers: list[NDArray[np.float64]] = [np.empty((4, 0))]
         self._query_ids: list[Indices] = [np.empty(0, dtype=np.intp)]
 
-    def on_served(self, served: Served) -> None:
+    def on_batch(self, done: BatchDone) -> None:
         """A batch is done."""
-        self._served.append(served)
-        if len(self._served) == AT_ONCE:
+        self._done.append(done)
+        if len(self._done) == AT_ONCE:
             self._pack()
 
     @property
     def variants(self) -> set[str]:
         """Names of those that ran so far."""
-        return {*self._variants, *(served.batch.variant for served in self._served)}
+        return {*self._variants, *(done.batch.variant for done in self._done)}
 
     def batches(self, variants: Sequence[str], workers: Sequence[str]) -> Batches:
         """All so far; the names must include all that occurred."""
@@ -80,12 +80,12 @@ class BatchLog:
         )
 
     def _pack(self) -> None:
-        if not self._served:
+        if not self._done:
             return
-        batches, _, _, done_s, _ = zip(*self._served, strict=True)
+        batches, _, _, done_s, _ = zip(*self._done, strict=True)
         _, workers, _, variants, accuracies, jobs, _, launched_s, _ = zip(*batches, strict=True)
         self._workers += workers
         self._variants += variants
         self._numbers.append(np.array([accuracies, [len(each) for each in jobs], launched_s, done_s]))
         self._query_ids.append(np.array([job.query.id for each in jobs for job in each], dtype=np.intp))
-        self._served = []
+        self._done = []

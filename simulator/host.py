@@ -15,11 +15,12 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from dispatch.commands import Command, Launch, Served, WakeAt
+from dispatch.commands import Answers, BatchDone, Command, Launch, Reject, WakeAt
 from dispatch.dispatcher import Dispatcher
 from dispatch.latency.estimator import LatencyEstimator
 from dispatch.plan import Plan
 from dispatch.query import NO_INPUTS, Batch, Query, quick
+from dispatch.worker_info import WorkerInfo
 from simulator.batch_log import BatchLog
 from simulator.control import Control
 from simulator.latency import LatencyModel
@@ -54,10 +55,16 @@ class Host:
         self._log = BatchLog()
         for worker, device in workers.items():
             if control is None:
-                held = frozenset(c.variant for e in plan.endpoints.values() for c in e.candidates.get(device, ()))
+                held = frozenset(
+                    variant
+                    for endpoint in plan.endpoints.values()
+                    for stage in endpoint.stages.values()
+                    for candidate in stage.candidates.get(device, ())
+                    for variant in candidate.needs
+                )
             else:
                 held = control.held.get(worker, frozenset())
-            self._carry_out(self._dispatcher.on_worker_ready(worker, device, held, 0.0), 0.0)
+            self._carry_out(self._dispatcher.on_worker_ready(worker, WorkerInfo(device), held, 0.0), 0.0)
 
     def run(self, arrivals_s: Mapping[str, Floats]) -> Record:
         """Play the arrivals of every endpoint, ascending, and let the last batch finish. Call it once."""
@@ -120,13 +127,14 @@ class Host:
                 batch = command.batch
                 run_s, path_s = self._latency.times_s(self._devices[batch.worker], batch)
                 heappush(self._running, (now_s + run_s + path_s, batch.id, batch, run_s))
-            elif isinstance(command, Served):
-                self._log.on_served(command)
+            elif isinstance(command, BatchDone):
+                self._log.on_batch(command)
+            elif isinstance(command, Answers):
                 if self._control is not None:
-                    self._control.traffic.on_served(command)
+                    self._control.traffic.on_answers(command)
             elif isinstance(command, WakeAt):
                 self._wake_s = command.at_s
-            elif self._control is not None:
+            elif isinstance(command, Reject) and self._control is not None:
                 self._control.traffic.on_reject(command)
 
     def _merge(self, arrivals_s: Mapping[str, Floats]) -> tuple[list[str], NDArray[np.intp], Floats, Floats]:
@@ -145,8 +153,9 @@ class Host:
         return names, endpoint, arrival_s, arrival_s + np.array([endpoints[name].slo_s for name in names])[endpoint]
 
     def _record(self, names: list[str], endpoint: NDArray[np.intp], arrival_s: Floats, deadline_s: Floats) -> Record:
-        held = (c for e in self._dispatcher.plan.endpoints.values() for held in e.candidates.values() for c in held)
-        variants = sorted({c.variant for c in held} | self._log.variants)
+        endpoints = self._dispatcher.plan.endpoints.values()
+        offered = (own for each in endpoints for stage in each.stages.values() for own in stage.candidates.values())
+        variants = sorted({candidate.variant for own in offered for candidate in own} | self._log.variants)
         batches = self._log.batches(variants, sorted(self._devices))
         return Record(names, arrival_s, deadline_s, endpoint, batches.of_queries(len(arrival_s)), batches)
 

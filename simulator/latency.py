@@ -33,7 +33,8 @@ class PlannedLatency:
         self._latency_s = {
             (device, candidate.variant): candidate.latency_s
             for endpoint in endpoints
-            for device, candidates in endpoint.candidates.items()
+            for stage in (endpoint.stages.values() if isinstance(endpoint, EndpointPlan) else [endpoint])
+            for device, candidates in stage.candidates.items()
             for candidate in candidates
         }
 

@@ -3,8 +3,6 @@
 from pathlib import Path
 
 import matplotlib
-
-matplotlib.use("Agg")
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator

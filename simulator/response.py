@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dispatch.load.known import KnownLoad
-from dispatch.plan import EndpointPlan, Plan
+from dispatch.plan import EndpointPlan, Plan, StagePlan
 from dispatch.selection.policy import Candidate, SelectionPolicy
 from simulator.host import Host
 from simulator.latency import PlannedLatency
@@ -31,16 +31,8 @@ class ResponseProfiler:
 
     def p99_s(self, selection: SelectionPolicy, load_qps: float) -> float:
         """99th percentile of the time from arrival to result; 0 where no query arrives."""
-        plan = EndpointPlan(
-            ENDPOINT,
-            self.slo_s,
-            drop_late=False,
-            max_queued_rows=sys.maxsize,
-            candidates={DEVICE: self.candidates},
-            selection=selection,
-            balancer=None,
-            load=KnownLoad([0.0], [load_qps]),
-        )
+        stage = StagePlan({DEVICE: self.candidates}, selection, balancer=None, load=KnownLoad([0.0], [load_qps]))
+        plan = EndpointPlan.of_stage(ENDPOINT, stage, slo_s=self.slo_s, max_queued_rows=sys.maxsize)
         arrivals_s = Poisson(RateSchedule.constant(load_qps), self.seed).times_s(self.duration_s)
         workers = {f"w{number:04}": DEVICE for number in range(self.workers)}
         record = Host(Plan(1, {ENDPOINT: plan}), workers, PlannedLatency(plan)).run({ENDPOINT: arrivals_s})

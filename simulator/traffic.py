@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoscaler.cluster.observation import Statistics
-from dispatch.commands import Reject, Served
+from dispatch.commands import Answers, Reject
 
 
 class Traffic:
@@ -23,11 +23,11 @@ class Traffic:
         self._arrived = dict.fromkeys(arrivals_s, 0)
         self._violated: Counter[str] = Counter()
 
-    def on_served(self, served: Served) -> None:
-        """A batch is done."""
-        done_s = served.done_s
-        if late := sum([job.query.deadline_s < done_s for job in served.batch.jobs]):
-            self._violated[served.batch.endpoint] += late
+    def on_answers(self, answers: Answers) -> None:
+        """Queries of a batch are answered."""
+        batch, done_s = answers.done.batch, answers.done.done_s
+        if late := sum([job.query.deadline_s < done_s for job in batch.jobs]):
+            self._violated[batch.endpoint] += late
 
     def on_reject(self, reject: Reject) -> None:
         """A query is refused."""

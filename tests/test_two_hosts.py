@@ -19,7 +19,7 @@ from autoscaler.demand.forecast_demand import ForecastDemand
 from autoscaler.demand.recent_load import RecentLoad
 from autoscaler.loop.control_loop import ControlLoop
 from autoscaler.placement.serving import serving_plan
-from autoscaler.planners.proteus.proteus import ProteusPlanner
+from autoscaler.planners.proteus.proteus_planner import ProteusPlanner
 from controller_scene import PlannerHere, Service, play
 from deployments.controller.controller import Controller
 from deployments.controller.plan_maker import PlanMaker
@@ -84,7 +84,7 @@ def simulated(forecaster: Forecaster | None) -> list[Decided]:
         demand = ahead = ForecastDemand(demand, RecentLoad(600), QUANTILE)
         ahead.use({"digits": forecaster})
     loop = ControlLoop(SETTINGS.interval_s, demand, BurstTrigger(), _first(planner))
-    batching = create_selection("proteus", None, [])
+    batching = create_selection("adaptive_batching", None, [])
     control = ControlPath(
         loop,
         planner,

@@ -31,4 +31,5 @@ def limited(candidate: Candidate, slo_s: float, *, waits: int = WAITS) -> Candid
     capacity = capacity_of(candidate, slo_s, waits=waits)
     if capacity is None:
         return None
-    return Candidate(candidate.variant, candidate.accuracy, candidate.latency_s[: capacity.batch_rows + 1])
+    latency_s = candidate.latency_s[: capacity.batch_rows + 1]
+    return Candidate(candidate.variant, candidate.accuracy, latency_s, members=candidate.members)

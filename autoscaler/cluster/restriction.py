@@ -23,7 +23,7 @@ def one_row(cluster: Cluster) -> Cluster:
 
     def alone(endpoint: Endpoint) -> Endpoint:
         cut = {
-            device: tuple(Candidate(c.variant, c.accuracy, c.latency_s[:2]) for c in candidates)
+            device: tuple(Candidate(c.variant, c.accuracy, c.latency_s[:2], members=c.members) for c in candidates)
             for device, candidates in endpoint.candidates.items()
         }
         return replace(endpoint, candidates=cut)

@@ -121,7 +121,9 @@ def corrected(candidate: Candidate, profiled_s: Sequence[float], run_factor: flo
             f"{candidate.variant!r} has a profile up to {len(profiled_s) - 1} rows and batches of {candidate.max_batch}"
         )
     runs_s = (profiled_s[rows] * run_factor + transport_s for rows in range(1, candidate.max_batch + 1))
-    return Candidate(candidate.variant, candidate.accuracy, (0.0, *runs_s), path_s=transport_s)
+    return Candidate(
+        candidate.variant, candidate.accuracy, (0.0, *runs_s), path_s=transport_s, members=candidate.members
+    )
 
 
 def _percentile_octaves(counts: Sequence[float]) -> float:

@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 
-from ortools.graph.python import min_cost_flow
+import numpy as np
+from scipy.optimize import linprog
 
 
 def assign_routers(
@@ -24,17 +25,17 @@ def assign_routers(
     extra = _extra(members, names, owners)
     given: dict[str, str] = {}
     for kind, workers in members.items():
-        room = {name: len(workers) // len(names) + ((kind, name) in extra) for name in names}
+        to_give = {name: len(workers) // len(names) + ((kind, name) in extra) for name in names}
         moving = []
         for worker in workers:
             owner = owners.get(worker, "")
-            if room.get(owner, 0):
+            if to_give.get(owner, 0):
                 given[worker] = owner
-                room[owner] -= 1
+                to_give[owner] -= 1
             else:
                 moving.append(worker)
-        places = (name for name in names for _ in range(room[name]))
-        given |= dict(zip(moving, places, strict=True))
+        next_owners = (name for name in names for _ in range(to_give[name]))
+        given |= dict(zip(moving, next_owners, strict=True))
     return given
 
 
@@ -43,26 +44,32 @@ def _extra(
 ) -> set[tuple[Hashable, str]]:
     """Which routers get one more of which kind, of those that are left when all have equally many.
 
-    A flow from kinds to routers: one unit at most from each kind to each router, ``least`` or one more into each
-    router. To send every router the same part of what is left keeps these bounds, and they are whole numbers: so a
-    flow of whole units keeps them too. A unit is worth 1 where it lets the router keep a worker; what the equal numbers
-    let it keep is the same in every flow.
+    A transport problem between kinds and routers: one unit at most from each kind to each router, ``least`` or one
+    more into each router. To send every router the same part of what is left keeps these bounds, and they are whole
+    numbers: so the corners of the problem, of which simplex gives one, are whole numbers too. A unit is worth 1 where
+    it lets the router keep a worker; what the equal numbers let it keep is the same in every solution.
     """
-    flow = min_cost_flow.SimpleMinCostFlow()
-    first, end = len(members), len(members) + len(names)
-    arcs = {}
-    for i, (kind, workers) in enumerate(members.items()):
-        equal, left = divmod(len(workers), len(names))
-        flow.set_node_supply(i, left)
+    left = np.array([len(workers) % len(names) for workers in members.values()])
+    if not left.any():
+        return set()
+    kinds, routers = len(members), len(names)
+    worth = np.zeros((kinds, routers))
+    for i, workers in enumerate(members.values()):
         own = Counter(owners.get(worker) for worker in workers)
-        for j, name in enumerate(names):
-            arc = flow.add_arc_with_capacity_and_unit_cost(i, first + j, 1, -int(own[name] > equal))
-            arcs[arc] = (kind, name)
-    least, rest = divmod(sum(len(workers) % len(names) for workers in members.values()), len(names))
-    for j in range(len(names)):
-        flow.set_node_supply(first + j, -least)
-        flow.add_arc_with_capacity_and_unit_cost(first + j, end, 1, 0)
-    flow.set_node_supply(end, -rest)
-    if flow.solve() != flow.OPTIMAL:
+        worth[i] = [own[name] > len(workers) // routers for name in names]
+    least, rest = divmod(int(left.sum()), routers)
+    of_kind = np.kron(np.eye(kinds), np.ones((1, routers)))
+    to_router = np.kron(np.ones((1, kinds)), np.eye(routers))
+    solved = linprog(
+        -worth.ravel(),
+        A_ub=np.vstack([to_router, -to_router]),
+        b_ub=np.concatenate([np.full(routers, least + (rest > 0)), np.full(routers, -least)]),
+        A_eq=of_kind,
+        b_eq=left,
+        bounds=(0, 1),
+        method="highs-ds",
+    )
+    if not solved.success:
         raise AssertionError("even parts of every kind and of all workers always exist")
-    return {key for arc, key in arcs.items() if flow.flow(arc)}
+    given = solved.x.reshape(kinds, routers) > 0.5
+    return {(kind, name) for i, kind in enumerate(members) for j, name in enumerate(names) if given[i, j]}

@@ -1,29 +1,37 @@
-"""From the planner's plan to what the dispatcher serves."""
+"""From the planner's plan to what the dispatcher serves, live and in the simulator."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autoscaler.cluster.capacity import WAITS, limited
 from autoscaler.cluster.cluster import Cluster
 from autoscaler.cluster.plan import ClusterPlan
 from dispatch.balancing.weighted_shares import WeightedShares
-from dispatch.plan import EndpointPlan, Plan
+from dispatch.plan import EndpointLimits, EndpointPlan, Plan, StagePlan
+from dispatch.query import ONLY_STAGE
 from dispatch.selection.policy import Candidate, SelectionPolicy
+from dispatch.selection.ramsis.policy import RamsisSelection
+from dispatch.table_plan import with_selection
 
 
 @dataclass(frozen=True)
 class Service:
-    """How one endpoint is served under a plan: ``candidates`` by device type, with no larger batches than are in time.
+    """How one endpoint is served under a plan: what is not here stays as the application was built.
 
-    ``shares`` are by worker; workers of one of ``kinds`` hold the same and are alike to a query.
+    ``candidates`` are by device type, or by pool, with no larger batches than are in time. ``shares`` are by worker and
+    of all the endpoint's queries, wherever they arrive; None where the endpoint's own balancer decides. Workers of one
+    of ``kinds`` hold the same and are alike to a query.
     """
 
+    limits: EndpointLimits
     candidates: Mapping[str, tuple[Candidate, ...]]
-    shares: Mapping[str, float]
+    shares: Mapping[str, float] | None
     kinds: Mapping[str, str]
 
 
-def services(cluster: Cluster, plan: ClusterPlan, workers: Mapping[str, str]) -> dict[str, Service]:
+def services(
+    cluster: Cluster, plan: ClusterPlan, workers: Mapping[str, str], limits: Mapping[str, EndpointLimits]
+) -> dict[str, Service]:
     """Every endpoint with the batches that its objective allows, and its shares of the workers.
 
     ``workers`` maps worker id to device type. Workers of one type that hold the same are alike to a query: its share
@@ -37,6 +45,7 @@ def services(cluster: Cluster, plan: ClusterPlan, workers: Mapping[str, str]) ->
     }
     return {
         endpoint.name: Service(
+            limits[endpoint.name],
             {
                 device: _in_time(candidates, *shared.get((device, endpoint.name), (endpoint.slo_s, WAITS)))
                 for device, candidates in endpoint.candidates.items()
@@ -46,6 +55,20 @@ def services(cluster: Cluster, plan: ClusterPlan, workers: Mapping[str, str]) ->
         )
         for endpoint in cluster.endpoints
     }
+
+
+def next_plan(plan: Plan, now: Mapping[str, Service], before: Mapping[str, Service]) -> Plan:
+    """The plan that follows ``plan``, which was in force under the services ``before``.
+
+    What endpoints have learned (their load, where a balancer stands) is kept where their service is the same. Decision
+    tables are made for certain variants and one objective: where these change, the endpoint is served without tables
+    until there are others. Endpoints without a service stay as they are.
+    """
+    endpoints = {
+        name: endpoint if name not in now else _next(endpoint, now[name], before.get(name))
+        for name, endpoint in plan.endpoints.items()
+    }
+    return Plan(plan.version + 1, endpoints)
 
 
 def serving_plan(
@@ -58,23 +81,22 @@ def serving_plan(
     drop_late: bool,
     max_queued_rows: int,
 ) -> Plan:
-    """What one dispatcher of all workers serves under a plan: see `services`."""
-    objectives_s = {endpoint.name: endpoint.slo_s for endpoint in cluster.endpoints}
-    return Plan(
-        version,
-        {
-            name: EndpointPlan(
-                name,
-                objectives_s[name],
-                drop_late,
-                max_queued_rows,
-                service.candidates,
-                batching,
-                WeightedShares(service.shares, service.kinds),
-            )
-            for name, service in services(cluster, plan, workers).items()
-        },
-    )
+    """What one dispatcher of all workers serves under a plan, as if it had served nothing before."""
+    limits = {each.name: EndpointLimits(each.slo_s, drop_late, max_queued_rows) for each in cluster.endpoints}
+    built = {name: EndpointPlan(name, own, {ONLY_STAGE: StagePlan({}, batching, None)}) for name, own in limits.items()}
+    return next_plan(Plan(version - 1, built), services(cluster, plan, workers, limits), {})
+
+
+def _next(endpoint: EndpointPlan, service: Service, before: Service | None) -> EndpointPlan:
+    limited_now = replace(endpoint, limits=service.limits)
+    if isinstance(endpoint.stage.selection, RamsisSelection):
+        if endpoint.slo_s != service.limits.slo_s or (before is not None and before.candidates != service.candidates):
+            limited_now = with_selection(limited_now, RamsisSelection())
+        return limited_now.with_stage(candidates=service.candidates)
+    balancer, shares = endpoint.stage.balancer, service.shares
+    if shares is not None and (before is None or (before.shares, before.kinds) != (shares, service.kinds)):
+        balancer = WeightedShares(shares, service.kinds)
+    return limited_now.with_stage(candidates=service.candidates, balancer=balancer)
 
 
 def _shared(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from autoscaler.planners.proteus.proteus import ProteusPlanner
+from autoscaler.planners.proteus.proteus_planner import ProteusPlanner
 from autoscaler.planners.proteus.search import Problem
 from autoscaler.planners.proteus.stages import largest_room
 from benchmarks.accuracy_study.testbed import Testbed

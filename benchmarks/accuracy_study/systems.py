@@ -13,12 +13,12 @@ from autoscaler.planners.baselines.infaas import InfaasPlanner
 from autoscaler.planners.baselines.sommelier import SommelierPlanner
 from autoscaler.planners.baselines.uniform_shares import UniformShares
 from autoscaler.planners.planner import Planner
-from autoscaler.planners.proteus.proteus import LEAST_QPS, ProteusOptions, ProteusPlanner
+from autoscaler.planners.proteus.proteus_planner import LEAST_QPS, ProteusOptions, ProteusPlanner
 from benchmarks.accuracy_study.saturation import saturation_qps
 from benchmarks.accuracy_study.testbed import Testbed
+from dispatch.batching.adaptive_batching import AdaptiveBatching
 from dispatch.batching.aimd import AdditiveIncrease
 from dispatch.batching.nexus import EarlyDrop
-from dispatch.batching.proteus import AdaptiveBatching
 from dispatch.selection.policy import SelectionPolicy
 
 PAPER = ProteusOptions(deviations=0.0, tolerance=0.0, spares=False)

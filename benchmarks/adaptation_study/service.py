@@ -12,11 +12,11 @@ from typing import Any
 import orjson
 import yaml
 
+from autoscaler.planners import registry as planners
 from benchmarks.served import served
 from catalog.catalogue import load_catalogue
 from catalog.errors import ConfigError
 from serve_app.cli.config_file import read_serve_file
-from serve_app.config.schema import EVERYWHERE
 from serve_app.loadgen.endpoint import Endpoint
 
 PORT = 8010
@@ -87,7 +87,7 @@ def unplanned_config(planned: Mapping[str, Any]) -> dict[str, Any]:
     content = copy.deepcopy(dict(planned))
     args = content["applications"][0]["args"]
     catalogue = load_catalogue(args.get("catalogue", "builtin"))
-    args["controller"]["planner"] = EVERYWHERE
+    args["controller"]["planner"] = planners.DEFAULT.name
     for endpoint in args["endpoints"].values():
         best = max(catalogue.of_task(endpoint["task"]), key=lambda variant: variant.accuracy)
         endpoint["selection"] = {"policy": "fixed", "variant": best.name}

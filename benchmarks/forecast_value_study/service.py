@@ -7,7 +7,7 @@ from autoscaler.cluster.capacity import capacity_of
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
 from dispatch.batching.nexus import EarlyDrop
-from dispatch.plan import EndpointPlan, Plan
+from dispatch.plan import EndpointPlan, Plan, StagePlan
 from dispatch.selection.policy import Candidate
 
 ENDPOINT, DEVICE = "images", "vm"
@@ -46,7 +46,13 @@ def serving_plan() -> Plan:
 
     A policy that serves everyone however late makes nearly all queries late as soon as there is a little too much.
     """
-    endpoint = EndpointPlan(ENDPOINT, SLO_S, True, MAX_QUEUED_ROWS, {DEVICE: (VARIANT,)}, EarlyDrop(), balancer=None)
+    endpoint = EndpointPlan.of_stage(
+        ENDPOINT,
+        StagePlan({DEVICE: (VARIANT,)}, EarlyDrop(), None),
+        slo_s=SLO_S,
+        drop_late=True,
+        max_queued_rows=MAX_QUEUED_ROWS,
+    )
     return Plan(1, {ENDPOINT: endpoint})
 
 

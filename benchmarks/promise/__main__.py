@@ -20,6 +20,7 @@ import orjson
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from benchmarks.machine import loop_s
 from benchmarks.promise.bursts import made_up_excerpt, strongest_excerpt
 from benchmarks.promise.cases import Case, over_rounds
 from benchmarks.promise.conditions import CONDITIONS, Cores
@@ -31,7 +32,6 @@ from benchmarks.promise.picture import save_picture
 from benchmarks.promise.play import Loads, play
 from benchmarks.promise.readme_table import measure_rows
 from benchmarks.promise.search import START_QPS
-from benchmarks.promise.speed import loop_s
 from benchmarks.promise.starts import measure_starts
 from benchmarks.promise.systems import System, fastest_variant
 from benchmarks.promise.tables import print_tables

@@ -10,6 +10,7 @@ from time import sleep
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.machine import loop_s
 from benchmarks.promise.bursts import rise_s, scaled
 from benchmarks.promise.cases import Case, judge
 from benchmarks.promise.conditions import NEIGHBOUR_SHARE, Condition, Cores
@@ -17,7 +18,6 @@ from benchmarks.promise.duty_cycle import brake, neighbour
 from benchmarks.promise.live import Service, running, sending, soon
 from benchmarks.promise.queries import Queries
 from benchmarks.promise.sender import Sender
-from benchmarks.promise.speed import loop_s
 from benchmarks.promise.status_watch import StatusWatch
 from benchmarks.promise.systems import ENDPOINT, System
 from benchmarks.promise.timeline import Timeline
@@ -40,7 +40,7 @@ class Loads:
     seconds: float
     burst: NDArray[np.float64]
     seed: int
-    full_speed_loop_s: float  # `speed.loop_s` at the start of the benchmark
+    full_speed_loop_s: float  # `benchmarks.machine.loop_s` at the start of the benchmark
 
     def schedule(self, condition: Condition, load_qps: float) -> RateSchedule:
         """An even load, or the burst with its highest second at ``load_qps``."""

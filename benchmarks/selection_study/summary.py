@@ -5,9 +5,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
 from matplotlib.figure import Figure
 from rich.table import Table
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from benchmarks.selection_study.task import DEVICE, ENDPOINT, Task
 from benchmarks.selection_study.workloads import Workload
 from dispatch.balancing.round_robin import RoundRobin
-from dispatch.plan import EndpointPlan
+from dispatch.plan import EndpointPlan, StagePlan
 from dispatch.selection.load_based import jellyfish, model_switching
 from dispatch.selection.load_based.load_ladder import LoadLadder
 from dispatch.selection.ramsis.arrivals import Poisson
@@ -65,10 +65,17 @@ def table_plan(task: Task, workload: Workload, tables: tuple[DecisionTable, ...]
     grid = TableGrid(ordered, beyond_table(problem, ordered[-1].group))
     selection = RamsisSelection({DEVICE: grid})
     balancer = RoundRobin(TableGroup(selection, load))
-    return EndpointPlan(ENDPOINT, task.slo_s, False, sys.maxsize, {DEVICE: task.candidates}, selection, balancer, load)
+    return EndpointPlan.of_stage(
+        ENDPOINT,
+        StagePlan({DEVICE: task.candidates}, selection, balancer, load),
+        slo_s=task.slo_s,
+        max_queued_rows=sys.maxsize,
+    )
 
 
 def ladder_plan(task: Task, workload: Workload, ladder: LoadLadder) -> EndpointPlan:
     """Serving by load alone from a central queue."""
     candidates = {DEVICE: task.candidates}
-    return EndpointPlan(ENDPOINT, task.slo_s, False, sys.maxsize, candidates, ladder, None, workload.monitor())
+    return EndpointPlan.of_stage(
+        ENDPOINT, StagePlan(candidates, ladder, None, workload.monitor()), slo_s=task.slo_s, max_queued_rows=sys.maxsize
+    )

@@ -9,9 +9,10 @@ from typing import Any
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan, NoPlan
 from autoscaler.demand.demand import MovingMaximum
+from autoscaler.planners.registry import planner_kind
 from catalog.errors import ArtifactError, BadRequest, ConfigError
 from deployments.controller.loop_start import NO_PLAN, as_loop_counts, new_loop
-from deployments.controller.plan_maker import EVERYWHERE, PlanMaker
+from deployments.controller.plan_maker import PlanMaker
 from deployments.controller.plan_views import plan_view, registered_view
 from deployments.controller.planner_process import PlannerProcess
 from deployments.controller.registration import as_variant, profile_everywhere
@@ -66,7 +67,7 @@ class Controller:
         self._worker_registry = WorkerRegistry(clients, self._on_worker)
         self._routing_tables = RoutingTables(self._worker_registry, next_epoch(store), wall_clock)
         self._reports = Reports(self._known, wall_clock)
-        self._planners = PlannerProcess() if settings.planner != EVERYWHERE else None
+        self._planners = PlannerProcess() if planner_kind(settings.planner).solves else None
         self._maker = PlanMaker(settings, self._known, self._planners, publish_sizes)
         self._runner = RolloutRunner(self._worker_registry, self._routing_tables, self._known, self._maker, wall_clock)
         now = MovingMaximum(endpoints=settings.endpoints)
@@ -251,7 +252,7 @@ class Controller:
 
     def _on_worker(self, worker: str, came: bool) -> None:
         if came:
-            self._known.start_ups.on_worker(self._worker_registry.reports[worker].pool, self._clock())
+            self._known.start_ups.on_worker(self._worker_registry.reports[worker].info.pool, self._clock())
         self._ask(f"worker {worker} {'came' if came else 'is gone'}")
 
     def _ask(self, reason: str) -> None:
@@ -280,7 +281,7 @@ class Controller:
             self._ask(again)
 
     def _observation(self) -> Observation:
-        workers = {worker: report.pool for worker, report in self._worker_registry.reports.items()}
+        workers = {worker: report.info.pool for worker, report in self._worker_registry.reports.items()}
         return self._loop.observation(self._clock() - self._began_s, workers, self._worker_registry.loaded())
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:

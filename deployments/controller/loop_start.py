@@ -8,7 +8,7 @@ from autoscaler.cluster.plan_record import from_record
 from autoscaler.demand.burst import BurstTrigger
 from autoscaler.demand.demand import DemandEstimate
 from autoscaler.loop.control_loop import ControlLoop
-from deployments.controller.plan_maker import EVERYWHERE
+from autoscaler.planners.registry import planner_kind
 from deployments.messages.control_settings import ControlSettings
 from deployments.state.saved_state import ControllerState
 
@@ -19,7 +19,7 @@ def new_loop(settings: ControlSettings, known: ControllerState, demand: DemandEs
     """Everything that the loop knows begins anew, except the plan in force, which was kept."""
     decision = known.decisions.in_force
     kept = from_record(decision.plan) if decision is not None and decision.plan is not None else None
-    by_load = settings.planner != EVERYWHERE
+    by_load = planner_kind(settings.planner).by_load
     interval_s = settings.interval_s if by_load else float("inf")
     nothing = ClusterPlan({}, {}, {}, {}, {}, {}, {}, NO_PLAN.report)
     return ControlLoop(interval_s, demand, BurstTrigger() if by_load else None, kept or nothing)

@@ -11,34 +11,25 @@ from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan, NoPlan
 from autoscaler.cluster.plan_record import to_record
 from autoscaler.loop.sizing import Sizing
-from autoscaler.placement.serving import services
+from autoscaler.placement.serving import Service, services
 from autoscaler.placement.shrinking import ready_to_shrink
-from autoscaler.planners.baselines.everywhere import Everywhere
-from autoscaler.planners.planner import Planner
-from autoscaler.planners.proteus.proteus import ProteusOptions, ProteusPlanner
+from autoscaler.planners.registry import planner_kind
 from catalog.errors import NoWorker
 from deployments.controller.planner_process import PlannerProcess
 from deployments.controller.variant_book import cluster_of
-from deployments.messages.control import EndpointTerms
 from deployments.messages.control_settings import ControlSettings, EndpointSettings
 from deployments.state.decisions import Decision
 from deployments.state.saved_state import ControllerState
 from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.tables.work import worth_a_table
 
-EVERYWHERE = Everywhere.name
-"""The planner of applications whose endpoints choose among all variants on every worker."""
-
-FEW_WORKERS = 2
-"""With fewer workers per task, a worker may hold two variants: no task should be without."""
-
 
 @dataclass(frozen=True)
 class Change:
-    """A plan to make true, the terms on which its endpoints are served, and the pool sizes once it is in force."""
+    """A plan to make true, how its endpoints are served, and the pool sizes once it is in force."""
 
     plan: ClusterPlan
-    endpoints: Mapping[str, EndpointTerms]
+    endpoints: Mapping[str, Service]
     sizes: Mapping[str, int]
     room_bytes: Mapping[str, float]
 
@@ -92,7 +83,7 @@ class PlanMaker:
         plan = self._before_shrinking(plan, observation, sizes)
         decision.plan = to_record(plan)
         room_bytes = {w: self._settings.pools[pool].memory_bytes for w, pool in observation.workers.items()}
-        return Change(plan, self._terms(cluster, plan, observation, candidates), sizes, room_bytes)
+        return Change(plan, self._services(cluster, plan, observation, candidates), sizes, room_bytes)
 
     async def shrink(self, sizes: Mapping[str, int]) -> None:
         """A change is in force: pools may lose workers now."""
@@ -122,7 +113,7 @@ class PlanMaker:
         for name, endpoint in self._settings.endpoints.items():
             if endpoint.by_tables:
                 offered = known.book.candidates(endpoint, lambda _: 1.0, lambda _: 1.0, barred)
-                found[name] = {pool: worth_a_table(own, endpoint.slo_s) for pool, own in offered.items()}
+                found[name] = {pool: worth_a_table(own, endpoint.limits.slo_s) for pool, own in offered.items()}
             else:
                 found[name] = known.book.candidates(
                     endpoint,
@@ -139,13 +130,13 @@ class PlanMaker:
 
     async def _solve(self, cluster: Cluster, observation: Observation) -> ClusterPlan | NoPlan:
         """Endpoints that nobody asks for still get a worker: see `MovingMaximum`."""
-        if self._settings.planner == EVERYWHERE:
-            return Everywhere(cluster).plan(observation)
-        assert self._planners is not None
+        kind = planner_kind(self._settings.planner)
         tasks = {endpoint.task for endpoint in self._settings.endpoints.values()}
-        few = len(observation.workers) < FEW_WORKERS * len(tasks)
-        options = ProteusOptions(per_worker=2 if few else 1)
-        planner: Planner = await asyncio.to_thread(ProteusPlanner, cluster, options)
+        workers_per_task = len(observation.workers) / len(tasks)
+        if not kind.solves:
+            return kind.make(cluster, workers_per_task).plan(observation)
+        assert self._planners is not None
+        planner = await asyncio.to_thread(kind.make, cluster, workers_per_task)
         return await self._planners.plan(planner, observation)
 
     async def _sizes(
@@ -174,20 +165,19 @@ class PlanMaker:
                 plan = ready_to_shrink(plan, there, self._known.book.memory_bytes, room_bytes)
         return plan
 
-    def _terms(
+    def _services(
         self,
         cluster: Cluster,
         plan: ClusterPlan,
         observation: Observation,
         candidates: Mapping[str, Mapping[str, tuple[Candidate, ...]]],
-    ) -> dict[str, EndpointTerms]:
-        served = services(cluster, plan, observation.workers)
-        planned = self._settings.planner != EVERYWHERE
+    ) -> dict[str, Service]:
+        limits = {name: endpoint.limits for name, endpoint in self._settings.endpoints.items()}
+        served = services(cluster, plan, observation.workers, limits)
+        planned = planner_kind(self._settings.planner).assigns
         return {
-            name: EndpointTerms(
-                endpoint.slo_s,
-                endpoint.drop_late,
-                endpoint.max_queued_rows,
+            name: Service(
+                endpoint.limits,
                 self._offered(endpoint, self._as_profiled(served[name].candidates if planned else candidates[name])),
                 served[name].shares if planned else None,
                 served[name].kinds if planned else {},

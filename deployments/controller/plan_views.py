@@ -22,7 +22,7 @@ def plan_view(
 ) -> dict[str, Any]:
     """The plan in force, the one under way, pools, corrections and what cannot be loaded, in JSON values."""
     in_force, under_way = known.decisions.in_force, known.decisions.under_way
-    pools_of = [report.pool for report in worker_registry.reports.values()]
+    pools_of = [report.info.pool for report in worker_registry.reports.values()]
     return {
         "version": 0 if in_force is None else in_force.version,
         "planner": settings.planner,
@@ -49,7 +49,7 @@ def plan_view(
             pool: 1e3 * reckoned_s * known.transport.factor(pool, now_s)
             for pool, reckoned_s in known.book.transport_s.items()
         },
-        "slo_ms": {name: 1e3 * endpoint.slo_s for name, endpoint in settings.endpoints.items()},
+        "slo_ms": {name: 1e3 * endpoint.limits.slo_s for name, endpoint in settings.endpoints.items()},
         "unloadable": [
             {"pool": pool, "variant": variant, "reason": each.reason, "until": iso(each.until_s)}
             for (pool, variant), each in known.unloadable.items()

@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from autoscaler.cluster.plan import ClusterPlan
-from catalog.catalogue import describe_validation
 from catalog.errors import BadRequest, NoWorker
+from catalog.faults import describe
 from catalog.profile import LatencyProfile
 from catalog.profile_cache import cache_dir
 from catalog.store import FsspecStore
@@ -32,7 +32,7 @@ def as_variant(described: Mapping[str, Any]) -> Variant:
     try:
         return _VARIANT.validate_python(dict(described))
     except ValidationError as error:
-        raise BadRequest(f"the variant is not right: {describe_validation(error)}") from error
+        raise BadRequest(f"the variant is not right: {describe(error, Variant)}") from error
 
 
 async def profile_everywhere(
@@ -96,7 +96,7 @@ async def _measured(
     variant: Variant, pool: str, worker_registry: WorkerRegistry, plan: ClusterPlan
 ) -> LatencyProfile | None:
     """On the worker with the least to do by the plan; None where the pool has no worker."""
-    workers = [worker for worker, report in worker_registry.reports.items() if report.pool == pool]
+    workers = [worker for worker, report in worker_registry.reports.items() if report.info.pool == pool]
     if not workers:
         return None
     load_qps = {

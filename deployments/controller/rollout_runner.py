@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from autoscaler.placement.rollout import Rollout
 from deployments.controller.plan_maker import Change, PlanMaker
-from deployments.controller.routing_tables import RoutingTables, Terms
+from deployments.controller.routing_tables import RoutingContent, RoutingTables
 from deployments.controller.worker_registry import WorkerRegistry
 from deployments.state.decisions import Decision
 from deployments.state.saved_state import ControllerState, Unloadable
@@ -52,10 +52,10 @@ class RolloutRunner:
         if rollout.hopeless:
             return self._give_up(rollout, decision)
         decision.workers = {
-            worker: {"pool": report.pool, "device": report.device, "router": report.router}
+            worker: {"pool": report.info.pool, "device": report.info.device, "router": report.router}
             for worker, report in self._worker_registry.reports.items()
         }
-        version = await self._routing_tables.publish(self._terms(change, decision.version, rollout.serves))
+        version = await self._routing_tables.publish(self._content(change, decision.version, rollout.serves))
         if not await self._routing_tables.followed(version, FOLLOW_S):
             logger.warning("Some routers do not follow plan %d after %.0f s.", decision.version, FOLLOW_S)
         self._known.decisions.put_in_force(decision, asked_s, self._clock())
@@ -76,7 +76,7 @@ class RolloutRunner:
             return
         loaded = self._worker_registry.loaded()
         serves = {worker: held - broken.get(worker, frozenset()) for worker, held in loaded.items()}
-        version = await self._routing_tables.publish(self._terms(change, decision.version, serves))
+        version = await self._routing_tables.publish(self._content(change, decision.version, serves))
         await self._routing_tables.followed(version, FOLLOW_S)
         await asyncio.gather(*(self._unload(worker, sorted(variants)) for worker, variants in broken.items()))
 
@@ -107,7 +107,7 @@ class RolloutRunner:
         """Remember what cannot be loaded where, so that the next plan does without."""
         words = []
         for (worker, variant), reason in rollout.failed.items():
-            pool = self._worker_registry.reports[worker].pool
+            pool = self._worker_registry.reports[worker].info.pool
             logger.error("Worker %s of pool %s cannot load variant %s: %s", worker, pool, variant, reason)
             decision.failed.setdefault(worker, {})[variant] = reason
             self._known.unloadable[pool, variant] = Unloadable(reason, self._clock() + UNLOADABLE_S)
@@ -116,6 +116,6 @@ class RolloutRunner:
         decision.why_not = "; ".join(dict.fromkeys(words)) or "workers do not hold what they were told to load"
         return decision.why_not
 
-    def _terms(self, change: Change, plan_version: int, serves: dict[str, frozenset[str]]) -> Terms:
+    def _content(self, change: Change, plan_version: int, serves: dict[str, frozenset[str]]) -> RoutingContent:
         book = self._known.book
-        return Terms(plan_version, change.endpoints, serves, book.profiled_s, book.transport_s, book.emulated)
+        return RoutingContent(plan_version, change.endpoints, serves, book.profiled_s, book.transport_s, book.emulated)

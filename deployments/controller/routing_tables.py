@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from autoscaler.placement.ownership import assign_routers
+from autoscaler.placement.serving import Service
 from deployments.controller.worker_registry import WorkerRegistry
-from deployments.messages.control import EndpointTerms, RouterState, RoutingTable, WorkerTerms
+from deployments.messages.control import RouterState, RoutingTable, WorkerRouting
 from deployments.worker.client import WorkerGone
 
 logger = logging.getLogger("ray.serve")
@@ -20,11 +21,11 @@ ASSIGN_S = 0.5
 
 
 @dataclass(frozen=True)
-class Terms:
+class RoutingContent:
     """A routing table without its version, and without the routers of the workers."""
 
     plan_version: int
-    endpoints: Mapping[str, EndpointTerms]
+    endpoints: Mapping[str, Service]
     serves: Mapping[str, frozenset[str]]
     profiled_s: Mapping[tuple[str, str], tuple[float, ...]]
     transport_s: Mapping[str, float]
@@ -32,7 +33,7 @@ class Terms:
 
 
 class RoutingTables:
-    """Makes a routing table of the newest terms for routers that ask, and hands workers from router to router.
+    """Makes a routing table of the newest content for routers that ask, and hands workers from router to router.
 
     A worker is owned by one router: it takes batches of no other, whatever routers believe. It passes on when the
     router before uses it no more, or is gone. Versions begin above ``epoch`` millions, so that a controller that was
@@ -43,7 +44,7 @@ class RoutingTables:
         self._worker_registry = worker_registry
         self._clock = clock
         self._version = epoch * 1_000_000
-        self._terms: Terms | None = None
+        self._content: RoutingContent | None = None
         self._current: RoutingTable | None = None
         self._router_states: dict[str, RouterState] = {}
         self._heard_s: dict[str, float] = {}
@@ -80,9 +81,9 @@ class RoutingTables:
         now_s = self._clock()
         return [router for router, heard_s in self._heard_s.items() if now_s - heard_s > SILENT_S]
 
-    async def publish(self, terms: Terms) -> int:
+    async def publish(self, content: RoutingContent) -> int:
         """Tell routers something new; gives the version to wait for with `followed`."""
-        self._terms = terms
+        self._content = content
         await self._settle(anew=True)
         return self._version
 
@@ -112,11 +113,11 @@ class RoutingTables:
 
     async def _settle(self, anew: bool) -> None:
         async with self._settling:
-            terms = self._terms
-            if terms is None:
+            content = self._content
+            if content is None:
                 return
-            assigned = {w: report.router for w, report in self._worker_registry.reports.items() if w in terms.serves}
-            kinds = {w: (self._worker_registry.reports[w].pool, terms.serves[w]) for w in assigned}
+            assigned = {w: report.router for w, report in self._worker_registry.reports.items() if w in content.serves}
+            kinds = {w: (self._worker_registry.reports[w].info.pool, content.serves[w]) for w in assigned}
             if not anew and self._settled == (kinds, assigned, self.routers):
                 return
             owners = {w: router for w, router in assigned.items() if router in self._router_states}
@@ -134,7 +135,7 @@ class RoutingTables:
             anew |= self._current is not None and self._current.routers != self.routers
             self._settled = (kinds, assigned, self.routers) if wanted == assigned else None
             if await self._pass_all({worker: wanted[worker] for worker in free}) or anew:
-                self._tell(terms)
+                self._tell(content)
 
     def _let_go(self, worker: str, owner: str) -> bool:
         """Whether the router that owns a worker knows that it is to leave it, and has."""
@@ -161,23 +162,23 @@ class RoutingTables:
         self._withheld.pop(worker, None)
         return True
 
-    def _tell(self, terms: Terms) -> None:
+    def _tell(self, content: RoutingContent) -> None:
         self._version += 1
         workers = {}
-        for worker, serves in terms.serves.items():
+        for worker, serves in content.serves.items():
             report = self._worker_registry.reports.get(worker)
             if report is not None:
                 owner = None if worker in self._withheld or report.router not in self._router_states else report.router
-                workers[worker] = WorkerTerms(report.pool, report.device, serves, owner)
+                workers[worker] = WorkerRouting(report.info, serves, owner)
         self._current = RoutingTable(
             self._version,
-            terms.plan_version,
-            terms.endpoints,
+            content.plan_version,
+            content.endpoints,
             workers,
-            terms.profiled_s,
-            terms.transport_s,
+            content.profiled_s,
+            content.transport_s,
             self.routers,
-            terms.emulated,
+            content.emulated,
         )
         self._wake()
 

@@ -128,7 +128,7 @@ def cluster_of(
 
     With ``sizing`` it may choose how many workers those pools have whose size is free; else it takes what is there.
     """
-    endpoints = tuple(Endpoint(name, each.slo_s, candidates[name]) for name, each in settings.endpoints.items())
+    endpoints = tuple(Endpoint(name, each.limits.slo_s, candidates[name]) for name, each in settings.endpoints.items())
     pools = tuple(
         Pool(
             name,

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dispatch.selection.policy import Candidate
+from autoscaler.placement.serving import Service
+from dispatch.worker_info import WorkerInfo
 
 WINDOW_S = 0.5
 """Routers report what happened in windows of this length, counted from the epoch of wall time."""
@@ -41,30 +42,13 @@ class RouterReport:
 
 
 @dataclass(frozen=True)
-class EndpointTerms:
-    """How an endpoint is to be served; what is not here stays as the application was built.
-
-    ``candidates`` are by pool. ``shares`` are by worker and of all the endpoint's queries, wherever they arrive; None
-    where the endpoint's own balancer decides. Workers of one of ``kinds`` are alike to a query.
-    """
-
-    slo_s: float
-    drop_late: bool
-    max_queued_rows: int
-    candidates: Mapping[str, tuple[Candidate, ...]]
-    shares: Mapping[str, float] | None
-    kinds: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class WorkerTerms:
-    """What a worker is there for: its pool, the variants that it serves, the router that it belongs to.
+class WorkerRouting:
+    """What a worker is there for: the variants that it serves, the router that it belongs to.
 
     ``router`` is None while it passes from one router to another.
     """
 
-    pool: str
-    device: str
+    info: WorkerInfo
     serves: frozenset[str]
     router: str | None
 
@@ -80,8 +64,8 @@ class RoutingTable:
 
     version: int
     plan_version: int
-    endpoints: Mapping[str, EndpointTerms]
-    workers: Mapping[str, WorkerTerms]
+    endpoints: Mapping[str, Service]
+    workers: Mapping[str, WorkerRouting]
     profiled_s: Mapping[tuple[str, str], tuple[float, ...]]
     transport_s: Mapping[str, float]
     routers: frozenset[str] = frozenset()

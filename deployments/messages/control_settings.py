@@ -6,6 +6,7 @@ from math import inf
 
 from autoscaler.loop.sizing import Bounds
 from catalog.variant import Variant
+from dispatch.plan import EndpointLimits
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,7 @@ class EndpointSettings:
     """
 
     task: str
-    slo_s: float
-    drop_late: bool
-    max_queued_rows: int
+    limits: EndpointLimits
     variants: tuple[str, ...] | None
     pools: tuple[str, ...]
     by_tables: bool

@@ -4,11 +4,15 @@ from dataclasses import dataclass, field
 
 from catalog.tensor import Arrays
 from catalog.variant import Variant
+from dispatch.worker_info import WorkerInfo
 
 
 @dataclass(frozen=True)
 class WorkerSpec:
-    """What every worker of a pool is: its device, its threads, the variants it loads and where they come from."""
+    """What every worker of a pool is: its device, its threads, the variants it loads and where they come from.
+
+    A ``preemptible`` one may be taken away at any time.
+    """
 
     pool: str
     device: str
@@ -16,6 +20,7 @@ class WorkerSpec:
     variants: tuple[Variant, ...]
     artifact_root: str
     cache_dir: str
+    preemptible: bool = False
 
 
 @dataclass(frozen=True)
@@ -26,8 +31,7 @@ class WorkerReport:
     None where it was told to run nobody's, or never told, and then it runs anyone's.
     """
 
-    pool: str
-    device: str
+    info: WorkerInfo
     loaded: tuple[str, ...]
     failed: dict[str, str] = field(default_factory=dict)
     memory_bytes: int = 0

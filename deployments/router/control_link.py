@@ -51,7 +51,7 @@ class ControlLink:
         window = int(self._wall_clock() / WINDOW_S)
         while True:
             await asyncio.sleep(max((window + 1) * WINDOW_S - self._wall_clock(), 0.0))
-            self._unsent.append(self._router.answers.meter.report(window, self._router.router_state()))
+            self._unsent.append(self._router.observer.meter.report(window, self._router.router_state()))
             self._ended.set()
             window = max(window + 1, int(self._wall_clock() / WINDOW_S))
 

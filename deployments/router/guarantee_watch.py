@@ -42,7 +42,7 @@ class GuaranteeWatch:
     def look(self) -> None:
         """Judge every endpoint whose window is over, and export all."""
         now_s = self._clock()
-        for name, monitor in self._router.answers.guarantees.items():
+        for name, monitor in self._router.observer.guarantees.items():
             event = monitor.roll(now_s)
             if event is not None:
                 _log(event)

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from autoscaler.demand.profile_drift import BIN_COUNT, bin_of
 from deployments.messages.control import Counts, RouterReport, RouterState, RoutingTable
-from dispatch.commands import Served
+from dispatch.commands import BatchDone
 
 K = TypeVar("K", bound=Hashable)
 
@@ -33,25 +33,27 @@ class RouterMeter:
         """A query that came is a peer's now, who counts it."""
         self._arrived[endpoint] = max(self._arrived[endpoint] - 1, 0)
 
-    def on_violation(self, endpoint: str) -> None:
-        """A query was answered after its deadline, or not at all."""
-        self._violated[endpoint] += 1
+    def on_violations(self, endpoint: str, queries: int) -> None:
+        """So many queries were answered after their deadline, or not at all."""
+        if queries:
+            self._violated[endpoint] += queries
 
-    def on_served(self, served: Served) -> None:
+    def on_batch(self, done: BatchDone) -> None:
         """A batch came back."""
-        batch = served.batch
-        terms = self._routing_table.workers.get(batch.worker) if self._routing_table is not None else None
-        if self._routing_table is None or terms is None:
+        batch = done.batch
+        routing = self._routing_table.workers.get(batch.worker) if self._routing_table is not None else None
+        if self._routing_table is None or routing is None:
             return
-        key = (terms.pool, batch.variant)
+        pool = routing.info.pool
+        key = (pool, batch.variant)
         profiled_s = self._routing_table.profiled_s.get(key, ())
         if batch.rows < len(profiled_s):
             counts = self._runs.setdefault(key, [0] * BIN_COUNT)
-            counts[bin_of(served.run_s / profiled_s[batch.rows])] += 1
-        reckoned_s = self._routing_table.transport_s.get(terms.pool, 0.0)
+            counts[bin_of(done.run_s / profiled_s[batch.rows])] += 1
+        reckoned_s = self._routing_table.transport_s.get(pool, 0.0)
         if reckoned_s > 0:
-            counts = self._transport.setdefault(terms.pool, [0] * BIN_COUNT)
-            counts[bin_of(max(served.done_s - batch.launched_s - served.run_s, 0.0) / reckoned_s)] += 1
+            counts = self._transport.setdefault(pool, [0] * BIN_COUNT)
+            counts[bin_of(max(done.done_s - batch.launched_s - done.run_s, 0.0) / reckoned_s)] += 1
 
     def report(self, window: int, router_state: RouterState) -> RouterReport:
         """All that was counted, which begins anew."""

@@ -45,11 +45,15 @@ class Peers:
             return []
         return sorted(
             {
-                terms.router
-                for terms in routing_table.workers.values()
-                if terms.router is not None
-                and terms.router != self._router
-                and any(c.variant in terms.serves for c in endpoint.offered(terms.pool, terms.device))
+                routing.router
+                for routing in routing_table.workers.values()
+                if routing.router is not None
+                and routing.router != self._router
+                and any(
+                    routing.serves.issuperset(candidate.needs)
+                    for stage in endpoint.stages.values()
+                    for candidate in stage.offered(routing.info)
+                )
             }
         )
 

@@ -9,24 +9,25 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any
 
+from autoscaler.placement.serving import next_plan
 from catalog.tensor import Arrays
 from deployments.messages.control import RouterState, RoutingTable
 from deployments.router.answers import RouterAnswers
 from deployments.router.endpoint_state import EndpointState
 from deployments.router.joint_status import together
-from deployments.router.live_plan import live_plan
 from deployments.router.loop_lag import LoopLag
 from deployments.router.peers import Peers
+from deployments.router.query_observer import QueryObserver
 from deployments.router.stacking import stack, unstack
 from deployments.router.status import router_status
 from deployments.router.tables.progress import TableProgress
 from deployments.router.workers import RouterWorkers
 from deployments.worker.client import WorkerClient, WorkerGone
-from dispatch.commands import Answer, Command, Launch, Reject, Served, WakeAt
+from dispatch.commands import Answer, Answers, BatchDone, Command, Launch, Reject, WakeAt
 from dispatch.dispatcher import Dispatcher
 from dispatch.latency.estimator import LatencyEstimator
 from dispatch.plan import Plan
-from dispatch.query import Batch, Query
+from dispatch.query import Batch, Query, StageKey
 from dispatch.refusals import unknown_endpoint
 from dispatch.selection.policy import Candidate
 
@@ -74,7 +75,8 @@ class Router:
         self.tables: dict[str, TableProgress] = {}
         """How far the tables of endpoints are that have any."""
         self.lag = LoopLag()
-        self.answers = RouterAnswers(plan.endpoints, self.lag, clock())
+        self.observer = QueryObserver(plan.endpoints, clock())
+        self._answers = RouterAnswers(self.observer, self.lag)
         self.warm = True
         """False while a warm-up is to come or under way: the service is not ready yet."""
 
@@ -100,10 +102,14 @@ class Router:
             raise unknown_endpoint(endpoint, self._dispatcher.plan.endpoints)
         now_s = self._clock()
         deadline_s = now_s + (plan.slo_s if slo_s is None else slo_s)
-        if not forwarded and not self._dispatcher.serves(endpoint) and (peer := self._peer(endpoint)) is not None:
+        if (
+            not forwarded
+            and not self._dispatcher.queues.served(endpoint)
+            and (peer := self._peer(endpoint)) is not None
+        ):
             return await self._ask(peer, endpoint, inputs, rows, deadline_s)
         query = Query(next(self._ids), endpoint, now_s, deadline_s, rows, inputs)
-        future = self.answers.expect(query)
+        future = self._answers.expect(query)
         if forwarded:
             self._forwarded.add(query.id)
         self._carry_out(self._dispatcher.on_arrival(query, now_s))
@@ -112,7 +118,7 @@ class Router:
         except _Elsewhere as elsewhere:
             return await self._ask(elsewhere.peer, endpoint, inputs, rows, deadline_s)
         except asyncio.CancelledError:
-            if self.answers.withdraw(query):
+            if self._answers.withdraw(query):
                 self._dispatcher.on_cancel(query)
             raise
         finally:
@@ -128,12 +134,12 @@ class Router:
     def _send_on(self) -> None:
         """What waits here for a worker that others have goes there; it may not be forwarded a second time."""
         for endpoint in self._dispatcher.plan.endpoints:
-            for query in self._dispatcher.unserved(endpoint):
-                if query.id in self._forwarded or not self.answers.is_open(query):
+            for query in self._dispatcher.queues.unserved(endpoint):
+                if query.id in self._forwarded or not self._answers.is_open(query):
                     continue
                 if (peer := self._peer(endpoint)) is not None:
                     self._dispatcher.on_cancel(query)
-                    self.answers.hand_over(query, _Elsewhere(peer))
+                    self._answers.hand_over(query, _Elsewhere(peer))
 
     async def infer_for_peer(self, endpoint: str, inputs: Arrays, rows: int, slo_s: float) -> Answer:
         """Answer a query that another router has no worker for; the answer travels without the query's inputs."""
@@ -144,12 +150,14 @@ class Router:
 
     def _carry_out(self, commands: Iterable[Command]) -> None:
         for command in commands:
-            if isinstance(command, Served):
-                self.answers.on_served(command, self._objective_s(command.batch.endpoint))
+            if isinstance(command, BatchDone):
+                self.observer.on_batch(command)
+            elif isinstance(command, Answers):
+                self._answers.on_answers(command, self._objective_s(command.done.batch.endpoint))
             elif isinstance(command, Launch):
                 self.workers.calls[command.batch.worker] = self._spawn(self._run(command.batch))
             elif isinstance(command, Reject):
-                self.answers.on_reject(command, self._objective_s(command.query.endpoint))
+                self._answers.on_reject(command, self._objective_s(command.query.endpoint))
             elif isinstance(command, WakeAt):
                 if self._timer is not None:
                     self._timer.cancel()
@@ -194,10 +202,11 @@ class Router:
         """
         if routing_table.version <= self.following:
             return
-        plan = live_plan(self._dispatcher.plan, routing_table, self.routing)
+        before = {} if self.routing is None else self.routing.endpoints
+        plan = next_plan(self._dispatcher.plan, routing_table.endpoints, before)
         self.routing = routing_table
-        self.answers.meter.follow(routing_table)
-        serves = self.workers.take_terms(routing_table.workers)
+        self.observer.meter.follow(routing_table)
+        serves = self.workers.follow(routing_table.workers)
         self._carry_out(self._dispatcher.apply(plan, self._clock(), serves))
         self.workers.settle()
         self._send_on()
@@ -228,18 +237,20 @@ class Router:
 
     def workers_of(self, endpoint: str) -> int:
         """How many live workers serve the endpoint."""
-        return sum(endpoint in state.lanes for state in self._dispatcher.workers.values())
+        return sum(StageKey(endpoint) in state.lanes for state in self._dispatcher.workers.values())
 
     def offered(self, endpoint: str) -> dict[str, tuple[Candidate, ...]]:
         """By device type what the plan offers for the endpoint on the workers that are there."""
-        lanes = ((state.device, state.lanes.get(endpoint)) for state in self._dispatcher.workers.values())
+        lanes = (
+            (state.info.device, state.lanes.get(StageKey(endpoint))) for state in self._dispatcher.workers.values()
+        )
         return {device: lane.offered for device, lane in lanes if lane is not None}
 
     def held(self, worker: str) -> list[tuple[str, tuple[Candidate, ...], float]]:
         """The endpoints that a worker serves, with what the plan offers of each there, and its objective in seconds."""
         state = self._dispatcher.workers.get(worker)
         lanes = {} if state is None else state.lanes
-        return [(name, lane.offered, lane.endpoint.plan.slo_s) for name, lane in lanes.items()]
+        return [(key.endpoint, lane.offered, lane.stage.slo_s) for key, lane in lanes.items()]
 
     async def measure(self, worker: str, variant: str, rows: int, inputs: Arrays) -> None:
         """Run a batch of no query, to learn what it takes; raises `WorkerGone`."""
@@ -251,12 +262,12 @@ class Router:
 
     def anticipated_qps(self, endpoint: str) -> float:
         """The load that the endpoint has to reckon with."""
-        return self.plan.endpoints[endpoint].load.load_qps(self._clock())
+        return self.plan.endpoints[endpoint].stage.load.load_qps(self._clock())
 
     def state(self, endpoint: str, now_s: float) -> EndpointState:
         """An endpoint as it is now."""
-        feedback = self._dispatcher.feedback(endpoint)
-        guarantee = self.answers.guarantees[endpoint].guarantee(now_s)
+        feedback = self._dispatcher.queues.feedback(endpoint)
+        guarantee = self.observer.guarantees[endpoint].guarantee(now_s)
         return EndpointState(guarantee, self.anticipated_qps(endpoint), 1.0 if feedback is None else feedback.share)
 
     def ready(self, endpoint: str) -> bool:
@@ -271,7 +282,7 @@ class Router:
         """Endpoints and workers as they are now, for ``GET /accord/status``."""
         plan_version = 0 if self.routing is None else self.routing.plan_version
         ready = {endpoint: self.ready(endpoint) for endpoint in self.plan.endpoints}
-        known = (self._dispatcher, self.answers.stats, self.answers.guarantees, self.tables, ready)
+        known = (self._dispatcher, self.observer.stats, self.observer.guarantees, self.tables, ready)
         return router_status(self.name, plan_version, *known, self.workers.reports, self._clock())
 
     async def status_of_all(self) -> dict[str, Any]:

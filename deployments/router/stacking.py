@@ -8,7 +8,7 @@ from dispatch.query import Batch
 
 def stack(batch: Batch) -> Arrays:
     """The inputs of all jobs in one array per tensor."""
-    first, *others = (job.query.inputs for job in batch.jobs)
+    first, *others = (job.inputs for job in batch.jobs)
     if not others:
         return dict(first)
     return {name: np.concatenate([values, *(other[name] for other in others)]) for name, values in first.items()}
@@ -19,7 +19,7 @@ def unstack(batch: Batch, outputs: Arrays) -> list[Arrays]:
     own = []
     row = 0
     for job in batch.jobs:
-        end = row + job.query.rows
+        end = row + job.rows
         own.append({name: values[row:end] for name, values in outputs.items()})
         row = end
     return own

@@ -30,27 +30,27 @@ def router_status(
     """Endpoints and workers of one router as they are now; ``reports`` are of its workers, when they joined."""
     endpoints = {}
     for name, endpoint in dispatcher.plan.endpoints.items():
-        accuracies = {c.variant: c.accuracy for offered in endpoint.candidates.values() for c in offered}
+        accuracies = {c.variant: c.accuracy for offered in endpoint.stage.candidates.values() for c in offered}
         snapshot = stats[name].snapshot(now_s)
         for variant, entry in snapshot["variants"].items():
             entry["expected_accuracy"] = accuracies.get(variant)
         endpoints[name] = {
             "slo_ms": endpoint.slo_s * 1e3,
-            "selection": endpoint.selection.name,
+            "selection": endpoint.stage.selection.name,
             "ready": ready[name],
-            "anticipated_qps": endpoint.load.load_qps(now_s),
+            "anticipated_qps": endpoint.stage.load.load_qps(now_s),
             "guarantee": asdict(guarantees[name].guarantee(now_s)),
             "tables": tables.get(name, NO_TABLES)._asdict(),
             "feedback": _feedback(dispatcher, name),
-            "queued": dispatcher.queued_rows(name),
+            "queued": dispatcher.queues.rows(name),
             **snapshot,
         }
     workers = {}
     for worker, state in dispatcher.workers.items():
         report = reports[worker]
         workers[worker] = {
-            "pool": report.pool,
-            "device": report.device,
+            "pool": state.info.pool,
+            "device": state.info.device,
             "router": router,
             "state": "busy" if state.batch else "idle",
             "queued": state.load.queued_rows,
@@ -63,7 +63,7 @@ def router_status(
 
 
 def _feedback(dispatcher: Dispatcher, endpoint: str) -> dict[str, Any]:
-    feedback = dispatcher.feedback(endpoint)
+    feedback = dispatcher.queues.feedback(endpoint)
     return {
         "slack_factor": 1.0 if feedback is None else feedback.share,
         "reason": None if feedback is None else feedback.reason,

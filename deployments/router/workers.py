@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from typing import Any
 
-from deployments.messages.control import WorkerTerms
+from deployments.messages.control import WorkerRouting
 from deployments.messages.worker import WorkerReport
 from deployments.worker.client import WorkerClient, WorkerGone, follow_pools
 from dispatch.commands import Command
@@ -49,7 +49,7 @@ class RouterWorkers:
         self._carry_out = carry_out
         self._spawn = spawn
         self._pool_of: dict[str, str] = {}
-        self._mine: dict[str, WorkerTerms] = {}
+        self._mine: dict[str, WorkerRouting] = {}
         self._joining: set[str] = set()
         self._leaving: dict[str, asyncio.TimerHandle] = {}
         self.reports: dict[str, WorkerReport] = {}
@@ -72,12 +72,12 @@ class RouterWorkers:
             raise WorkerGone("Serve reported its loss")
         return self._clients[pool]
 
-    def take_terms(self, workers: Mapping[str, WorkerTerms]) -> dict[str, frozenset[str]]:
+    def follow(self, workers: Mapping[str, WorkerRouting]) -> dict[str, frozenset[str]]:
         """The controller's newest word; gives what every worker in the dispatcher serves from now on.
 
         The caller puts that in force and then calls `settle`.
         """
-        self._mine = {worker: terms for worker, terms in workers.items() if terms.router == self._router}
+        self._mine = {worker: routing for worker, routing in workers.items() if routing.router == self._router}
         return {worker: self._serves(worker) for worker in self._dispatcher.workers}
 
     def settle(self) -> None:
@@ -124,10 +124,10 @@ class RouterWorkers:
             self._let_in(worker)
 
     def _serves(self, worker: str) -> frozenset[str]:
-        terms, report = self._mine.get(worker), self.reports.get(worker)
-        if terms is None or worker not in self._pool_of or report is None:
+        routing, report = self._mine.get(worker), self.reports.get(worker)
+        if routing is None or worker not in self._pool_of or report is None:
             return NOTHING
-        return terms.serves
+        return routing.serves
 
     def _let_in(self, worker: str, after_s: float = 0.0) -> None:
         wanted = worker in self._mine and worker in self._pool_of
@@ -151,14 +151,14 @@ class RouterWorkers:
                 return
         finally:
             self._joining.discard(worker)
-        terms = self._mine.get(worker)
-        if terms is None or worker not in self._pool_of or worker in self._dispatcher.workers:
+        routing = self._mine.get(worker)
+        if routing is None or worker not in self._pool_of or worker in self._dispatcher.workers:
             return
         self.reports[worker] = report
         for variant, reason in report.failed.items():
             logger.error("Worker %s cannot load variant %s: %s", worker, variant, reason)
-        serves = terms.serves & frozenset(report.loaded)
-        ready = self._dispatcher.on_worker_ready(worker, terms.device, serves, self._clock(), terms.pool)
+        serves = routing.serves & frozenset(report.loaded)
+        ready = self._dispatcher.on_worker_ready(worker, routing.info, serves, self._clock())
         self._carry_out(ready)
         self.on_change()
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from catalog.catalogue import describe_validation
 from catalog.errors import ConfigError
+from catalog.faults import describe
 from catalog.profile import LatencyProfile
 from catalog.profile_csv import read_profiles
 from catalog.variant import Variant
@@ -45,7 +45,7 @@ def emulated_options(variant: Variant) -> EmulatedOptions:
     try:
         return EmulatedOptions.model_validate(variant.options)
     except ValidationError as error:
-        raise ConfigError(f"variant {variant.name!r}, options: {describe_validation(error)}") from error
+        raise ConfigError(f"variant {variant.name!r}, options: {describe(error, EmulatedOptions)}") from error
 
 
 def emulated_profile(variant: Variant, artifact: Path, device: str) -> LatencyProfile:

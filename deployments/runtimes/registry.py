@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from catalog.errors import ConfigError
+from catalog.extras import require
 from catalog.variant import EMULATED, Variant
 from deployments.runtimes.base import ModelRuntime, RuntimeOptions
 
@@ -48,6 +49,7 @@ def _onnx(variant: Variant, artifact: Path, options: RuntimeOptions) -> ModelRun
 
 @register("torch")
 def _torch(variant: Variant, artifact: Path, options: RuntimeOptions) -> ModelRuntime:
+    require("torch", f"variant {variant.name!r} with runtime torch")
     from deployments.runtimes.torch_runtime import TorchRuntime
 
     return TorchRuntime(variant, artifact, options)
@@ -55,6 +57,7 @@ def _torch(variant: Variant, artifact: Path, options: RuntimeOptions) -> ModelRu
 
 @register("transformers")
 def _transformers(variant: Variant, artifact: Path, options: RuntimeOptions) -> ModelRuntime:
+    require("transformers", f"variant {variant.name!r} with runtime transformers")
     from deployments.runtimes.transformers_runtime import TransformersRuntime
 
     return TransformersRuntime(variant, artifact, options)

@@ -1,6 +1,7 @@
 """Latency profiles of variants on this machine, measured through the runtimes that serve them, and kept."""
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from catalog import profile_cache
 from catalog.profile import LatencyProfile
@@ -96,6 +97,10 @@ def _reporter(variant: str, before: int, total: int, on_progress: OnProgress | N
 
 
 def _gpu_name(device: str) -> str:
-    import torch
-
-    return torch.cuda.get_device_name(device) if torch.cuda.is_available() else device
+    """What the driver calls the first GPU; the device's own name where there is no driver to ask."""
+    for path in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == "Model":
+                return value.strip()
+    return device

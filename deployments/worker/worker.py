@@ -8,6 +8,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
+import ray
 from ray import serve
 from ray.serve.exceptions import RayServeException
 
@@ -20,6 +21,7 @@ from catalog.variant import Variant
 from deployments.messages.worker import BatchResult, WorkerReport, WorkerSpec
 from deployments.runtimes.base import ModelRuntime, RuntimeOptions, one_line
 from deployments.runtimes.registry import create
+from dispatch.worker_info import WorkerInfo
 
 logger = logging.getLogger("ray.serve")
 
@@ -52,6 +54,7 @@ class Worker:
     def __init__(self, spec: WorkerSpec) -> None:
         self._spec = spec
         self._id = _own_id()
+        self._node = ray.get_runtime_context().get_node_id() if ray.is_initialized() else ""
         self._store = FsspecStore(spec.artifact_root, Path(spec.cache_dir))
         self._batches = ThreadPoolExecutor(max_workers=1, thread_name_prefix="accord-batch")
         self._loads = ThreadPoolExecutor(max_workers=1, thread_name_prefix="accord-load")
@@ -59,7 +62,7 @@ class Worker:
         """Held by whoever loads or unloads; it lets them in in the order of the calls."""
         self._runtimes: dict[str, ModelRuntime] = {}
         self._failed: dict[str, str] = {}
-        self._obeys_anyone = True
+        self._runs_for_anyone = True
         self._router: str | None = None
         self._running_since_s: float | None = None
         for variant in spec.variants:
@@ -140,9 +143,9 @@ class Worker:
     # -- between batches --------------------------------------------------------------------------------------
 
     def _describe(self) -> WorkerReport:
+        spec = self._spec
         return WorkerReport(
-            self._spec.pool,
-            self._spec.device,
+            WorkerInfo(spec.device, spec.pool, self._node, spec.preemptible),
             tuple(self._runtimes),
             dict(self._failed),
             sum(runtime.memory_bytes() for runtime in self._runtimes.values()),
@@ -150,7 +153,7 @@ class Worker:
         )
 
     def _assign(self, router: str | None) -> WorkerReport:
-        self._obeys_anyone = False
+        self._runs_for_anyone = False
         self._router = router
         return self._describe()
 
@@ -169,7 +172,7 @@ class Worker:
         return self._describe()
 
     def _run(self, variant: str, inputs: Arrays, router: str | None) -> BatchResult:
-        if not self._obeys_anyone and router != self._router:
+        if not self._runs_for_anyone and router != self._router:
             raise WorkerNotAssigned(f"this worker belongs to router {self._router}, not {router}")
         runtime = self._runtimes.get(variant)
         if runtime is None:

@@ -48,4 +48,5 @@ class LatencyEstimate:
             latency_s=tuple(tail_s),
             mean_s=tuple(mean_s),
             path_s=path_s,
+            members=candidate.members,
         )

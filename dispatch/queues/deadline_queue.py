@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 
-from dispatch.query import Job, Query
+from dispatch.query import Job
 
 
 class DeadlineQueue:
-    """Earliest deadline first; equal deadlines in the order of query ids, so that replays agree.
+    """Earliest deadline first; equal deadlines in the order of job ids, so that replays agree.
 
     A cancelled job stops counting at once; it leaves the heap at the front, or when half of the heap is cancelled.
     """
@@ -26,27 +26,26 @@ class DeadlineQueue:
 
     def __iter__(self) -> Iterator[Job]:
         """Waiting jobs, earliest deadline first."""
-        return (job for _, query_id, job in sorted(self._heap, key=lambda e: e[:2]) if query_id not in self._cancelled)
+        return (job for _, job_id, job in sorted(self._heap, key=lambda e: e[:2]) if job_id not in self._cancelled)
 
     def deadlines_s(self) -> list[float]:
         """The deadline of each waiting row, ascending."""
         self._heap.sort()  # a sorted list is a heap
         if self.rows == len(self._heap) and not self._cancelled:  # the usual case: one row per job
             return [entry[0] for entry in self._heap]
-        return [job.query.deadline_s for job in self for _ in range(job.query.rows)]
+        return [job.deadline_s for job in self for _ in range(job.rows)]
 
     def push(self, job: Job) -> None:
-        """Add a job; its query must not be waiting here already."""
-        query = job.query
-        heappush(self._heap, (query.deadline_s, query.id, job))
-        self.rows += query.rows
+        """Add a job, which must not be waiting here already."""
+        heappush(self._heap, (job.deadline_s, job.id, job))
+        self.rows += job.rows
         if job.excluded:
             self._any_alone = True
 
-    def cancel(self, query: Query) -> None:
-        """Forget the job of a query that waits here."""
-        self._cancelled.add(query.id)
-        self.rows -= query.rows
+    def cancel(self, job: Job) -> None:
+        """Forget a job that waits here."""
+        self._cancelled.add(job.id)
+        self.rows -= job.rows
         if len(self._cancelled) > len(self._heap) // 2:
             self._heap = [entry for entry in self._heap if entry[1] not in self._cancelled]
             heapify(self._heap)
@@ -64,7 +63,7 @@ class DeadlineQueue:
         """Take the job with the earliest deadline; raises IndexError where none waits."""
         self.first()
         job = heappop(self._heap)[2]
-        self.rows -= job.query.rows
+        self.rows -= job.rows
         return job
 
     def pop_batch(self, max_rows: int) -> tuple[Job, ...]:
@@ -82,11 +81,11 @@ class DeadlineQueue:
         batch: list[Job] = []
         rows = 0
         while (job := self.first()) is not None:
-            if batch and (rows + job.query.rows > max_rows or job.excluded):
+            if batch and (rows + job.rows > max_rows or job.excluded):
                 break
             heappop(heap)
             batch.append(job)
-            rows += job.query.rows
+            rows += job.rows
             if job.excluded:
                 break
         self.rows -= rows
@@ -104,6 +103,6 @@ class DeadlineQueue:
     def pop_expired(self, now_s: float) -> list[Job]:
         """Take every job whose deadline has come: no result can be there in time."""
         expired = []
-        while (job := self.first()) is not None and job.query.deadline_s <= now_s:
+        while (job := self.first()) is not None and job.deadline_s <= now_s:
             expired.append(self.pop())
         return expired

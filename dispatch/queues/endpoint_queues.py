@@ -1,73 +1,37 @@
-"""What waits for one endpoint, and where."""
+"""What waits for one endpoint, stage by stage."""
 
-from dispatch.balancing.balancer import WorkerLoad
+from collections.abc import Iterator
+
 from dispatch.plan import EndpointPlan
-from dispatch.query import Job
-from dispatch.queues.deadline_queue import DeadlineQueue
-from dispatch.queues.lane import Lane, Waiting
+from dispatch.query import StageKey
+from dispatch.queues.lane import EndpointWaiting, Lane
+from dispatch.queues.stage_queues import StageQueues
 from dispatch.queues.worker_state import WorkerState
 
 
-class EndpointQueues(Waiting):
-    """The ``workers`` that serve the endpoint, in the order of their ids, with a lane each, and a common queue.
-
-    In the common queue wait jobs that no worker can take yet, and with central balancing all jobs: then every
-    worker's lane leads there.
-    """
+class EndpointQueues(EndpointWaiting):
+    """The endpoint's ``stages`` by name; its ``flow`` stays the one of its first plan."""
 
     def __init__(self, plan: EndpointPlan) -> None:
-        super().__init__(plan)
-        self.workers: list[WorkerState] = []
-        self.common = Lane(self, DeadlineQueue(), WorkerLoad(""))
-        self._loads: list[WorkerLoad] = []
+        super().__init__()
+        self.plan = plan
+        self.flow = plan.flow
+        self.stages = {
+            name: StageQueues(StageKey(plan.name, name), self, stage, plan.slo_s) for name, stage in plan.stages.items()
+        }
 
-    def join(self, job: Job, now_s: float) -> WorkerState | None:
-        """Queue a job with the worker that the balancer picks; None where it waits in the common queue."""
-        balancer = self.plan.balancer
-        if balancer is None or not self.lanes:
-            self.common.push(job)
-            return None
-        index = balancer.pick(self._loads, now_s)
-        self.lanes[index].push(job)
-        return self.workers[index]
+    @property
+    def served(self) -> bool:
+        """Whether every stage has a worker."""
+        return all(stage.lanes for stage in self.stages.values())
 
-    def ways(self) -> list[Lane]:
+    def distinct_lanes(self) -> Iterator[Lane]:
         """The lanes whose queues are distinct and together hold all that waits."""
-        return [self.common] if self.plan.balancer is None or not self.lanes else self.lanes
+        for stage in self.stages.values():
+            yield from stage.distinct_lanes()
 
     def refresh(self, plan: EndpointPlan, workers: list[WorkerState]) -> None:
-        """Derive the lanes anew; what waits in one that is no more goes to the common queue. ``workers`` by id."""
-        if plan.selection.name != self.plan.selection.name:  # a policy does not know another's state
-            for known in self.lanes:
-                known.forget_decisions()
+        """Derive the lanes anew for these workers, which are in the order of their ids."""
         self.plan = plan
-        before = self.lanes
-        served = [(worker, lane) for worker in workers if (lane := self._lane(worker)) is not None]
-        self.workers = [worker for worker, _ in served]
-        self.lanes = [lane for _, lane in served]
-        self._loads = [lane.load for lane in self.lanes]
-        self.deadlines_matter = plan.drop_late or not self.lanes
-        for index, lane in enumerate(self.lanes):
-            lane.index = index
-        kept = set(self.lanes)
-        for lane in before:
-            if lane not in kept and lane.queue is not self.common.queue:
-                for job in lane.drain():
-                    self.common.push(job)
-
-    def _lane(self, worker: WorkerState) -> Lane | None:
-        """The worker's lane, with the candidates that it holds now; None where it holds none."""
-        offered = self.plan.offered(worker.pool, worker.device)
-        held = [c for c in offered if c.variant in worker.variants]
-        lane = worker.lanes.get(self.plan.name)
-        if not held:
-            worker.set_lane(self.plan.name, None)
-            return None
-        central = self.plan.balancer is None
-        if lane is None or (lane.queue is self.common.queue) != central:
-            own = (DeadlineQueue(), worker.load)
-            lane = Lane(self, *((self.common.queue, self.common.load) if central else own))
-        held.sort(key=lambda c: (-c.accuracy, c.latency_s[1]))
-        lane.offer(tuple(held))
-        worker.set_lane(self.plan.name, lane)
-        return lane
+        for name, stage in self.stages.items():
+            stage.refresh(plan.stages[name], plan, workers)

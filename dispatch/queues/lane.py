@@ -1,37 +1,47 @@
-"""What waits for an endpoint, and the ways on which it reaches workers."""
+"""What waits for a stage, and the lanes on which it reaches workers."""
 
 from typing import Any
 
 from dispatch.balancing.balancer import WorkerLoad
 from dispatch.latency.estimate import LatencyEstimate
-from dispatch.plan import EndpointPlan
+from dispatch.plan import StagePlan
 from dispatch.promise.feedback import SlackFeedback
-from dispatch.query import Batch, Job, Query, quick
+from dispatch.query import Batch, Job, StageKey, quick
 from dispatch.queues.deadline_queue import DeadlineQueue
 from dispatch.selection.policy import Candidate, Outcome
 
 
-class Waiting:
-    """All that waits for one endpoint: ``rows`` in sum, and by query id the lane in which it does.
+class EndpointWaiting:
+    """All that waits for one endpoint: ``rows`` in sum, and by job id the lane in which it does."""
 
-    ``deadlines_matter`` where queries leave at them: no worker serves the endpoint, or it drops what is late.
-    """
-
-    def __init__(self, plan: EndpointPlan) -> None:
-        self.plan = plan
-        self.lanes: list[Lane] = []
+    def __init__(self) -> None:
         self.rows = 0
-        self.place: dict[int, Lane] = {}
-        self.deadlines_matter = True
+        self.lane_of: dict[int, Lane] = {}
         self.feedback = SlackFeedback()
 
 
+class Stage:
+    """One stage of an endpoint, with a lane for each worker that serves it; ``rows`` wait for it on all of them.
+
+    ``deadlines_matter`` where jobs leave at them: no worker serves the stage, or its endpoint drops what is late.
+    """
+
+    def __init__(self, key: StageKey, endpoint: EndpointWaiting, plan: StagePlan, slo_s: float) -> None:
+        self.key = key
+        self.endpoint = endpoint
+        self.plan = plan
+        self.slo_s = slo_s
+        self.lanes: list[Lane] = []
+        self.rows = 0
+        self.deadlines_matter = True
+
+
 class Lane:
-    """A way from one endpoint's jobs to one worker: the queue that the worker takes them from.
+    """The queue from which one worker takes the jobs of one stage.
 
     ``load`` is what the queue's rows count for: the worker's, or nobody's where workers share the queue. ``offered`` is
     what the plan has for the worker, ``candidates`` the same with the ``latency`` that was measured on it.
-    ``accuracies`` are by variant; ``index`` is the worker's place among all that serve the endpoint. ``state`` is what
+    ``accuracies`` are by variant; ``index`` is the worker's number among all that serve the stage. ``state`` is what
     the policy wants to see again with its next decision, ``last`` what became of the batch ``batch_id``, which its last
     decision launched: see `QueueView`.
     """
@@ -40,18 +50,18 @@ class Lane:
         "accuracies",
         "batch_id",
         "candidates",
-        "endpoint",
         "index",
         "last",
         "latency",
         "load",
         "offered",
         "queue",
+        "stage",
         "state",
     )
 
-    def __init__(self, endpoint: Waiting, queue: DeadlineQueue, load: WorkerLoad) -> None:
-        self.endpoint = endpoint
+    def __init__(self, stage: Stage, queue: DeadlineQueue, load: WorkerLoad) -> None:
+        self.stage = stage
         self.queue = queue
         self.load = load
         self.index = 0
@@ -87,17 +97,20 @@ class Lane:
     def on_done(self, batch: Batch, now_s: float) -> None:
         """A batch came back from the worker; its jobs are in the order of their deadlines."""
         if batch.id == self.batch_id:
-            first = batch.jobs[0].query
-            self.last = quick(Outcome, (now_s > first.deadline_s, now_s - batch.launched_s > first.allowed_s))
+            first = batch.jobs[0]
+            overran = now_s - batch.launched_s > first.query.allowed_s
+            self.last = quick(Outcome, (now_s > first.deadline_s, overran))
 
     def push(self, job: Job) -> None:
         """The job waits here from now on."""
-        query = job.query
-        endpoint = self.endpoint
+        rows = job.rows
+        stage = self.stage
+        endpoint = stage.endpoint
         self.queue.push(job)
-        self.load.queued_rows += query.rows
-        endpoint.rows += query.rows
-        endpoint.place[query.id] = self
+        self.load.queued_rows += rows
+        stage.rows += rows
+        endpoint.rows += rows
+        endpoint.lane_of[job.id] = self
 
     def take(self, max_rows: int) -> tuple[Job, ...]:
         """The next batch, as `DeadlineQueue.pop_batch` makes it."""
@@ -117,7 +130,7 @@ class Lane:
     def expired(self, now_s: float) -> tuple[Job, ...]:
         """Take the jobs whose deadline has come."""
         first = self.queue.first()
-        if first is None or first.query.deadline_s > now_s:
+        if first is None or first.deadline_s > now_s:
             return ()
         before = self.queue.rows
         jobs = tuple(self.queue.pop_expired(now_s))
@@ -128,16 +141,17 @@ class Lane:
         """Take all jobs."""
         return self.expired(float("inf"))
 
-    def cancel(self, query: Query) -> None:
-        """Forget a query that waits here."""
-        self.queue.cancel(query)
-        self.load.queued_rows -= query.rows
-        self.endpoint.rows -= query.rows
-        del self.endpoint.place[query.id]
+    def cancel(self, job: Job) -> None:
+        """Forget a job that waits here."""
+        self.queue.cancel(job)
+        self._forget(job.rows, (job,))
 
     def _forget(self, rows: int, jobs: tuple[Job, ...]) -> None:
+        stage = self.stage
+        endpoint = stage.endpoint
         self.load.queued_rows -= rows
-        self.endpoint.rows -= rows
-        place = self.endpoint.place
+        stage.rows -= rows
+        endpoint.rows -= rows
+        lane_of = endpoint.lane_of
         for job in jobs:
-            del place[job.query.id]
+            del lane_of[job.id]

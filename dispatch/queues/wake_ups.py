@@ -27,7 +27,7 @@ class WakeUps:
         return self._waiting() if self._due_s <= now_s else []
 
     def on_deadline(self, deadline_s: float) -> list[Command]:
-        """A query waits that leaves at this deadline."""
+        """A job waits that leaves at this deadline."""
         if deadline_s < self._due_s:
             self._due_s = deadline_s
         return self.at(deadline_s)
@@ -52,9 +52,16 @@ class WakeUps:
 
     def _waiting(self) -> list[Lane]:
         """Where something waits that leaves at its deadline."""
-        endpoints = [each for each in self._endpoints.values() if each.rows and each.deadlines_matter]
-        return [lane for endpoint in endpoints for lane in endpoint.ways() if lane.queue.rows]
+        return [
+            lane
+            for endpoint in self._endpoints.values()
+            if endpoint.rows
+            for stage in endpoint.stages.values()
+            if stage.rows and stage.deadlines_matter
+            for lane in stage.distinct_lanes()
+            if lane.queue.rows
+        ]
 
     def _first_deadline_s(self) -> float:
         firsts = [lane.queue.first() for lane in self._waiting()]
-        return min((first.query.deadline_s for first in firsts if first is not None), default=inf)
+        return min((first.deadline_s for first in firsts if first is not None), default=inf)

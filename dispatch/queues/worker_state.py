@@ -4,32 +4,32 @@ from collections.abc import Sequence
 from math import inf
 
 from dispatch.balancing.balancer import WorkerLoad
-from dispatch.query import Batch
+from dispatch.query import Batch, StageKey
 from dispatch.queues.lane import Lane
+from dispatch.worker_info import WorkerInfo
 
 
 class WorkerState:
-    """A worker's variants, its lane per endpoint that it serves, and the one batch that it runs.
+    """A worker's variants, its lane per stage that it serves, and the one batch that it runs.
 
     ``hold_s`` is when a policy that keeps the idle worker waiting is to be asked again, infinity where none does.
     """
 
-    def __init__(self, worker: str, device: str, pool: str = "") -> None:
+    def __init__(self, worker: str, info: WorkerInfo) -> None:
         self.id = worker
-        self.pool = pool
-        self.device = device
+        self.info = info
         self.variants: frozenset[str] = frozenset()
-        self.lanes: dict[str, Lane] = {}
+        self.lanes: dict[StageKey, Lane] = {}
         self._lanes: tuple[Lane, ...] = ()
         self.batch: Batch | None = None
         self.hold_s = inf
         self.load = WorkerLoad(worker)
 
-    def set_lane(self, endpoint: str, lane: Lane | None) -> None:
-        """From now on this is the lane for the endpoint; None where the worker does not serve it."""
-        self.lanes.pop(endpoint, None)
+    def set_lane(self, stage: StageKey, lane: Lane | None) -> None:
+        """From now on this is the lane for the stage; None where the worker does not serve it."""
+        self.lanes.pop(stage, None)
         if lane is not None:
-            self.lanes[endpoint] = lane
+            self.lanes[stage] = lane
         self._lanes = tuple(self.lanes.values())
 
     def start(self, batch: Batch) -> None:
@@ -55,4 +55,4 @@ class WorkerState:
 def _urgency(lane: Lane) -> tuple[float, int]:
     first = lane.queue.first()
     assert first is not None
-    return first.query.deadline_s, first.query.id
+    return first.deadline_s, first.id

@@ -19,6 +19,9 @@ class Candidate:
     batch: what must fit into the slack. ``mean_s[n]`` is what it takes on average: how long the worker is busy; empty
     where latency does not vary. Neither ever decreases with n. Both have ``path_s`` in them, the way to the worker and
     back beside the run.
+
+    ``members`` are several variants that the worker runs one after the other on the same batch, as one choice under the
+    candidate's name; empty where it is the variant of that name.
     """
 
     variant: str
@@ -26,6 +29,7 @@ class Candidate:
     latency_s: tuple[float, ...]
     mean_s: tuple[float, ...] = ()
     path_s: float = 0.0
+    members: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, variant: Variant, profile: LatencyProfile, transport_s: float) -> "Candidate":
@@ -34,6 +38,11 @@ class Candidate:
         tail_s = (profile.p95_s(rows) + transport_s for rows in sizes)
         mean_s = (min(profile.mean_s(rows), profile.p95_s(rows)) + transport_s for rows in sizes)
         return cls(variant.name, variant.accuracy, (0.0, *tail_s), (0.0, *mean_s), transport_s)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The variants that a worker must hold for it."""
+        return self.members or (self.variant,)
 
     @property
     def busy_s(self) -> tuple[float, ...]:

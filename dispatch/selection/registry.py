@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from catalog.errors import ConfigError
+from dispatch.batching.adaptive_batching import AdaptiveBatching
 from dispatch.batching.aimd import AdditiveIncrease
 from dispatch.batching.nexus import EarlyDrop
-from dispatch.batching.proteus import AdaptiveBatching
 from dispatch.selection.fixed import FixedSelection
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.load_based import jellyfish, load_ladder, model_switching

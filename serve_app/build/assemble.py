@@ -15,7 +15,8 @@ from catalog.variant import Variant
 from deployments.messages.worker import WorkerSpec
 from deployments.router.tables.making import Grids
 from dispatch.balancing.registry import create_balancer
-from dispatch.plan import EndpointPlan, Plan
+from dispatch.plan import EndpointPlan, Plan, StagePlan
+from dispatch.query import ONLY_STAGE
 from dispatch.selection.load_based import jellyfish, model_switching
 from dispatch.selection.load_based.ladder_selection import LadderSelection
 from dispatch.selection.policy import Candidate
@@ -23,7 +24,8 @@ from dispatch.selection.ramsis.policy import RamsisSelection
 from dispatch.selection.ramsis.tables.work import worth_a_table
 from dispatch.selection.registry import create_selection
 from dispatch.table_plan import with_tables
-from serve_app.config.schema import EVERYWHERE, AppConfig, EndpointConfig
+from serve_app.config.endpoint import EndpointConfig
+from serve_app.config.schema import AppConfig
 from serve_app.http.endpoint_info import EndpointInfo
 
 logger = logging.getLogger(__name__)
@@ -92,16 +94,9 @@ def assemble(
         candidates = candidates_of(name, config, catalogue, profiles)
         if by_tables:
             candidates = {device: worth_a_table(own, endpoint.slo_ms / 1e3) for device, own in candidates.items()}
-        plan = EndpointPlan(
-            name,
-            endpoint.slo_ms / 1e3,
-            endpoint.drop_late,
-            endpoint.max_queued_rows,
-            candidates,
-            selection,
-            create_balancer(endpoint.balancing),
-            pools=None if endpoint.pools is None else frozenset(endpoint.pools),
-        )
+        pools = None if endpoint.pools is None else frozenset(endpoint.pools)
+        stage = StagePlan(candidates, selection, create_balancer(endpoint.balancing), pools=pools)
+        plan = EndpointPlan(name, endpoint.limits, {ONLY_STAGE: stage})
         plans[name] = with_tables(plan, grids[name]) if name in grids else plan
         infos[name] = EndpointInfo(
             name,
@@ -118,12 +113,14 @@ def assemble(
             candidate.variant
             for name, plan in plans.items()
             if pool in config.pools_of(name)
-            for candidate in plan.candidates[spec.device]
+            for candidate in plan.stage.candidates[spec.device]
         }
         # With a planner, or where not everything fits, the controller says who loads what.
-        told = config.controller.planner != EVERYWHERE or spec.memory_bytes is not None
+        told = config.controller.kind.assigns or spec.memory_bytes is not None
         loaded = () if told else tuple(variant for variant in catalogue.variants if variant.name in used)
-        workers[pool] = WorkerSpec(pool, spec.device, spec.threads, loaded, catalogue.root, str(cache_dir()))
+        workers[pool] = WorkerSpec(
+            pool, spec.device, spec.threads, loaded, catalogue.root, str(cache_dir()), spec.preemptible
+        )
     return Assembly(Plan(1, plans), infos, workers)
 
 

@@ -12,14 +12,15 @@ from forecast.model_file import read
 from serve_app.build.assemble import Profiles, served_variants
 from serve_app.config.forecast import ForecastConfig
 from serve_app.config.live_changes import LiveChanges, PoolChange
-from serve_app.config.schema import EVERYWHERE, AppConfig, PoolConfig
+from serve_app.config.pool import PoolConfig
+from serve_app.config.schema import AppConfig
 
 
 def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles) -> ControlSettings:
     """The settings of a config; fetches artifacts, to know their sizes. Raises `ConfigError` or `ArtifactError`."""
     variants = served_variants(config, catalogue)
     limited = any(pool.memory_bytes is not None for pool in config.pools.values())
-    sized = limited or config.controller.planner != EVERYWHERE
+    sized = limited or config.controller.kind.assigns
     return ControlSettings(
         config.controller.planner,
         config.controller.interval_s,
@@ -27,9 +28,7 @@ def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles
         {
             name: EndpointSettings(
                 endpoint.task,
-                endpoint.slo_ms / 1e3,
-                endpoint.drop_late,
-                endpoint.max_queued_rows,
+                endpoint.limits,
                 endpoint.variants,
                 tuple(config.pools_of(name)),
                 endpoint.selection.policy == "ramsis",
@@ -65,7 +64,7 @@ def changed(settings: ControlSettings, changes: LiveChanges) -> ControlSettings:
                     f"({1e3 * settings.transport_s:g}), so that no variant is ever in time; raise it"
                 )
             given["slo_s"] = slo_ms / 1e3
-        endpoints[name] = replace(endpoints[name], **given)
+        endpoints[name] = replace(endpoints[name], limits=replace(endpoints[name].limits, **given))
     pools = dict(settings.pools)
     for name, resized in changes.pools.items():
         if name not in pools:

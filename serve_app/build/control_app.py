@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from ray import serve
 from ray.serve.handle import DeploymentHandle
 
-from catalog.catalogue import describe_validation
 from catalog.errors import AccordError, ConfigError, NoWorker
+from catalog.faults import describe
 from catalog.profile_cache import cache_dir
 from deployments.controller.controller import Controller
 from deployments.messages.control import RouterReport, RouterState, RoutingTable
@@ -55,7 +55,7 @@ class ControllerApp:
             settings = changed(self._settings, changes)
         except (ValidationError, ConfigError) as error:
             # Raised, it would end the controller, and every one that Serve starts in its place.
-            words = describe_validation(error) if isinstance(error, ValidationError) else str(error)
+            words = describe(error, LiveChanges) if isinstance(error, ValidationError) else str(error)
             logger.error("user_config of Controller is not right, and changes nothing: %s", words)
             self._controller.refused = words
             return

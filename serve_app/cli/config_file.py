@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import ValidationError
 
-from catalog.catalogue import describe_validation
 from catalog.errors import ConfigError
+from serve_app.config.read import app_config
 from serve_app.config.schema import AppConfig
 
 IMPORT_PATH = "serve_app.main:build"
@@ -28,11 +27,9 @@ def read_serve_file(path: Path) -> ServeFile:
     content = _content(path)
     ours = _ours(path, content)
     try:
-        app = AppConfig.model_validate(ours[0].get("args", {}))
-    except ValidationError as error:
-        raise ConfigError(
-            f"{path}, args of application {ours[0].get('name')!r}: {describe_validation(error)}"
-        ) from error
+        app = app_config(ours[0].get("args", {}))
+    except ConfigError as error:
+        raise ConfigError(f"{path}, args of application {ours[0].get('name')!r}: {error}") from error
     http = content.get("http_options") or {}
     if not isinstance(http, dict):
         raise ConfigError(f"{path}: http_options must be a mapping with host and port, not {http!r}")

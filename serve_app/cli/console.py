@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from catalog.errors import AccordError, ConfigError
+from serve_app.shadowing import ShadowedPackage
 
 OUT = Console()
 ERR = Console(stderr=True)
@@ -31,8 +32,8 @@ def exit_codes(as_json: bool) -> Iterator[None]:
     """
     try:
         yield
-    except AccordError as error:
+    except (AccordError, ShadowedPackage) as error:
         if as_json:
             print_json({"error": str(error)})
         ERR.print(Text(f"error: {error}"), style="red", soft_wrap=True)
-        raise typer.Exit(USAGE if isinstance(error, ConfigError) else FAILURE) from error
+        raise typer.Exit(USAGE if isinstance(error, ConfigError | ShadowedPackage) else FAILURE) from error

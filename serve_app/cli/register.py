@@ -11,8 +11,9 @@ from pydantic import TypeAdapter, ValidationError
 from rich.table import Table
 from rich.text import Text
 
-from catalog.catalogue import describe_validation, load_catalogue
+from catalog.catalogue import load_catalogue
 from catalog.errors import ConfigError
+from catalog.faults import describe
 from catalog.profile_cache import cache_dir
 from catalog.store import FsspecStore
 from catalog.variant import Artifact, Variant
@@ -62,7 +63,7 @@ def read_variants(file: Path) -> tuple[Variant, ...]:
     try:
         return (_VARIANT.validate_python(content),)
     except ValidationError as error:
-        raise ConfigError(f"variant {file}: {describe_validation(error)}") from error
+        raise ConfigError(f"variant {file}: {describe(error, Variant)}") from error
 
 
 def _located(variant: Variant, folder: Path) -> Variant:

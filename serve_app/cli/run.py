@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import urllib.parse
-import urllib.request
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -25,7 +25,9 @@ from serve_app.cli.config_file import ServeFile, read_serve_file, write_emulated
 from serve_app.cli.console import ERR, FAILURE, exit_codes
 from serve_app.cli.profile import prepare
 from serve_app.cli.session import Session
+from serve_app.cli.start_steps import StartSteps, get, log_path, print_tail
 from serve_app.config.reservations import with_light_reservations
+from serve_app.shadowing import refuse_shadows
 
 SERVE_ENV = {
     "RAY_SERVE_ENABLE_HA_PROXY": "1",
@@ -46,13 +48,15 @@ SERVE_ENV = {
 """Serve's high-throughput settings and Accord's short way into it; what the environment sets already stays."""
 
 START_TIMEOUT_S = 180.0
-EXPLAIN_EVERY_S = 20.0
 
 
 def run(
     config: Annotated[Path, typer.Argument(help="A Serve config file.")] = Path("configs/quickstart.yaml"),
     emulate: Annotated[
         bool, typer.Option("--emulate", help="Run no model: every variant takes the time that its profile says.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Show the log of Ray and Serve here, instead of writing it to a file.")
     ] = False,
 ) -> None:
     """Measure the variants and make their tables once, serve them in high-throughput mode, and print how to query."""
@@ -66,30 +70,37 @@ def run(
             )
         _refuse_taken_port(file)
         _refuse_too_few_cpus(file)
+        refuse_shadows({config.resolve().parent, Path.cwd()})
         prepare(file)
         stopping = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: stopping.set())
-        raise typer.Exit(_supervise(Session([serve, "run", str(served)], SERVE_ENV | os.environ), file, stopping))
+        log = None if verbose else log_path(urllib.parse.urlsplit(file.url).port or 0)
+        with ExitStack() as stack:
+            output = None if log is None else stack.enter_context(log.open("wb"))
+            session = Session([serve, "run", str(served)], SERVE_ENV | os.environ, output)
+            raise typer.Exit(_supervise(session, file, stopping, log))
 
 
-def _supervise(service: Session, file: ServeFile, stopping: threading.Event) -> int:
+def _supervise(service: Session, file: ServeFile, stopping: threading.Event, log: Path | None) -> int:
     """Wait until the service ends or is to be stopped, and leave nothing of it behind; gives the exit code."""
+    steps = StartSteps(file.url, sum(pool.workers for pool in file.app.pools.values()))
+    steps.say("Starting Ray and Serve" + ("" if log is None else f" (log: {log})"))
     try:
         deadline_s = time.monotonic() + START_TIMEOUT_S
-        explain_s = time.monotonic() + EXPLAIN_EVERY_S
         ready = False
         if "digits" in {endpoint.task for endpoint in file.app.endpoints.values()}:
             _example_digit()  # while the service starts: once it is ready, it needs the cores itself
         while service.poll() is None and not stopping.wait(0.3):
             if not ready:
-                ready = _print_if_ready(file.url)
-            if not ready and time.monotonic() > explain_s:
-                explain_s += EXPLAIN_EVERY_S
-                ERR.print(_why_waiting(file.url))
+                ready = _print_if_ready(file.url, steps)
+            if not ready:
+                steps.look()
             if not ready and time.monotonic() > deadline_s:
-                ERR.print(f"[red]The service was not ready after {START_TIMEOUT_S:.0f} s; see its messages above.[/]")
+                _print_failure(f"The service was not ready after {START_TIMEOUT_S:.0f} s", log)
                 return FAILURE
+        if not stopping.is_set():
+            _print_failure("The service ended by itself", log)
         return 0 if stopping.is_set() else service.poll() or FAILURE
     finally:
         ERR.print("Stopping...")
@@ -124,19 +135,21 @@ def _refuse_too_few_cpus(file: ServeFile) -> None:
         )
 
 
-def _get(url: str) -> Any:
-    with urllib.request.urlopen(url, timeout=2) as response:
-        return orjson.loads(response.read())
+def _print_failure(what: str, log: Path | None) -> None:
+    ERR.print(f"[red]{what}; see its messages {'above' if log is None else 'below'}.[/]")
+    if log is not None:
+        print_tail(log)
 
 
-def _print_if_ready(url: str) -> bool:
+def _print_if_ready(url: str, steps: StartSteps) -> bool:
     """The URL, and one line that works as printed; False, printing nothing, while the service cannot answer."""
     try:
-        _get(f"{url}/v2/health/ready")
-        endpoint = next(iter(_get(f"{url}/accord/status")["endpoints"]))
-        metadata = _get(f"{url}/v2/models/{endpoint}")
+        get(f"{url}/v2/health/ready")
+        endpoint = next(iter(get(f"{url}/accord/status")["endpoints"]))
+        metadata = get(f"{url}/v2/models/{endpoint}")
     except (OSError, http.client.HTTPException, ValueError):
         return False
+    steps.say("Ready")
     task = metadata["parameters"]["task"]
     body = orjson.dumps({"inputs": [_example(task, spec) for spec in metadata["inputs"]]}).decode()
     emulated = metadata["parameters"].get("emulated")
@@ -147,19 +160,6 @@ def _print_if_ready(url: str) -> bool:
     load = f"{sys.argv[0]} load --endpoint {endpoint}{data} --rate 50 --duration 30"
     ERR.print(f"\nLoad it: [bold]{load}[/]. Ctrl-C stops everything.\n", soft_wrap=True)
     return True
-
-
-def _why_waiting(url: str) -> str:
-    """What is known of a service that is not ready yet."""
-    try:
-        workers = _get(f"{url}/accord/status")["workers"]
-    except (OSError, http.client.HTTPException, ValueError):
-        return "Still starting: the router does not answer yet (`serve status` says what Ray Serve waits for)."
-    failures = {f"{name}: {why}" for worker in workers.values() for name, why in worker["failed"].items()}
-    listed = "".join(f"\n  {failure}" for failure in sorted(failures))
-    return f"Still waiting for a worker that holds a variant; {len(workers)} are there." + (
-        f" Variants that could not be loaded:{listed}" if failures else ""
-    )
 
 
 @cache

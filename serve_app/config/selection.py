@@ -10,30 +10,36 @@ from serve_app.config.strict import Strict, one_of
 
 
 class RungConfig(Strict):
-    """``variant`` serves loads below ``below_qps``, of all workers of the config together; None is for all higher ones.
+    """One variant serves loads up to a bound."""
 
-    ``max_rows`` is its largest batch; None takes the largest whose p95 is at most half the objective.
-    """
-
-    below_qps: float | None = Field(default=None, gt=0)
-    variant: str
-    max_rows: int | None = Field(default=None, ge=1)
+    below_qps: float | None = Field(
+        default=None, gt=0, description="queries per second, of all workers together; `null`: all higher loads"
+    )
+    variant: str = Field(description="which variant serves these loads")
+    max_rows: int | None = Field(
+        default=None,
+        ge=1,
+        description="its largest batch; `null`: the largest whose p95 is at most half of the objective",
+    )
 
 
 class SelectionConfig(Strict):
-    """Which policy picks the variant of a batch; ``variant`` belongs to ``fixed`` alone, ``ladder`` to ``load_ladder``.
+    """Which policy picks the variant of a batch."""
 
-    The rungs of ``ladder`` ascend by load, and the last is for all loads above the others.
-    """
-
-    policy: str = "ramsis"
-    variant: str | None = None
-    ladder: tuple[RungConfig, ...] | None = Field(default=None, min_length=1)
+    policy: str = Field(default="ramsis", description="see [selection](#selection)")
+    variant: str | None = Field(default=None, description="the variant of policy `fixed`")
+    ladder: tuple[RungConfig, ...] | None = Field(
+        default=None,
+        min_length=1,
+        description="the rungs of policy `load_ladder`, ascending by load; the last is for all loads above the others",
+    )
 
     @field_validator("policy")
     @classmethod
     def _known(cls, value: str) -> str:
-        return one_of("selection.policy", value, POLICIES)
+        if value == "proteus":
+            raise ValueError("'proteus' is called adaptive_batching now; only controller.planner has kept that name")
+        return one_of(value, POLICIES)
 
     @field_validator("ladder")
     @classmethod
@@ -41,17 +47,17 @@ class SelectionConfig(Strict):
         rungs = value or ()
         for number, rung in enumerate(rungs[:-1]):
             if rung.below_qps is None:
-                raise ValueError(f"selection.ladder[{number}].below_qps is missing; only the last may do without it")
+                raise ValueError(f"below_qps of rung {number} is missing; only the last may do without it")
         if rungs and rungs[-1].below_qps is not None:
             raise ValueError(
-                f"selection.ladder[{len(rungs) - 1}].below_qps is {rungs[-1].below_qps:g}, and nothing serves higher "
+                f"below_qps of rung {len(rungs) - 1} is {rungs[-1].below_qps:g}, and nothing serves higher "
                 "loads; add a last one without below_qps, or remove it"
             )
         limits_qps = [rung.below_qps for rung in rungs if rung.below_qps is not None]
         for number, (lower_qps, higher_qps) in enumerate(pairwise(limits_qps), start=1):
             if higher_qps <= lower_qps:
                 raise ValueError(
-                    f"selection.ladder[{number}].below_qps is {higher_qps:g}, no more than {lower_qps:g} before it; "
+                    f"below_qps of rung {number} is {higher_qps:g}, no more than {lower_qps:g} before it; "
                     "let them ascend"
                 )
         return value
@@ -65,10 +71,9 @@ class SelectionConfig(Strict):
     def _only_with(self, policy: str, field: str, value: object, why: str) -> None:
         """Raise ValueError where this policy lacks the field, or another has it."""
         if self.policy == policy and value is None:
-            raise ValueError(f"selection.{field} is missing; policy {policy!r} {why}")
+            raise ValueError(f"{field} is missing; policy {policy!r} {why}")
         if self.policy != policy and value is not None:
             given = repr(value) if isinstance(value, str) else "given"
             raise ValueError(
-                f"selection.{field} is {given}, but policy {self.policy!r} does without; remove it or use policy "
-                f"{policy!r}"
+                f"{field} is {given}, but policy {self.policy!r} does without; remove it or use policy {policy!r}"
             )

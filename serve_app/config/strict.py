@@ -4,6 +4,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from catalog.faults import nearest
+
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 
 
@@ -13,8 +15,8 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-def one_of(field: str, value: str, known: tuple[str, ...]) -> str:
-    """The value; raises ValueError that names the field and what it may be."""
+def one_of(value: str, known: tuple[str, ...]) -> str:
+    """The value; raises ValueError that says what it may be, and which name is nearest."""
     if value not in known:
-        raise ValueError(f"{field} {value!r} is unknown; use one of {', '.join(known)}")
+        raise ValueError(f"{value!r} is unknown{nearest(value, known)}; use one of {', '.join(known)}")
     return value

@@ -111,7 +111,7 @@ def build_api(router: Router, endpoints: dict[str, EndpointInfo], controller: Co
     async def metadata(endpoint: str) -> dict[str, Any]:
         """Tensors, objective and variants of an endpoint."""
         info, plan = known(endpoint), router.plan.endpoints[endpoint]
-        offered = dict.fromkeys(c.variant for candidates in plan.candidates.values() for c in candidates)
+        offered = dict.fromkeys(c.variant for candidates in plan.stage.candidates.values() for c in candidates)
         return info.metadata(plan.slo_s, tuple(offered), emulated_variants(router, info))
 
     @api.get("/v2/models/{endpoint}/ready", tags=["health"])

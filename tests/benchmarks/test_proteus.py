@@ -26,7 +26,7 @@ METRICS = [
     "max_accuracy_drop_pct",
     "slo_violation_ratio",
 ]
-MEASURED = {"seconds", "total_s", "median_solve_s", "max_solve_s"}
+MEASURED = {"seconds", "total_s", "median_solve_s", "max_solve_s", "machine", "multiples"}
 """What is of the machine, and not of the run."""
 
 

@@ -13,7 +13,7 @@ import yaml
 from accuracy_scene import write_profiles
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan, NoPlan, Status
-from autoscaler.planners.proteus.proteus import ProteusPlanner
+from autoscaler.planners.proteus.proteus_planner import ProteusPlanner
 from benchmarks import solver
 from benchmarks.accuracy_study import synthetic, testbed
 

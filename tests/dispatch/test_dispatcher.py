@@ -1,6 +1,6 @@
 """The dispatcher's events and commands, on small scenes and on random histories."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -9,9 +9,10 @@ from dispatch.balancing.round_robin import RoundRobin
 from dispatch.commands import Reject, WakeAt
 from dispatch.dispatcher import MAX_ATTEMPTS, Dispatcher
 from dispatch.load.known import KnownLoad
-from dispatch.plan import EndpointPlan, Plan
+from dispatch.plan import EndpointPlan, Plan, StagePlan
 from dispatch.selection.fixed import FixedSelection
 from dispatch.selection.policy import Choice, QueueView
+from dispatch.worker_info import WorkerInfo
 from dispatch_scene import FAST, answered, answers, dispatcher, endpoint, finish, launched, query, rejected
 
 
@@ -62,7 +63,7 @@ def test_a_late_query_is_refused_on_time_also_behind_a_long_batch() -> None:
     commands = d.on_arrival(query(2), 0.0)
     assert commands == [WakeAt(0.1)]
     assert rejected(d.on_timer(0.1)) == {2: DeadlineMissed}
-    assert d.queued_rows("digits") == 0
+    assert d.queues.rows("digits") == 0
 
 
 def test_a_full_queue_refuses_with_the_numbers() -> None:
@@ -87,20 +88,20 @@ def test_a_query_waits_for_a_worker_and_is_refused_at_its_deadline_when_none_com
     commands = d.on_timer(0.1)
     assert rejected(commands) == {1: NoWorker}
     assert WakeAt(0.5) in commands
-    (batch,) = launched(d.on_worker_ready("w1", "cpu", ["fast"], 0.2))
+    (batch,) = launched(d.on_worker_ready("w1", WorkerInfo("cpu"), ["fast"], 0.2))
     assert [job.query.id for job in batch.jobs] == [2]
 
 
 def test_nothing_is_launched_on_a_worker_that_does_not_hold_the_variant() -> None:
     d = Dispatcher(Plan(1, {"digits": endpoint(selection=FixedSelection("slow"))}))
-    d.on_worker_ready("w1", "cpu", ["fast"], 0.0)
+    d.on_worker_ready("w1", WorkerInfo("cpu"), ["fast"], 0.0)
     (batch,) = launched(d.on_arrival(query(1), 0.0))
     assert batch.variant == "fast"
 
 
 def test_a_worker_of_another_device_without_candidates_gets_no_jobs() -> None:
     d = dispatcher()
-    d.on_worker_ready("gpu1", "cuda", ["fast", "slow"], 0.0)
+    d.on_worker_ready("gpu1", WorkerInfo("cuda"), ["fast", "slow"], 0.0)
     assert {b.worker for i in range(1, 5) for b in launched(d.on_arrival(query(i), 0.0))} == {"w1"}
 
 
@@ -167,7 +168,7 @@ def test_a_withdrawn_query_leaves_its_queue_or_its_result_is_thrown_away() -> No
     d.on_cancel(waiting)
     d.on_cancel(running)
     assert answered(finish(d, batch, 0.01)) == []
-    assert d.queued_rows("digits") == 0
+    assert d.queues.rows("digits") == 0
 
 
 def test_the_endpoint_whose_head_is_due_first_goes_first() -> None:
@@ -206,8 +207,11 @@ class Noting:
 
 def test_a_policy_sees_load_workers_and_the_turn() -> None:
     policy = Noting()
-    plan = EndpointPlan(
-        "digits", 0.1, False, 100, {"cpu": (FAST,)}, policy, RoundRobin(), KnownLoad([0.0, 1.0], [40.0, 90.0])
+    plan = EndpointPlan.of_stage(
+        "digits",
+        StagePlan({"cpu": (FAST,)}, policy, RoundRobin(), KnownLoad([0.0, 1.0], [40.0, 90.0])),
+        slo_s=0.1,
+        max_queued_rows=100,
     )
     d = dispatcher(plan, workers=("w1", "w2", "w3"))
     for query_id, now_s in ((1, 0.0), (2, 0.5), (3, 1.0)):
@@ -237,7 +241,7 @@ def test_the_load_counts_what_arrives_and_not_what_is_tried_again() -> None:
             return 0.0
 
     load = Counting()
-    d = dispatcher(replace(endpoint(max_queued_rows=1), load=load))
+    d = dispatcher(endpoint(max_queued_rows=1).with_stage(load=load))
     (batch,) = launched(d.on_arrival(query(1), 0.0))
     d.on_failed("w1", batch.id, "broken", 0.0)
     d.on_arrival(query(2), 0.0)

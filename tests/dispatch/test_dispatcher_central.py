@@ -5,6 +5,7 @@ import pytest
 from catalog.errors import DeadlineMissed, NoWorker
 from dispatch.commands import WakeAt
 from dispatch.plan import Plan
+from dispatch.worker_info import WorkerInfo
 from dispatch_scene import answered, dispatcher, endpoint, finish, launched, query, rejected
 
 
@@ -12,7 +13,7 @@ def test_a_central_queue_fills_idle_workers_in_order_and_then_whoever_is_done_fi
     d = dispatcher(endpoint(balancing="central"), workers=("w2", "w1"))
     batches = [b for i in range(1, 5) for b in launched(d.on_arrival(query(i), 0.0))]
     assert [b.worker for b in batches] == ["w1", "w2"]
-    assert d.queued_rows("digits") == 2
+    assert d.queues.rows("digits") == 2
     (third,) = launched(finish(d, batches[1], 0.01))
     assert (third.worker, [job.query.id for job in third.jobs]) == ("w2", [3, 4])
     assert launched(finish(d, batches[0], 0.02)) == []
@@ -22,7 +23,7 @@ def test_a_central_queue_does_not_count_as_load_of_a_worker() -> None:
     d = dispatcher(endpoint(balancing="central"))
     for query_id in range(1, 4):
         d.on_arrival(query(query_id), 0.0)
-    assert (d.queued_rows("digits"), d.workers["w1"].load.queued_rows) == (2, 0)
+    assert (d.queues.rows("digits"), d.workers["w1"].load.queued_rows) == (2, 0)
 
 
 def test_a_central_queue_drops_late_queries_and_forgets_cancelled_ones() -> None:
@@ -34,16 +35,16 @@ def test_a_central_queue_drops_late_queries_and_forgets_cancelled_ones() -> None
     d.on_cancel(cancelled)
     assert rejected(d.on_timer(0.1)) == {2: DeadlineMissed}
     assert answered(finish(d, batch, 0.2)) == [1]
-    assert d.queued_rows("digits") == 0
+    assert d.queues.rows("digits") == 0
 
 
 def test_a_central_queue_waits_for_the_first_worker_and_survives_the_last() -> None:
     d = dispatcher(endpoint(balancing="central"), workers=())
     assert d.on_arrival(query(1), 0.0) == [WakeAt(0.1)]
-    (batch,) = launched(d.on_worker_ready("w1", "cpu", ["fast"], 0.01))
+    (batch,) = launched(d.on_worker_ready("w1", WorkerInfo("cpu"), ["fast"], 0.01))
     d.on_arrival(query(2), 0.02)
     assert launched(d.on_workers_lost(["w1"], 0.03)) == []
-    assert d.queued_rows("digits") == 2
+    assert d.queues.rows("digits") == 2
     assert rejected(d.on_timer(0.12)) == {1: NoWorker, 2: NoWorker}
     assert answered(finish(d, batch, 0.2)) == []
 

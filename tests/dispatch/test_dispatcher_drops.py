@@ -32,7 +32,7 @@ def test_it_is_asked_again_at_once_until_it_launches() -> None:
     assert rejected(commands) == {1: DeadlineMissed, 2: DeadlineMissed}
     (batch,) = launched(commands)
     assert [job.query.id for job in batch.jobs] == [3]
-    assert d.queued_rows("digits") == d.workers["w1"].load.queued_rows == 0
+    assert d.queues.rows("digits") == d.workers["w1"].load.queued_rows == 0
 
 
 def test_a_worker_stays_idle_where_all_are_given_up_or_the_rest_is_held() -> None:
@@ -44,14 +44,14 @@ def test_a_worker_stays_idle_where_all_are_given_up_or_the_rest_is_held() -> Non
     commands = finish(d, batch, 0.01)
     assert sorted(rejected(commands)) == [2, 3]
     assert launched(commands) == []
-    assert d.queued_rows("digits") == 1
+    assert d.queues.rows("digits") == 1
     assert d.workers["w1"].hold_s == pytest.approx(0.015)
 
 
 def test_a_query_of_several_rows_is_refused_whole() -> None:
     d = dispatcher(endpoint(selection=Picky(1)))
     assert list(rejected(d.on_arrival(query(0, rows=3), 0.0))) == [0]
-    assert d.queued_rows("digits") == 0
+    assert d.queues.rows("digits") == 0
 
 
 def test_the_client_reads_how_much_time_there_was() -> None:

@@ -1,6 +1,5 @@
 """The dispatcher under random histories: every query gets exactly one answer, whatever happens."""
 
-from dataclasses import replace
 from math import inf
 
 from hypothesis import given, settings
@@ -8,15 +7,16 @@ from hypothesis import strategies as st
 
 from dispatch.balancing.registry import BALANCERS, create_balancer
 from dispatch.balancing.weighted_shares import WeightedShares
+from dispatch.batching.adaptive_batching import AdaptiveBatching
 from dispatch.batching.aimd import AdditiveIncrease
 from dispatch.batching.nexus import EarlyDrop
-from dispatch.batching.proteus import AdaptiveBatching
-from dispatch.commands import Command, Launch, Served, WakeAt
+from dispatch.commands import Answers, Command, Launch, Reject, WakeAt
 from dispatch.dispatcher import Dispatcher
 from dispatch.plan import Plan
 from dispatch.query import Batch, Query
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import SelectionPolicy
+from dispatch.worker_info import WorkerInfo
 from dispatch_scene import Patient, endpoint, finish, query
 
 EVENTS = st.lists(
@@ -43,11 +43,11 @@ def test_every_query_gets_exactly_one_answer_whatever_happens(
     def plan(version: int, how: str) -> Plan:
         made = endpoint(drop_late=drop_late, max_queued_rows=12, selection=selection)
         balancer = WeightedShares({"w0": 0.7, "w1": 0.2}) if how == "weighted" else create_balancer(how)
-        return Plan(version, {"digits": replace(made, balancer=balancer)})
+        return Plan(version, {"digits": made.with_stage(balancer=balancer)})
 
     d = Dispatcher(plan(1, balancing))
     for worker in ("w0", "w1"):
-        d.on_worker_ready(worker, "cpu", ["fast", "slow"], 0.0)
+        d.on_worker_ready(worker, WorkerInfo("cpu"), ["fast", "slow"], 0.0)
     running: dict[str, Batch] = {}
     outcomes: dict[int, int] = {}
     cancelled: set[int] = set()
@@ -67,10 +67,10 @@ def test_every_query_gets_exactly_one_answer_whatever_happens(
             elif isinstance(command, WakeAt):
                 assert command.at_s < wake_s, "a new one is never later than the one before"
                 wake_s = command.at_s
-            elif isinstance(command, Served):
-                for answer in command.answers():
+            elif isinstance(command, Answers):
+                for answer in command.each():
                     outcomes[answer.query.id] = outcomes.get(answer.query.id, 0) + 1
-            else:
+            elif isinstance(command, Reject):
                 outcomes[command.query.id] = outcomes.get(command.query.id, 0) + 1
 
     def ring(at_s: float) -> None:
@@ -87,7 +87,7 @@ def test_every_query_gets_exactly_one_answer_whatever_happens(
             queries.append(query(len(queries), now_s, slo_s=0.02 * (1 + which), rows=1 + which % 3))
             note(d.on_arrival(queries[-1], now_s))
         elif kind == "join":
-            note(d.on_worker_ready(worker, "cpu", ["fast", "slow"][: 1 + which % 2], now_s))
+            note(d.on_worker_ready(worker, WorkerInfo("cpu"), ["fast", "slow"][: 1 + which % 2], now_s))
         elif kind == "lose":
             running.pop(worker, None)
             note(d.on_workers_lost([worker, "unknown"], now_s))
@@ -109,7 +109,7 @@ def test_every_query_gets_exactly_one_answer_whatever_happens(
                 note(finish(d, batch, now_s))
             elif kind == "fail":
                 note(d.on_failed(batch.worker, batch.id, "broken", now_s))
-    note(d.on_worker_ready("w9", "cpu", ["fast", "slow"], now_s))
+    note(d.on_worker_ready("w9", WorkerInfo("cpu"), ["fast", "slow"], now_s))
     for _ in range(10 * len(queries) + 10):
         if not running and wake_s == inf:
             break
@@ -120,5 +120,5 @@ def test_every_query_gets_exactly_one_answer_whatever_happens(
             ring(now_s)
     assert {q.id for q in queries} - cancelled == set(outcomes)
     assert all(count == 1 for count in outcomes.values())
-    assert d.queued_rows("digits") == 0
+    assert d.queues.rows("digits") == 0
     assert all(s.load.queued_rows == 0 and s.load.running_rows == 0 for s in d.workers.values())

@@ -13,7 +13,7 @@ from dispatch_scene import Patient, dispatcher, endpoint, finish, launched, quer
 def test_a_policy_that_holds_is_asked_again_when_the_hold_is_due() -> None:
     d = dispatcher(endpoint(selection=Patient(rows=2)))
     assert d.on_arrival(query(1), 0.0) == [WakeAt(0.05)]
-    assert d.queued_rows("digits") == 1
+    assert d.queues.rows("digits") == 1
     (batch,) = launched(d.on_timer(0.05))
     assert [job.query.id for job in batch.jobs] == [1]
 

@@ -10,6 +10,7 @@ from dispatch.promise.feedback import SlackFeedback
 from dispatch.query import Batch
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Choice, Promise, QueueView, within
+from dispatch.worker_info import WorkerInfo
 from dispatch_scene import FAST, SLOW, endpoint, launched, query
 
 PATH_S = 0.01
@@ -34,7 +35,7 @@ class Seen:
 def learning(plan: EndpointPlan, *workers: str) -> Dispatcher:
     made = Dispatcher(Plan(1, {plan.name: plan}), LatencyEstimator(PATH_S))
     for worker in workers:
-        made.on_worker_ready(worker, "cpu", ["fast", "slow"], 0.0)
+        made.on_worker_ready(worker, WorkerInfo("cpu"), ["fast", "slow"], 0.0)
     return made
 
 
@@ -65,7 +66,7 @@ def test_without_an_estimator_the_plan_s_figures_are_exact() -> None:
     policy = Seen()
     plan = endpoint(selection=policy)
     d = Dispatcher(Plan(1, {plan.name: plan}))
-    d.on_worker_ready("w1", "cpu", ["fast", "slow"], 0.0)
+    d.on_worker_ready("w1", WorkerInfo("cpu"), ["fast", "slow"], 0.0)
     d.on_arrival(query(1), 0.0)
     (view,) = policy.views
     assert view.latency is None
@@ -115,14 +116,14 @@ def test_the_slack_that_may_be_spent_shrinks_while_deadlines_are_missed() -> Non
     policy = Seen()
     d = learning(endpoint(selection=policy), "w1")
     serve(d, 40, run_s=0.001, total_s=0.2)
-    feedback = d.feedback("digits")
+    feedback = d.queues.feedback("digits")
     assert feedback is not None
     assert feedback.share < 1.0
     d.on_arrival(query(100, 100.0), 100.0)
     view = policy.views[-1]
     assert view.slack_share == feedback.share
     assert view.slack_s == pytest.approx(0.1 * feedback.share)
-    assert view.load_qps == pytest.approx(d.plan.endpoints["digits"].load.load_qps(100.0) / feedback.share)
+    assert view.load_qps == pytest.approx(d.plan.endpoints["digits"].stage.load.load_qps(100.0) / feedback.share)
     assert policy.deadlines_s == pytest.approx([100.0 + 0.1 * feedback.share])
     assert view.first_arrival_s == 100.0
 
@@ -130,21 +131,21 @@ def test_the_slack_that_may_be_spent_shrinks_while_deadlines_are_missed() -> Non
 def test_clients_that_allow_less_than_the_objective_are_no_cause() -> None:
     d = learning(endpoint(), "w1")
     serve(d, 40, run_s=0.001, total_s=0.09, slo_s=0.05)
-    assert d.feedback("digits").share == 1.0
+    assert d.queues.feedback("digits").share == 1.0
     serve(d, 40, run_s=0.001, total_s=0.2, slo_s=0.5, first_id=100)
-    assert d.feedback("digits").share == 1.0, "nor are those that allow more, while they get it"
+    assert d.queues.feedback("digits").share == 1.0, "nor are those that allow more, while they get it"
 
 
 def test_what_a_policy_says_cannot_be_met_is_no_cause() -> None:
     lost = Seen(Promise(accuracy=0.0, violation_rate=1.0, unavoidable_rate=1.0))
     d = learning(endpoint(selection=lost), "w1")
     serve(d, 40, run_s=0.001, total_s=0.2)
-    assert d.feedback("digits").share == 1.0
+    assert d.queues.feedback("digits").share == 1.0
 
 
 def test_an_endpoint_that_is_not_served_has_no_feedback() -> None:
-    assert isinstance(learning(endpoint()).feedback("digits"), SlackFeedback)
-    assert learning(endpoint()).feedback("unknown") is None
+    assert isinstance(learning(endpoint()).queues.feedback("digits"), SlackFeedback)
+    assert learning(endpoint()).queues.feedback("unknown") is None
 
 
 def test_a_share_of_the_slack() -> None:

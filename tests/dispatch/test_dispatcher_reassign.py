@@ -6,15 +6,22 @@ import pytest
 
 from dispatch.balancing.weighted_shares import WeightedShares
 from dispatch.dispatcher import Dispatcher
-from dispatch.plan import EndpointPlan, Plan
+from dispatch.plan import EndpointPlan, Plan, StagePlan
 from dispatch.queues.endpoint_queues import EndpointQueues
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate, Choice, QueueView
+from dispatch.worker_info import WorkerInfo
 from dispatch_scene import FAST, SLOW, answers, dispatcher, finish, launched, query, rejected
 
 
 def single(name: str, candidate: Candidate, shares: dict[str, float], slo_s: float = 0.1) -> EndpointPlan:
-    return EndpointPlan(name, slo_s, True, 100, {"cpu": (candidate,)}, GreedySelection(), WeightedShares(shares))
+    return EndpointPlan.of_stage(
+        name,
+        StagePlan({"cpu": (candidate,)}, GreedySelection(), WeightedShares(shares)),
+        slo_s=slo_s,
+        drop_late=True,
+        max_queued_rows=100,
+    )
 
 
 def two_endpoints(version: int = 1, shares: dict[str, float] | None = None) -> Plan:
@@ -25,7 +32,7 @@ def two_endpoints(version: int = 1, shares: dict[str, float] | None = None) -> P
 def scene() -> Dispatcher:
     made = Dispatcher(two_endpoints())
     for worker in ("w1", "w2"):
-        made.on_worker_ready(worker, "cpu", ["fast"], 0.0)
+        made.on_worker_ready(worker, WorkerInfo("cpu"), ["fast"], 0.0)
     return made
 
 
@@ -38,7 +45,7 @@ def test_what_waited_for_a_worker_that_switches_is_placed_anew() -> None:
     assert [d.workers[w].load.queued_rows for w in ("w1", "w2")] == [2, 2]
     assert not rejected(d.reassign({"w1": ["slow"]}, 0.0005))
     assert [d.workers[w].load.queued_rows for w in ("w1", "w2")] == [0, 4]
-    assert d.queued_rows("a") == 4
+    assert d.queues.rows("a") == 4
 
 
 def test_a_batch_goes_on_with_the_variant_that_it_was_launched_on() -> None:
@@ -102,7 +109,7 @@ class Counting:
 
 def test_a_policy_sees_its_state_and_what_became_of_its_batch_again() -> None:
     policy = Counting(seen=([],))
-    plan = EndpointPlan("a", 0.1, False, 100, {"cpu": (FAST, SLOW)}, policy, None)
+    plan = EndpointPlan.of_stage("a", StagePlan({"cpu": (FAST, SLOW)}, policy, None), slo_s=0.1, max_queued_rows=100)
     d = dispatcher(plan)
     (batch,) = launched(d.on_arrival(query(1, name="a"), 0.0))
     d.on_arrival(query(2, name="a", slo_s=0.15), 0.0)

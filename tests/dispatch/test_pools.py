@@ -1,18 +1,18 @@
 """Endpoints that keep to the workers of some pools."""
 
-from dataclasses import replace
-
 from dispatch.dispatcher import Dispatcher
 from dispatch.plan import Plan
+from dispatch.query import StageKey
+from dispatch.worker_info import WorkerInfo
 from dispatch_scene import endpoint, launched, query
 
 
 def dispatcher() -> Dispatcher:
     """One worker in each of two pools: ``fast`` for the endpoint ``strict``, any for ``loose``."""
-    strict = replace(endpoint("strict"), pools=frozenset({"fast"}))
+    strict = endpoint("strict").with_stage(pools=frozenset({"fast"}))
     made = Dispatcher(Plan(1, {"strict": strict, "loose": endpoint("loose")}))
     for worker, pool in (("w1", "slow"), ("w2", "fast")):
-        made.on_worker_ready(worker, "cpu", ["fast", "slow"], 0.0, pool)
+        made.on_worker_ready(worker, WorkerInfo("cpu", pool), ["fast", "slow"], 0.0)
     return made
 
 
@@ -29,8 +29,8 @@ def test_a_plan_that_takes_a_pool_away_moves_what_waits_there() -> None:
     made = dispatcher()
     for number in range(1, 4):
         made.on_arrival(query(number, name="loose"), 0.0)
-    narrowed = replace(made.plan.endpoints["loose"], pools=frozenset({"slow"}))
+    narrowed = made.plan.endpoints["loose"].with_stage(pools=frozenset({"slow"}))
     made.apply(Plan(2, {**made.plan.endpoints, "loose": narrowed}), 0.0)
-    assert set(made.workers["w2"].lanes) == {"strict"}
-    assert set(made.workers["w1"].lanes) == {"loose"}
-    assert made.queued_rows("loose") == 1
+    assert set(made.workers["w2"].lanes) == {StageKey("strict")}
+    assert set(made.workers["w1"].lanes) == {StageKey("loose")}
+    assert made.queues.rows("loose") == 1

@@ -49,14 +49,14 @@ def test_the_group_is_that_of_the_table_for_the_latency_there_is() -> None:
 
 def test_new_tables_keep_what_the_load_monitor_knows_and_the_kind_of_balancing() -> None:
     before = endpoint()
-    before.load.on_arrival(0.0)
+    before.stage.load.on_arrival(0.0)
     after = with_tables(before, {"cpu": grid(3)})
-    assert after.load is before.load
-    assert isinstance(after.selection, RamsisSelection)
-    assert isinstance(after.balancer, RoundRobin)
-    assert isinstance(with_tables(endpoint(balancing="shortest_queue"), {"cpu": grid(3)}).balancer, ShortestQueue)
+    assert after.stage.load is before.stage.load
+    assert isinstance(after.stage.selection, RamsisSelection)
+    assert isinstance(after.stage.balancer, RoundRobin)
+    assert isinstance(with_tables(endpoint(balancing="shortest_queue"), {"cpu": grid(3)}).stage.balancer, ShortestQueue)
 
 
 def test_a_policy_by_levels_of_latency_is_put_in_force_as_it_is() -> None:
     selection = RamsisSelection(leveled={"cpu": LeveledGrids({})})
-    assert with_selection(endpoint(), selection).selection is selection
+    assert with_selection(endpoint(), selection).stage.selection is selection

@@ -56,7 +56,7 @@ def test_a_query_of_several_rows_counts_as_so_much_load() -> None:
     d = dispatcher(plan, workers=("w1",))
     for number in range(5):
         d.on_arrival(query(number, number * 0.01, rows=4), number * 0.01)
-    assert plan.load.load_qps(0.05) == 5 * 4 / 0.05
+    assert plan.stage.load.load_qps(0.05) == 5 * 4 / 0.05
 
 
 def test_a_job_that_must_run_alone_is_not_kept_waiting_for_company() -> None:

@@ -177,11 +177,15 @@ def test_a_picture_is_drawn(series: str, model: str, tmp_path: Path) -> None:
         (("--series", "/nowhere.csv", "--model", "linear", "--out", "x.safetensors"), 2, "cannot read /nowhere.csv"),
         (("--series", "x.csv", "--model", "oracle", "--out", "x.safetensors"), 2, "'oracle' is not known; known are"),
         (("--series", "x.csv", "--model", "linear", "--out", "x.bin"), 1, "a model is a .safetensors file"),
-        (("--series", "x", "--model", "ewma", "--out", "x", "--hold-out", "1.5"), 2, "hold_out: Input should be less"),
+        (
+            ("--series", "x", "--model", "ewma", "--out", "x", "--hold-out", "1.5"),
+            2,
+            "hold_out is 1.5; give a number below 1",
+        ),
         (
             ("--series", "x", "--model", "ewma", "--out", "x", "--statistic", "p99"),
             2,
-            "statistic: Input should be 'max'",
+            "statistic is 'p99'; use one of 'max'",
         ),
         (("--config", "/nowhere.yaml"), 2, "cannot read /nowhere.yaml"),
     ],
@@ -203,7 +207,7 @@ def test_a_training_that_cannot_be_is_refused_in_words(
         ("{", "is not YAML"),
         ("[]", "must hold options"),
         ("modell: lstm", "has modell, which is no option; known are series, endpoint, step_s"),
-        ("{series: a, model: lstm, out: b, step_s: often}", "step_s: Input should be a valid integer"),
+        ("{series: a, model: lstm, out: b, step_s: often}", "step_s is 'often'; give a whole number"),
         ("{series: a, model: lstm, out: b.safetensors, start: noon}", "start 'noon' is no instant"),
         (
             "{series: a, model: lstm, out: b.safetensors, context_s: 125}",

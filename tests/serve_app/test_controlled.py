@@ -114,7 +114,7 @@ def service(free_port: int, free_ports: list[int], tmp_path_factory: pytest.Temp
     measured = measured_profiles(catalogue.variants, catalogue.root, "cpu", 1, budget_s=0.3)
     rows = {v.name: ProfiledVariant(v.accuracy_pct, measured[v.name]) for v in catalogue.variants}
     write_profiles(folder / "digits.csv", rows)
-    endpoint = {"task": "digits", "slo_ms": SLO_MS, "selection": {"policy": "proteus"}}
+    endpoint = {"task": "digits", "slo_ms": SLO_MS, "selection": {"policy": "adaptive_batching"}}
     args = {
         "profiles": {"cpu": str(folder / "digits.csv")},
         "endpoints": {"digits": endpoint, "urgent": endpoint},

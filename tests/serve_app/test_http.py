@@ -50,7 +50,7 @@ def client(ray_cluster: None, free_port: int, tmp_path_factory: pytest.TempPathF
             "profiles": {"cpu": str(folder / "profiles.csv")},
             "endpoints": {
                 "toy": {"task": "toy", "slo_ms": 1000, **GREEDY},
-                "patient": {"task": "toy", "slo_ms": 1000, "selection": {"policy": "proteus"}},
+                "patient": {"task": "toy", "slo_ms": 1000, "selection": {"policy": "adaptive_batching"}},
                 "impatient": {"task": "toy", "slo_ms": 1000, "drop_late": True, "max_queued_rows": 8, **GREEDY},
                 "promised": {"task": "toy", "slo_ms": 1000, "selection": {"policy": "ramsis"}},
             },
@@ -59,8 +59,8 @@ def client(ray_cluster: None, free_port: int, tmp_path_factory: pytest.TempPathF
         }
     )
     serve.start(http_options={"host": "127.0.0.1", "port": free_port})
-    serve.run(build(digits), name="digits", route_prefix="/")
-    serve.run(build(toy), name="toy", route_prefix="/toy")
+    serve.run(build(digits.model_dump()), name="digits", route_prefix="/")
+    serve.run(build(toy.model_dump()), name="toy", route_prefix="/toy")
     with httpx2.Client(base_url=f"http://127.0.0.1:{free_port}", timeout=60) as made:
         for prefix in ("", "/toy"):
             until(lambda prefix=prefix: made.get(f"{prefix}/v2/health/ready").status_code == 200)  # type: ignore[misc]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from autoscaler.cluster.plan import ClusterPlan
 from control_scene import FAST, NO_ANSWER, Scene, Scripted, cluster_plan
 from dispatch.balancing.shortest_queue import ShortestQueue
-from dispatch.plan import EndpointPlan, Plan
+from dispatch.plan import EndpointPlan, Plan, StagePlan
 from dispatch.selection.greedy import GreedySelection
 from simulator.control_path import ControlTimes
 from simulator.host import Host
@@ -86,6 +86,8 @@ def test_a_control_path_that_never_plans_changes_nothing() -> None:
     scene = Scene(Scripted([None]), cluster_plan(w0="fast", w1="fast"), interval_s=inf, slo_s=0.5)
     arrivals_s = Poisson(RateSchedule.constant(14.0), 3).times_s(50.0)
     controlled, _ = scene.play(2, e=arrivals_s)
-    plan = EndpointPlan("e", 0.5, False, 100, {"cpu": (FAST,)}, GreedySelection(), ShortestQueue())
+    plan = EndpointPlan.of_stage(
+        "e", StagePlan({"cpu": (FAST,)}, GreedySelection(), ShortestQueue()), slo_s=0.5, max_queued_rows=100
+    )
     plain = Host(Plan(1, {"e": plan}), {"w0": "cpu", "w1": "cpu"}, PlannedLatency(plan)).run({"e": arrivals_s})
     assert controlled.done_s.tobytes() == plain.done_s.tobytes()

@@ -14,7 +14,7 @@ from autoscaler.loop.control_loop import ControlLoop
 from autoscaler.loop.sizing import Sizing
 from catalog.errors import ConfigError
 from control_scene import NO_ANSWER, Recorded
-from dispatch.plan import EndpointPlan, Plan
+from dispatch.plan import EndpointPlan, Plan, StagePlan
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate
 from simulator.elastic_pool import ElasticPool, PoolSize, PoolTimes, worker_seconds
@@ -51,7 +51,9 @@ def play(
     initial: int, sizes: list[int | None], arrivals_s: list[float], shrink_after_s: float = 0.0
 ) -> tuple[Record, ElasticPool, Sizes]:
     planner = Sizes(sizes)
-    endpoint = EndpointPlan("e", 10.0, False, 100, {"cpu": (SLOW,)}, GreedySelection(), None)
+    endpoint = EndpointPlan.of_stage(
+        "e", StagePlan({"cpu": (SLOW,)}, GreedySelection(), None), slo_s=10.0, max_queued_rows=100
+    )
     plan, loop = Plan(1, {"e": endpoint}), ControlLoop(1.0, Recorded(), None, sized(initial))
     held, times = frozenset(["slow"]), PoolTimes(start_s=2.5)
     pool = ElasticPool(loop, planner, Sizing(shrink_after_s), plan, "cpu", WORKERS, held, times)

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dispatch.balancing.registry import create_balancer
-from dispatch.plan import EndpointPlan, Plan
+from dispatch.plan import EndpointPlan, Plan, StagePlan
 from dispatch.query import Batch
 from dispatch.selection.fixed import FixedSelection
 from dispatch.selection.greedy import GreedySelection
@@ -46,8 +46,12 @@ def plan(
     name: str = "e",
 ) -> EndpointPlan:
     chosen = selection or FixedSelection(candidates[0].variant)
-    return EndpointPlan(
-        name, slo_s, drop_late, max_queued_rows, {"cpu": candidates}, chosen, create_balancer(balancing)
+    return EndpointPlan.of_stage(
+        name,
+        StagePlan({"cpu": candidates}, chosen, create_balancer(balancing)),
+        slo_s=slo_s,
+        drop_late=drop_late,
+        max_queued_rows=max_queued_rows,
     )
 
 
@@ -166,14 +170,15 @@ def test_the_same_seed_gives_the_same_record_bit_for_bit() -> None:
 
 
 def test_workers_of_two_device_types_take_their_own_times() -> None:
-    endpoint = EndpointPlan(
+    endpoint = EndpointPlan.of_stage(
         "e",
-        10.0,
-        False,
-        99,
-        {"cpu": (Candidate("only", 0.9, (0.0, 0.5)),), "gpu": (Candidate("only", 0.9, (0.0, 0.125)),)},
-        FixedSelection("only"),
-        create_balancer("round_robin"),
+        StagePlan(
+            {"cpu": (Candidate("only", 0.9, (0.0, 0.5)),), "gpu": (Candidate("only", 0.9, (0.0, 0.125)),)},
+            FixedSelection("only"),
+            create_balancer("round_robin"),
+        ),
+        slo_s=10.0,
+        max_queued_rows=99,
     )
     host = Host(Plan(1, {"e": endpoint}), {"a": "cpu", "b": "gpu"}, PlannedLatency(endpoint))
     assert host.run({"e": np.array([0.0, 0.0])}).done_s.tolist() == [0.5, 0.125]

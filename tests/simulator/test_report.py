@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from dispatch.balancing.registry import create_balancer
-from dispatch.plan import EndpointPlan, Plan
+from dispatch.plan import EndpointPlan, Plan, StagePlan
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate
 from simulator.host import Host
@@ -20,8 +20,11 @@ GOOD = Candidate("good", 0.8, (0.0, 1.0, 1.5, 2.0))
 
 
 def report(arrivals_s: list[float], slo_s: float, max_queued_rows: int = 99) -> Report:
-    endpoint = EndpointPlan(
-        "e", slo_s, False, max_queued_rows, {"cpu": (GOOD, FAST)}, GreedySelection(), create_balancer("round_robin")
+    endpoint = EndpointPlan.of_stage(
+        "e",
+        StagePlan({"cpu": (GOOD, FAST)}, GreedySelection(), create_balancer("round_robin")),
+        slo_s=slo_s,
+        max_queued_rows=max_queued_rows,
     )
     host = Host(Plan(1, {"e": endpoint}), {"w0": "cpu"}, PlannedLatency(endpoint))
     return Report.of(host.run({"e": np.array(arrivals_s)}), interval_s=1.0)

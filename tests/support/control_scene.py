@@ -11,7 +11,7 @@ from autoscaler.cluster.observation import Observation, Statistics
 from autoscaler.cluster.plan import ClusterPlan, NoPlan, SolveReport, Status
 from autoscaler.loop.control_loop import ControlLoop
 from dispatch.balancing.shortest_queue import ShortestQueue
-from dispatch.plan import EndpointPlan, Plan
+from dispatch.plan import EndpointPlan, Plan, StagePlan
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate
 from simulator.control_path import ControlPath, ControlTimes
@@ -75,14 +75,12 @@ class Scene:
 
     def serving(self, plan: ClusterPlan, version: int) -> Plan:
         endpoints = [
-            EndpointPlan(
+            EndpointPlan.of_stage(
                 name,
-                self.slo_s,
-                self.drop_late,
-                self.max_queued_rows,
-                {"cpu": (FAST, GOOD)},
-                GreedySelection(),
-                ShortestQueue(),
+                StagePlan({"cpu": (FAST, GOOD)}, GreedySelection(), ShortestQueue()),
+                slo_s=self.slo_s,
+                drop_late=self.drop_late,
+                max_queued_rows=self.max_queued_rows,
             )
             for name in self.endpoints
         ]

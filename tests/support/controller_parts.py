@@ -16,6 +16,8 @@ from deployments.messages.control_settings import ControlSettings, EndpointSetti
 from deployments.messages.worker import WorkerReport
 from deployments.worker import membership
 from deployments.worker.client import WorkerGone
+from dispatch.plan import EndpointLimits
+from dispatch.worker_info import WorkerInfo
 
 TENSORS = (TensorSpec("x", "FP32", (-1,)),)
 
@@ -35,11 +37,12 @@ def runs_s(row_s: float, rows: int = 4) -> tuple[float, ...]:
 
 
 def endpoint(**changes: Any) -> EndpointSettings:
+    """An endpoint of 200 ms that drops late queries, unless changed; limits are changed by their own names."""
+    limits = {"slo_s": 0.2, "drop_late": True, "max_queued_rows": 500}
+    limits |= {name: changes.pop(name) for name in limits.keys() & changes.keys()}
     given: dict[str, Any] = {
         "task": "digits",
-        "slo_s": 0.2,
-        "drop_late": True,
-        "max_queued_rows": 500,
+        "limits": EndpointLimits(**limits),
         "variants": None,
         "pools": ("cpu",),
         "by_tables": False,
@@ -174,7 +177,9 @@ class PlayedPool:
     async def _answer(self, worker: str) -> WorkerReport:
         await asyncio.sleep(0.001)
         there = self._there(worker)
-        return WorkerReport(self.name, "cpu", tuple(sorted(there.loaded)), dict(there.failed), 0, there.router)
+        return WorkerReport(
+            WorkerInfo("cpu", self.name), tuple(sorted(there.loaded)), dict(there.failed), 0, there.router
+        )
 
 
 def artifact(folder: Path, name: str, size_bytes: int = 5) -> Artifact:

@@ -65,7 +65,7 @@ class PlayedRouter:
     def mine(self) -> dict[str, frozenset[str]]:
         """What its workers serve by the routing table that it follows."""
         workers = {} if self.routing_table is None else self.routing_table.workers
-        return {worker: terms.serves for worker, terms in workers.items() if terms.router == self.name}
+        return {worker: routing.serves for worker, routing in workers.items() if routing.router == self.name}
 
     def die(self) -> None:
         self._dead = True
@@ -208,7 +208,7 @@ class Service:
             and not self.one._loop._under_way
             and not self.one._loop._asked
             and routing_table is not None
-            and all(terms.router is not None for terms in routing_table.workers.values())
+            and all(routing.router is not None for routing in routing_table.workers.values())
             and all(router.following == routing_table.version for router in self.routers.values())
             and all(router.using == router.mine.keys() & self.workers.keys() for router in self.routers.values())
         )

@@ -4,12 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dispatch.balancing.registry import create_balancer
-from dispatch.commands import Answer, Command, Launch, Reject, Served
+from dispatch.commands import Answer, Answers, Command, Launch, Reject
 from dispatch.dispatcher import Dispatcher
-from dispatch.plan import EndpointPlan, Plan
+from dispatch.plan import EndpointPlan, Plan, StagePlan
 from dispatch.query import Batch, Query
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate, Choice, Hold, QueueView, SelectionPolicy
+from dispatch.worker_info import WorkerInfo
 
 FAST = Candidate("fast", 0.7, (0.0, *(0.001 * n for n in range(1, 9))))
 SLOW = Candidate("slow", 0.9, (0.0, *(0.040 * n for n in range(1, 9))))
@@ -39,15 +40,19 @@ def endpoint(
     balancing: str = "round_robin",
 ) -> EndpointPlan:
     chosen = selection or GreedySelection()
-    return EndpointPlan(
-        name, 0.1, drop_late, max_queued_rows, {"cpu": (FAST, SLOW)}, chosen, create_balancer(balancing)
+    return EndpointPlan.of_stage(
+        name,
+        StagePlan({"cpu": (FAST, SLOW)}, chosen, create_balancer(balancing)),
+        slo_s=0.1,
+        drop_late=drop_late,
+        max_queued_rows=max_queued_rows,
     )
 
 
 def dispatcher(*endpoints: EndpointPlan, workers: Iterable[str] = ("w1",)) -> Dispatcher:
     made = Dispatcher(Plan(1, {e.name: e for e in endpoints or (endpoint(),)}))
     for worker in workers:
-        made.on_worker_ready(worker, "cpu", ["fast", "slow"], 0.0)
+        made.on_worker_ready(worker, WorkerInfo("cpu"), ["fast", "slow"], 0.0)
     return made
 
 
@@ -64,7 +69,7 @@ def answered(commands: list[Command]) -> list[int]:
 
 
 def answers(commands: list[Command]) -> list[Answer]:
-    return [answer for c in commands if isinstance(c, Served) for answer in c.answers()]
+    return [answer for c in commands if isinstance(c, Answers) for answer in c.each()]
 
 
 def rejected(commands: list[Command]) -> dict[int, type[Exception]]:

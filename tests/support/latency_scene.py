@@ -8,7 +8,7 @@ import numpy as np
 from dispatch.balancing.round_robin import RoundRobin
 from dispatch.latency.estimator import LatencyEstimator
 from dispatch.load.moving_average import MovingAverage
-from dispatch.plan import EndpointPlan, Plan
+from dispatch.plan import EndpointPlan, Plan, StagePlan
 from dispatch.query import Batch
 from dispatch.selection.policy import Candidate, Choice, Drop, Hold, QueueView, SelectionPolicy
 from dispatch.selection.ramsis.policy import RamsisSelection
@@ -127,15 +127,8 @@ def play(
     watched = Watched(selection)
     load = MovingAverage()
     group_at = TableGroup(selection, load, estimator.typical) if isinstance(selection, RamsisSelection) else None
-    endpoint = EndpointPlan(
-        name="digits",
-        slo_s=SLO_S,
-        drop_late=False,
-        max_queued_rows=10**9,
-        candidates={"cpu": OFFERED},
-        selection=watched,
-        balancer=RoundRobin(group_at),
-        load=load,
+    endpoint = EndpointPlan.of_stage(
+        "digits", StagePlan({"cpu": OFFERED}, watched, RoundRobin(group_at), load), slo_s=SLO_S, max_queued_rows=10**9
     )
     devices = {f"w{number}": "cpu" for number in range(workers)}
     host = Host(Plan(1, {"digits": endpoint}), devices, latency, estimator=estimator)

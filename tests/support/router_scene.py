@@ -9,21 +9,23 @@ from typing import Any, ParamSpec, cast
 
 import numpy as np
 
+from autoscaler.placement.serving import Service
 from catalog.tensor import Arrays
-from deployments.messages.control import EndpointTerms, RoutingTable, WorkerTerms
+from deployments.messages.control import RoutingTable, WorkerRouting
 from deployments.messages.worker import BatchResult, WorkerReport
 from deployments.router.peers import Peers
 from deployments.router.router import Router
 from deployments.worker import membership
 from deployments.worker.client import WorkerClient, WorkerGone
 from dispatch.balancing.round_robin import RoundRobin
-from dispatch.plan import EndpointPlan, Plan
+from dispatch.plan import EndpointLimits, EndpointPlan, Plan, StagePlan
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.arrivals import Poisson
 from dispatch.selection.ramsis.problem import WorkerProblem
 from dispatch.selection.ramsis.tables.grid import TableGrid, beyond_table
 from dispatch.table_plan import with_tables
+from dispatch.worker_info import WorkerInfo
 from virtual_time import VirtualLoop
 
 P = ParamSpec("P")
@@ -63,7 +65,9 @@ async def settled() -> None:
 
 def digits() -> EndpointPlan:
     """The endpoint as the application was built: both variants, in turn on every worker."""
-    return EndpointPlan("digits", 0.1, False, 100, {"cpu": (DOUBLE, TRIPLE)}, GreedySelection(), RoundRobin())
+    return EndpointPlan.of_stage(
+        "digits", StagePlan({"cpu": (DOUBLE, TRIPLE)}, GreedySelection(), RoundRobin()), slo_s=0.1, max_queued_rows=100
+    )
 
 
 def by_tables() -> EndpointPlan:
@@ -73,26 +77,26 @@ def by_tables() -> EndpointPlan:
     return with_tables(digits(), {"cpu": grid})
 
 
-def terms(
+def service(
     candidates: Mapping[str, tuple[Candidate, ...]] | None = None,
     shares: Mapping[str, float] | None = None,
     slo_s: float = 0.1,
     drop_late: bool = False,
-) -> EndpointTerms:
-    """Terms of the endpoint; without arguments as it was built, for pool ``pool``."""
+) -> Service:
+    """How the endpoint is served; without arguments as it was built, for pool ``pool``."""
     offered = {"pool": (DOUBLE, TRIPLE)} if candidates is None else candidates
-    return EndpointTerms(slo_s, drop_late, 100, offered, shares, {})
+    return Service(EndpointLimits(slo_s, drop_late, 100), offered, shares, {})
 
 
 def routing_table(
     version: int,
     serves: Mapping[str, tuple[str, ...]],
     routers: Mapping[str, str | None] | None = None,
-    endpoint: EndpointTerms | None = None,
+    endpoint: Service | None = None,
 ) -> RoutingTable:
     """What every worker serves; those that ``routers`` does not name are this router's."""
     workers = {
-        worker: WorkerTerms("pool", "cpu", frozenset(held), (routers or {}).get(worker, ME))
+        worker: WorkerRouting(WorkerInfo("cpu", "pool"), frozenset(held), (routers or {}).get(worker, ME))
         for worker, held in serves.items()
     }
     names = frozenset(each.router for each in workers.values() if each.router is not None)
@@ -100,7 +104,7 @@ def routing_table(
     return RoutingTable(
         version,
         version,
-        {"digits": endpoint or terms()},
+        {"digits": endpoint or service()},
         workers,
         profiled_s=profiled_s,
         transport_s={"pool": 0.001},
@@ -139,7 +143,7 @@ class PlayedPool:
         if self.describe_failures > 0:
             self.describe_failures -= 1
             raise WorkerGone("not there yet")
-        return WorkerReport("pool", "cpu", self.loaded, self.failed, 7, self.assigned.get(worker, ME))
+        return WorkerReport(WorkerInfo("cpu", "pool"), self.loaded, self.failed, 7, self.assigned.get(worker, ME))
 
     async def run(self, worker: str, variant: str, inputs: Arrays) -> BatchResult:
         self.batches.append((worker, variant, len(inputs["x"])))
@@ -171,7 +175,7 @@ class Scene:
         membership.update("pool", frozenset(workers))
         await settled()
 
-    async def follow(self, *workers: str, endpoint: EndpointTerms | None = None, **serves: tuple[str, ...]) -> None:
+    async def follow(self, *workers: str, endpoint: Service | None = None, **serves: tuple[str, ...]) -> None:
         """A newer routing table: ``workers`` serve both variants, and those of ``serves`` these."""
         self.version += 1
         self.router.follow(routing_table(self.version, dict.fromkeys(workers, BOTH) | serves, endpoint=endpoint))

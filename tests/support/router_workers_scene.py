@@ -5,13 +5,14 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from deployments.messages.control import WorkerTerms
+from deployments.messages.control import WorkerRouting
 from deployments.router.workers import RouterWorkers
 from deployments.worker import membership
-from dispatch.commands import Answer, Command, Launch, Served
+from dispatch.commands import Answer, Answers, Command, Launch
 from dispatch.dispatcher import Dispatcher
 from dispatch.plan import Plan
 from dispatch.query import Query
+from dispatch.worker_info import WorkerInfo
 from router_scene import BOTH, ME, PlayedPool, digits, now_s, settled
 
 
@@ -46,11 +47,13 @@ class Scene:
         membership.update("pool", frozenset(workers))
         await settled()
 
-    async def terms(self, *workers: str, **serves: tuple[str, ...]) -> None:
+    async def given(self, *workers: str, **serves: tuple[str, ...]) -> None:
         """The controller gives this router these, and no others."""
-        given = dict.fromkeys(workers, BOTH) | serves
-        terms = {worker: WorkerTerms("pool", "cpu", frozenset(held), ME) for worker, held in given.items()}
-        held = self.workers.take_terms(terms)
+        serving = dict.fromkeys(workers, BOTH) | serves
+        routing = {
+            worker: WorkerRouting(WorkerInfo("cpu", "pool"), frozenset(held), ME) for worker, held in serving.items()
+        }
+        held = self.workers.follow(routing)
         self.carry_out(self.dispatcher.reassign(held, now_s()))
         self.workers.settle()
         await settled()
@@ -78,7 +81,7 @@ class Scene:
 
     @property
     def answers(self) -> list[Answer]:
-        return [answer for command in self.commands if isinstance(command, Served) for answer in command.answers()]
+        return [answer for command in self.commands if isinstance(command, Answers) for answer in command.each()]
 
     @property
     def using(self) -> set[str]:

@@ -5,14 +5,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import cast
 
-from deployments.controller.routing_tables import RoutingTables, Terms
+from autoscaler.placement.serving import Service
+from deployments.controller.routing_tables import RoutingContent, RoutingTables
 from deployments.controller.worker_registry import WorkerRegistry
-from deployments.messages.control import EndpointTerms, RouterState, RoutingTable
+from deployments.messages.control import RouterState, RoutingTable
 from deployments.messages.worker import WorkerReport
 from deployments.worker.client import WorkerGone
+from dispatch.plan import EndpointLimits
+from dispatch.worker_info import WorkerInfo
 from virtual_time import wall_clock
 
-ENDPOINTS = {"digits": EndpointTerms(0.1, False, 100, {}, None, {})}
+ENDPOINTS = {"digits": Service(EndpointLimits(0.1, False, 100), {}, None, {})}
 FAST = frozenset({"fast"})
 
 
@@ -27,7 +30,7 @@ class PlayedWorkerRegistry:
             self.come(worker, router)
 
     def come(self, worker: str, router: str | None = None) -> None:
-        self.reports[worker] = WorkerReport("pool", "cpu", ("fast",), router=router)
+        self.reports[worker] = WorkerReport(WorkerInfo("cpu", "pool"), ("fast",), router=router)
 
     async def assign(self, worker: str, router: str) -> WorkerReport:
         await asyncio.sleep(0)
@@ -56,7 +59,9 @@ class PlayedRouter:
     def follow(self, routing_table: RoutingTable) -> None:
         assert routing_table.version > self.following
         self.following = routing_table.version
-        self.mine = frozenset(worker for worker, terms in routing_table.workers.items() if terms.router == self.name)
+        self.mine = frozenset(
+            worker for worker, routing in routing_table.workers.items() if routing.router == self.name
+        )
         self.using &= self.mine | self.busy
         self.join()
 
@@ -78,8 +83,8 @@ def routing_tables(worker_registry: PlayedWorkerRegistry, epoch: int = 1) -> Rou
     return RoutingTables(cast(WorkerRegistry, worker_registry), epoch, wall_clock)
 
 
-def terms(workers: Iterable[str], plan_version: int = 1) -> Terms:
-    return Terms(plan_version, ENDPOINTS, dict.fromkeys(workers, FAST), {}, {"pool": 0.01})
+def content(workers: Iterable[str], plan_version: int = 1) -> RoutingContent:
+    return RoutingContent(plan_version, ENDPOINTS, dict.fromkeys(workers, FAST), {}, {"pool": 0.01})
 
 
 def newest(told: RoutingTables) -> RoutingTable:

@@ -65,7 +65,7 @@ class PlayedRouter:
         return self.workers
 
     def offered(self, endpoint: str) -> Mapping[str, tuple[Candidate, ...]]:
-        candidates = self.plan.endpoints[endpoint].candidates
+        candidates = self.plan.endpoints[endpoint].stage.candidates
         return {device: candidates[device] for device in self.devices} if self.workers else {}
 
     def anticipated_qps(self, endpoint: str) -> float:
@@ -76,9 +76,11 @@ class PlayedRouter:
         self.plan = plan
         self.applied.append(plan)
 
-    def change(self, name: str = "digits", **terms: object) -> None:
-        """Other terms, as `live_plan` puts them in force."""
-        changed = replace(self.plan.endpoints[name], selection=RamsisSelection(), **terms)  # type: ignore[arg-type]
+    def change(self, name: str = "digits", slo_s: float | None = None, **stage: object) -> None:
+        """Another objective or other candidates, as `next_plan` puts them in force."""
+        changed = self.plan.endpoints[name].with_stage(selection=RamsisSelection(), **stage)
+        if slo_s is not None:
+            changed = replace(changed, limits=replace(changed.limits, slo_s=slo_s))
         self.plan = Plan(self.plan.version + 1, {**self.plan.endpoints, name: changed})
 
 
@@ -95,7 +97,7 @@ class Scene:
         self.keeper = TableKeeper(router, balancing, maker, lambda: self.now_s, HIGHEST_QPS, lambda: 0.0)
 
     def selection(self, name: str = "digits") -> RamsisSelection:
-        chosen = self.router.plan.endpoints[name].selection
+        chosen = self.router.plan.endpoints[name].stage.selection
         assert isinstance(chosen, RamsisSelection)
         return chosen
 

@@ -151,7 +151,7 @@ class TableKeeper:
             if kept is None or replace(kept.task, highest_qps=task.highest_qps) != task:
                 logger.info("Endpoint %s on %s: making decision tables for %d workers.", name, device, workers)
                 work[device] = TableWork(task)
-        for device in work.keys() - endpoint.candidates.keys():  # not those that only have no worker just now
+        for device in work.keys() - endpoint.stage.candidates.keys():  # not those that only have no worker just now
             del work[device]
 
     def _settled_workers(self, name: str) -> int:
@@ -175,7 +175,7 @@ class TableKeeper:
         leveled = {device: grids for device, own in self._work[name].items() if (grids := own.grids) is not None}
         if endpoint is None or not leveled:
             return
-        first = isinstance(endpoint.selection, RamsisSelection) and not endpoint.selection.leveled
+        first = isinstance(endpoint.stage.selection, RamsisSelection) and not endpoint.stage.selection.leveled
         served = with_selection(endpoint, RamsisSelection(leveled=leveled), self._latency)
         self._router.apply(Plan(plan.version + 1, {**plan.endpoints, name: served}))
         self._unpublished.discard(name)
@@ -188,14 +188,14 @@ class TableKeeper:
         return TableProgress(self._state(name), sum(own.made for own in work), sum(own.wanted for own in work))
 
     def _state(self, name: str) -> TableState:
-        endpoint = self._router.plan.endpoints[name]
-        if not isinstance(endpoint.selection, RamsisSelection):
+        selection = self._router.plan.endpoints[name].stage.selection
+        if not isinstance(selection, RamsisSelection):
             return TableState.NONE
         load_qps, latency = self._router.anticipated_qps(name), self._latency()
         workers = self._router.workers_of(name)
         if not workers or not self._work[name]:
             return TableState.NONE
-        readings = [endpoint.selection.reading(device, latency, workers, load_qps) for device in self._work[name]]
+        readings = [selection.reading(device, latency, workers, load_qps) for device in self._work[name]]
         if any(reading is None for reading in readings):
             return TableState.NONE
         exact = all(reading is not None and reading.exact for reading in readings)

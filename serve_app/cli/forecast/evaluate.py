@@ -7,6 +7,7 @@ import typer
 from rich.text import Text
 
 from catalog.errors import ConfigError
+from catalog.extras import require
 from forecast.artifact import Model
 from forecast.model_file import read
 from forecast.series.report import SeriesReport, instant
@@ -100,6 +101,7 @@ def _differences(one: Model, other: Model) -> list[tuple[str, Any, Any]]:
 def _history(
     where: str, step_s: int, start_s: int | None, endpoint: str | None, zeros_are_gaps: bool
 ) -> tuple[LoadSeries, SeriesReport]:
+    require("forecast", "reading a load series")
     from forecast.series.file import read_series  # pandas takes a second to import, which other commands do not need
 
     return read_series(where, step_s=step_s, start_s=start_s, endpoint=endpoint, zeros_are_gaps=zeros_are_gaps)
@@ -121,6 +123,7 @@ def _from_s(history: LoadSeries, models: dict[str, Model]) -> float:
 def _check_plot(plot: Path | None) -> None:
     if plot is None:
         return
+    require("plots", "--plot")
     from forecast.plot import SUFFIXES  # matplotlib takes its time to import
 
     if plot.suffix not in SUFFIXES:

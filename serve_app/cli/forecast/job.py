@@ -9,8 +9,8 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from catalog.catalogue import describe_validation
 from catalog.errors import ConfigError
+from catalog.faults import describe
 from forecast.registry import NAMES
 from forecast.training.task import ForecastTask, Point, Statistic
 from forecast.training.training import HOLD_OUT
@@ -81,7 +81,7 @@ def read_job(given: Mapping[str, Any], config: Path | None) -> TrainJob:
         return TrainJob.model_validate(options)
     except ValidationError as error:
         of = "the options" if config is None else f"{config} and the options"
-        raise ConfigError(f"{of}: {describe_validation(error)}") from error
+        raise ConfigError(f"{of}: {describe(error, TrainJob)}") from error
 
 
 def parse_instant(text: str, option: str) -> float:

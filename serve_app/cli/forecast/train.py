@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from catalog.errors import ArtifactError
+from catalog.extras import require
 from forecast.model_file import check_target, write
 from forecast.registry import NAMES
 from forecast.series.report import SeriesReport
@@ -80,6 +81,7 @@ def train(
 
 
 def _history(job: TrainJob) -> tuple[LoadSeries, SeriesReport]:
+    require("forecast", "reading a load series")
     from forecast.series.file import read_series  # pandas takes a second to import, which other commands do not need
 
     return read_series(

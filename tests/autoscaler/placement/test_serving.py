@@ -9,7 +9,7 @@ from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
 from autoscaler.placement.serving import serving_plan
 from autoscaler_scene import cluster, endpoint, held, linear, workers
 from dispatch.balancing.balancer import WorkerLoad
-from dispatch.plan import EndpointPlan
+from dispatch.plan import EndpointLimits, EndpointPlan
 from dispatch.selection.greedy import GreedySelection
 
 BOTH = cluster(
@@ -31,16 +31,16 @@ def served(plan: ClusterPlan, made: Cluster = BOTH, there: dict[str, str] | None
 
 def picks(plan: EndpointPlan, names: list[str], count: int) -> Counter[str]:
     loads = [WorkerLoad(name) for name in names]
-    assert plan.balancer is not None
-    return Counter(names[plan.balancer.pick(loads, 0.0)] for _ in range(count))
+    assert plan.stage.balancer is not None
+    return Counter(names[plan.stage.balancer.pick(loads, 0.0)] for _ in range(count))
 
 
 def test_every_endpoint_is_served_with_the_batches_that_its_objective_allows() -> None:
     plans = served(plan_of({"a": {"cpu-0": 1.0}}, held(cpu_0="a1")))
     assert set(plans) == {"a", "b"}
-    assert [(c.variant, c.max_batch) for c in plans["a"].candidates["cpu"]] == [("a1", 4)]
-    assert [(c.variant, c.max_batch) for c in plans["b"].candidates["cpu"]] == [("b1", 8)]
-    assert (plans["a"].slo_s, plans["a"].drop_late, plans["a"].max_queued_rows) == (0.1, True, 50)
+    assert [(c.variant, c.max_batch) for c in plans["a"].stage.candidates["cpu"]] == [("a1", 4)]
+    assert [(c.variant, c.max_batch) for c in plans["b"].stage.candidates["cpu"]] == [("b1", 8)]
+    assert plans["a"].limits == EndpointLimits(0.1, True, 50)
 
 
 def test_queries_go_to_workers_by_their_shares() -> None:
@@ -66,5 +66,5 @@ def test_endpoints_that_share_a_worker_leave_room_for_each_other() -> None:
     shares = {"a": {"cpu-0": 1.0}, "b": {"cpu-0": 1.0}}
     plans = served(plan_of(shares, {"cpu-0": frozenset({"a1", "b1"})}))
     # A third of the shorter objective, 33 ms: 10 + 10 n for a, 10 n for b.
-    assert [(c.variant, c.max_batch) for c in plans["a"].candidates["cpu"]] == [("a1", 2)]
-    assert [(c.variant, c.max_batch) for c in plans["b"].candidates["cpu"]] == [("b1", 3)]
+    assert [(c.variant, c.max_batch) for c in plans["a"].stage.candidates["cpu"]] == [("a1", 2)]
+    assert [(c.variant, c.max_batch) for c in plans["b"].stage.candidates["cpu"]] == [("b1", 3)]

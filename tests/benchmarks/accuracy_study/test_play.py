@@ -10,12 +10,12 @@ from accuracy_scene import evenly
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan
 from autoscaler.demand.burst import BurstTrigger
-from autoscaler.planners.proteus.proteus import ProteusPlanner
+from autoscaler.planners.proteus.proteus_planner import ProteusPlanner
 from autoscaler_scene import cluster, endpoint, linear, workers
 from benchmarks.accuracy_study import testbed
 from benchmarks.accuracy_study.play import REPORT_S, loads_of, play
 from benchmarks.accuracy_study.systems import System
-from dispatch.batching.proteus import AdaptiveBatching
+from dispatch.batching.adaptive_batching import AdaptiveBatching
 
 ONE = cluster(endpoint("a", linear("a-fast", 0.8, 0.0, 0.01), linear("a-best", 1.0, 0.0, 0.04), slo_s=0.2))
 BED = testbed.Testbed(ONE, workers(cpu=2), ())

@@ -12,14 +12,14 @@ from autoscaler.cluster.cluster import Cluster, Endpoint, Pool
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan
 from autoscaler.planners.baselines.sommelier import SommelierPlanner
-from autoscaler.planners.proteus.proteus import ProteusPlanner
+from autoscaler.planners.proteus.proteus_planner import ProteusPlanner
 from autoscaler_scene import linear, workers
 from benchmarks.accuracy_study import testbed
 from benchmarks.accuracy_study.play import Played, loads_of, play
 from benchmarks.accuracy_study.systems import INFAAS_INTERVAL_S, PAPER, Study, System
+from dispatch.batching.adaptive_batching import AdaptiveBatching
 from dispatch.batching.aimd import AdditiveIncrease
 from dispatch.batching.nexus import EarlyDrop
-from dispatch.batching.proteus import AdaptiveBatching
 from plan_checker import broken
 from simulator.metrics import Metrics
 

@@ -29,7 +29,7 @@ def test_a_change_of_objective_makes_a_new_plan_and_the_same_config_none(monkeyp
         await service.steady()
         routing_table = service.routers["r1"].routing_table
         assert routing_table is not None
-        assert routing_table.endpoints["digits"].slo_s == 0.06
+        assert routing_table.endpoints["digits"].limits.slo_s == 0.06
 
     play(monkeypatch, scene, settings(interval_s=1000.0))
 

@@ -12,15 +12,16 @@ from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan, NoPlan, SolveReport, Status
 from autoscaler.cluster.plan_record import from_record
 from autoscaler.demand.profile_drift import BIN_COUNT, bin_of
+from autoscaler.placement.serving import Service
 from autoscaler.planners.planner import Planner
 from catalog.errors import NoWorker
 from deployments.controller.plan_maker import Change, PlanMaker
 from deployments.controller.planner_process import PlannerProcess
 from deployments.controller.variant_book import VariantBook
-from deployments.messages.control import EndpointTerms
 from deployments.messages.control_settings import ControlSettings
 from deployments.state.decisions import Decisions
 from deployments.state.saved_state import ControllerState, Unloadable
+from dispatch.plan import EndpointLimits
 from virtual_time import in_virtual_time, without_threads
 
 
@@ -65,8 +66,8 @@ def workers(*names: str, of: str = "cpu") -> dict[str, str]:
     return dict.fromkeys(names, of)
 
 
-def offered(terms: EndpointTerms, name: str = "cpu") -> list[str]:
-    return [each.variant for each in terms.candidates[name]]
+def offered(service: Service, name: str = "cpu") -> list[str]:
+    return [each.variant for each in service.candidates[name]]
 
 
 def test_a_change_has_the_plan_and_the_terms_that_routers_serve_it_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,11 +76,11 @@ def test_a_change_has_the_plan_and_the_terms_that_routers_serve_it_on(monkeypatc
         assert change.plan.held == {"w1": {"fast"}, "w2": {"fast"}}
         assert change.sizes == {"cpu": 2}
         assert change.room_bytes == {"w1": 5.0, "w2": 5.0}
-        terms = change.endpoints["digits"]
-        assert (terms.slo_s, terms.drop_late, terms.max_queued_rows) == (0.2, True, 500)
-        assert terms.shares is not None
-        assert sum(terms.shares.values()) == pytest.approx(1.0, abs=1e-4)
-        assert terms.kinds["w1"] == terms.kinds["w2"]
+        service = change.endpoints["digits"]
+        assert service.limits == EndpointLimits(0.2, True, 500)
+        assert service.shares is not None
+        assert sum(service.shares.values()) == pytest.approx(1.0, abs=1e-4)
+        assert service.kinds["w1"] == service.kinds["w2"]
         assert from_record(played.decision.plan or {}) == change.plan
         assert played.decision.demand_qps == {"digits": 600.0}
         assert played.decision.solve_s > 0.0
@@ -91,10 +92,10 @@ def test_without_a_planner_endpoints_balance_for_themselves(monkeypatch: pytest.
     async def scene(played: Scene) -> None:
         change = await played.make(600.0, workers("w1"))
         assert change.plan.held == {"w1": frozenset(RUN_S)}
-        terms = change.endpoints["digits"]
-        assert terms.shares is None
-        assert terms.kinds == {}
-        assert offered(terms) == list(RUN_S)
+        service = change.endpoints["digits"]
+        assert service.shares is None
+        assert service.kinds == {}
+        assert offered(service) == list(RUN_S)
 
     play(monkeypatch, settings(planner="everywhere"), scene)
 
@@ -161,13 +162,13 @@ def test_endpoints_by_tables_are_offered_by_device_what_some_table_could_choose(
 ) -> None:
     async def scene(played: Scene) -> None:
         change = await played.make(10.0, {"w1": "first", "w2": "second"})
-        terms = change.endpoints["digits"]
-        assert {device: [each.variant for each in own] for device, own in terms.candidates.items()} == {
+        service = change.endpoints["digits"]
+        assert {device: [each.variant for each in own] for device, own in service.candidates.items()} == {
             "cpu": ["slow", "middle", "fast"],
             "cuda": ["slow", "fast"],
         }, "on cuda slow is both faster and more accurate than middle"
         for device, row_s in (("cpu", 0.030), ("cuda", 0.003)):
-            assert terms.candidates[device][0].runs_s[1] == pytest.approx(row_s)
+            assert service.candidates[device][0].runs_s[1] == pytest.approx(row_s)
 
     pools = {"first": replace(pool(), device="cuda"), "second": pool()}
     config = settings({"digits": endpoint(by_tables=True, pools=("first", "second"))}, pools, planner="everywhere")

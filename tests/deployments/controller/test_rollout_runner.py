@@ -8,19 +8,21 @@ import pytest
 from controller_parts import PlayedPool, settings
 
 from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
+from autoscaler.placement.serving import Service
 from deployments.controller.plan_maker import Change, PlanMaker
 from deployments.controller.rollout_runner import FOLLOW_S, UNLOADABLE_S, RolloutRunner
 from deployments.controller.routing_tables import RoutingTables
 from deployments.controller.variant_book import VariantBook
 from deployments.controller.worker_registry import WorkerRegistry
-from deployments.messages.control import EndpointTerms, RouterState, RoutingTable
+from deployments.messages.control import RouterState, RoutingTable
 from deployments.state.decisions import Decision
 from deployments.state.saved_state import ControllerState
 from deployments.worker import membership
 from deployments.worker.client import WorkerClient
+from dispatch.plan import EndpointLimits
 from virtual_time import in_virtual_time, until, wall_clock
 
-ENDPOINTS = {"digits": EndpointTerms(0.2, True, 500, {}, {}, {})}
+ENDPOINTS = {"digits": Service(EndpointLimits(0.2, True, 500), {}, {}, {})}
 
 
 class Scene:
@@ -73,7 +75,7 @@ class Scene:
             if routing_table is not None and self.follows:
                 await asyncio.sleep(0.1)
                 version = routing_table.version
-                self.serves = {worker: terms.serves for worker, terms in routing_table.workers.items()}
+                self.serves = {worker: routing.serves for worker, routing in routing_table.workers.items()}
                 self.log.append(("follow", "", str({w: sorted(each) for w, each in sorted(self.serves.items())})))
                 self.routing_tables.on_router_state(RouterState("r1", version, frozenset()))
             elif routing_table is not None:

@@ -9,10 +9,10 @@ from routing_tables_scene import (
     FAST,
     PlayedRouter,
     PlayedWorkerRegistry,
+    content,
     newest,
     owners,
     routing_tables,
-    terms,
 )
 
 from deployments.controller.routing_tables import SILENT_S
@@ -20,14 +20,14 @@ from deployments.messages.control import RouterState
 from virtual_time import in_virtual_time, until, wall_clock
 
 
-def test_a_router_hears_of_terms_once_and_of_newer_ones_later() -> None:
+def test_a_router_hears_of_content_once_and_of_newer_ones_later() -> None:
     async def scene() -> None:
         told = routing_tables(PlayedWorkerRegistry("w1"))
         told.on_router_state(RouterState("r1", 0, frozenset()))
         waiting = asyncio.create_task(told.next("r1", 0, 5.0))
         await asyncio.sleep(1.0)
         assert not waiting.done()
-        await told.publish(replace(terms(["w1"], 7), emulated=FAST))
+        await told.publish(replace(content(["w1"], 7), emulated=FAST))
         routing_table = await waiting
         assert routing_table is not None
         assert routing_table.plan_version == 7
@@ -49,7 +49,7 @@ def test_versions_grow_over_controllers_and_within_one() -> None:
         for epoch in (1, 2, 3):
             told = routing_tables(worker_registry, epoch)
             for _ in range(3):
-                version = await told.publish(terms(["w1"]))
+                version = await told.publish(content(["w1"]))
                 assert version == newest(told).version > seen[-1]
                 seen.append(version)
 
@@ -60,7 +60,7 @@ def test_a_controller_whose_state_was_lost_is_followed_all_the_same() -> None:
     async def scene() -> None:
         told = routing_tables(PlayedWorkerRegistry("w1", router="r1"), epoch=1)
         told.on_router_state(RouterState("r1", 9_000_050, frozenset({"w1"})))
-        version = await told.publish(terms(["w1"]))
+        version = await told.publish(content(["w1"]))
         assert not await told.followed(version, 1.0)
         assert (await told.next("r1", 9_000_050, 1.0)) == newest(told)
 
@@ -70,9 +70,9 @@ def test_a_controller_whose_state_was_lost_is_followed_all_the_same() -> None:
 def test_a_controller_that_was_replaced_stays_behind_whatever_routers_say() -> None:
     async def scene() -> None:
         told = routing_tables(PlayedWorkerRegistry("w1", router="r1"), epoch=1)
-        await told.publish(terms(["w1"]))
+        await told.publish(content(["w1"]))
         told.on_router_state(RouterState("r1", 2_000_001, frozenset({"w1"})))
-        assert await told.publish(terms(["w1"])) < 2_000_000
+        assert await told.publish(content(["w1"])) < 2_000_000
 
     in_virtual_time(scene)
 
@@ -82,7 +82,7 @@ def test_a_plan_is_followed_when_the_last_router_follows_it() -> None:
         told = routing_tables(PlayedWorkerRegistry("w1", "w2"))
         for router in ("r1", "r2"):
             told.on_router_state(RouterState(router, 0, frozenset()))
-        version = await told.publish(terms(["w1", "w2"]))
+        version = await told.publish(content(["w1", "w2"]))
         waiting = asyncio.create_task(told.followed(version, 10.0))
         told.on_router_state(RouterState("r1", version, frozenset()))
         await asyncio.sleep(1.0)
@@ -99,7 +99,7 @@ def test_a_router_that_is_gone_is_not_waited_for() -> None:
         told = routing_tables(PlayedWorkerRegistry("w1"))
         for router in ("r1", "r2"):
             told.on_router_state(RouterState(router, 0, frozenset()))
-        version = await told.publish(terms(["w1"]))
+        version = await told.publish(content(["w1"]))
         told.on_router_state(RouterState("r1", version, frozenset()))
         waiting = asyncio.create_task(told.followed(version, 10.0))
         await asyncio.sleep(0.1)
@@ -148,7 +148,7 @@ def test_a_second_router_gets_its_part_once_the_first_has_let_go() -> None:
         told = routing_tables(worker_registry)
         first, second = PlayedRouter("r1", worker_registry), PlayedRouter("r2", worker_registry)
         told.on_router_state(first.router_state())
-        await told.publish(terms(["w1", "w2"]))
+        await told.publish(content(["w1", "w2"]))
         first.follow(newest(told))
         told.on_router_state(first.router_state())
         assert first.using == {"w1", "w2"}
@@ -181,7 +181,7 @@ def test_workers_of_a_router_that_is_gone_go_to_others_at_once() -> None:
         told = routing_tables(worker_registry)
         for router in ("lost", "left"):
             told.on_router_state(RouterState(router, 0, frozenset({"w1", "w2"}) if router == "lost" else frozenset()))
-        await told.publish(terms(["w1", "w2"]))
+        await told.publish(content(["w1", "w2"]))
         told.on_router_gone("lost")
         await told.settle()
         assert owners(told) == {"w1": "left", "w2": "left"}
@@ -199,7 +199,7 @@ def test_a_worker_that_stays_after_all_is_given_back() -> None:
         worker_registry = PlayedWorkerRegistry("w1", "w2", router="r1")
         told = routing_tables(worker_registry)
         told.on_router_state(RouterState("r1", 0, frozenset({"w1", "w2"})))
-        await told.publish(terms(["w1", "w2"]))
+        await told.publish(content(["w1", "w2"]))
         told.on_router_state(RouterState("r2", 0, frozenset()))
         await told.settle()
         assert None in owners(told).values()
@@ -217,7 +217,7 @@ def test_a_worker_that_does_not_answer_is_tried_again_and_holds_up_no_other() ->
         worker_registry.deaf = {"w1"}
         told = routing_tables(worker_registry)
         told.on_router_state(RouterState("r1", 0, frozenset()))
-        await told.publish(terms(["w1", "w2"]))
+        await told.publish(content(["w1", "w2"]))
         assert owners(told) == {"w1": None, "w2": "r1"}
         worker_registry.deaf.clear()
         await told.settle()
@@ -231,7 +231,7 @@ def test_workers_that_a_plan_does_not_use_are_in_nobodys_hands() -> None:
         worker_registry = PlayedWorkerRegistry("w1", "w2")
         told = routing_tables(worker_registry)
         told.on_router_state(RouterState("r1", 0, frozenset()))
-        await told.publish(terms(["w1", "gone"]))
+        await told.publish(content(["w1", "gone"]))
         assert owners(told) == {"w1": "r1"}
         assert worker_registry.owner("w2") is None
 
@@ -242,7 +242,7 @@ def test_who_asks_hears_of_hand_overs_without_a_new_plan() -> None:
     async def scene() -> None:
         worker_registry = PlayedWorkerRegistry("w1")
         told = routing_tables(worker_registry)
-        version = await told.publish(terms(["w1"], 3))
+        version = await told.publish(content(["w1"], 3))
         waiting = asyncio.create_task(told.next("r1", version, 10.0))
         await asyncio.sleep(0.1)
         told.on_router_state(RouterState("r1", version, frozenset()))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
-from routing_tables_scene import PlayedRouter, PlayedWorkerRegistry, newest, owners, routing_tables, terms
+from routing_tables_scene import PlayedRouter, PlayedWorkerRegistry, content, newest, owners, routing_tables
 
 from virtual_time import in_virtual_time
 
@@ -67,7 +67,7 @@ class History:
 
     async def _publish(self) -> None:
         there = [worker for worker in self._worker_registry.reports if self._rng.random() < 0.9]
-        await self._told.publish(terms(there))
+        await self._told.publish(content(there))
 
     async def _settle(self) -> None:
         deaf = self._one(self._worker_registry.reports)
@@ -123,7 +123,7 @@ class History:
         await self._router_comes()
         for router in self._dead:
             self._told.on_router_gone(router)
-        await self._told.publish(terms(self._worker_registry.reports))
+        await self._told.publish(content(self._worker_registry.reports))
         for _ in range(4):
             for router in self._routers.values():
                 routing_table = newest(self._told)

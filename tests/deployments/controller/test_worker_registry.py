@@ -12,6 +12,7 @@ from deployments.controller.worker_registry import WorkerRegistry
 from deployments.messages.worker import WorkerReport
 from deployments.worker import membership
 from deployments.worker.client import WorkerClient, WorkerGone
+from dispatch.worker_info import WorkerInfo
 from virtual_time import in_virtual_time, until, wall_clock
 
 
@@ -39,7 +40,7 @@ def test_it_knows_all_once_every_pool_was_spoken_of_and_every_worker_has_answere
         assert not played.worker_registry.known
         await until(lambda: played.worker_registry.known)
         assert played.heard == [("w1", True)]
-        assert played.worker_registry.reports["w1"].pool == "cpu"
+        assert played.worker_registry.reports["w1"].info.pool == "cpu"
         played.pools["gpu"].come("w2")
         await asyncio.sleep(0)
         assert not played.worker_registry.known
@@ -114,7 +115,9 @@ def test_what_workers_are_told_shows_in_their_reports() -> None:
         await played.worker_registry.assign("w1", "r1")
         report = await played.worker_registry.load("w1", variant("slow"))
         assert report.failed == {"slow": "no such operator"}
-        assert played.worker_registry.reports["w1"] == WorkerReport("cpu", "cpu", ("fast",), report.failed, 0, "r1")
+        assert played.worker_registry.reports["w1"] == WorkerReport(
+            WorkerInfo("cpu", "cpu"), ("fast",), report.failed, 0, "r1"
+        )
         await played.worker_registry.unload("w1", "fast")
         assert played.worker_registry.loaded() == {"w1": frozenset()}
         with pytest.raises(WorkerGone, match="w9"):

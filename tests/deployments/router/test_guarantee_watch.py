@@ -25,7 +25,7 @@ class Sink:
 def test_an_event_is_logged_once_and_again_when_it_is_over(caplog: pytest.LogCaptureFixture) -> None:
     monitor = GuaranteeMonitor("digits", 0.0)
     played: Any = SimpleNamespace(
-        answers=SimpleNamespace(guarantees={"digits": monitor}),
+        observer=SimpleNamespace(guarantees={"digits": monitor}),
         state=lambda _, now_s: EndpointState(monitor.guarantee(now_s), anticipated_qps=42.0, slack_factor=0.8),
     )
     now_s = 0.0

@@ -10,8 +10,9 @@ from ray.exceptions import RayTaskError
 from ray.serve.handle import DeploymentHandle
 
 from catalog.errors import NoWorker, Saturated
-from deployments.messages.control import RoutingTable, WorkerTerms
+from deployments.messages.control import RoutingTable, WorkerRouting
 from deployments.router.peers import Peers
+from dispatch.worker_info import WorkerInfo
 from router_scene import BOTH, DOUBLE, ME, digits, routing_table
 
 
@@ -78,14 +79,16 @@ def test_nobody_gets_a_query_where_no_other_router_has_a_worker_for_it() -> None
 
 def test_a_peer_whose_workers_are_of_pools_that_do_not_serve_the_endpoint_gets_no_query() -> None:
     news = owned(w1="r2", w2="r3")
-    news = replace(news, workers={**news.workers, "w2": WorkerTerms("large", "cpu", frozenset(BOTH), "r3")})
-    served = replace(ENDPOINT, pools=frozenset({"large"}))
+    news = replace(
+        news, workers={**news.workers, "w2": WorkerRouting(WorkerInfo("cpu", "large"), frozenset(BOTH), "r3")}
+    )
+    served = ENDPOINT.with_stage(pools=frozenset({"large"}))
     assert [peers().for_endpoint(served, news) for _ in range(2)] == ["r3", "r3"]
 
 
 def test_a_peer_whose_workers_hold_a_variant_for_another_endpoint_only_gets_no_query() -> None:
     news = routing_table(1, {"w1": ("triple",), "w2": ("double",)}, {"w1": "r2", "w2": "r3"})
-    strict = replace(ENDPOINT, candidates={"pool": (DOUBLE,)})
+    strict = ENDPOINT.with_stage(candidates={"pool": (DOUBLE,)})
     assert [peers().for_endpoint(strict, news) for _ in range(2)] == ["r3", "r3"]
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autoscaler.placement.serving import Service
 from catalog.errors import AccordError
 from catalog.tensor import Arrays
-from deployments.messages.control import EndpointTerms
 from deployments.messages.worker import BatchResult
 from deployments.router import loop_lag
 from deployments.router.router import BATCH_TIMEOUT_S
@@ -30,8 +30,8 @@ from router_scene import (
     now_s,
     routing,
     routing_table,
+    service,
     settled,
-    terms,
     virtually,
 )
 
@@ -68,12 +68,12 @@ class Strict(PlayedPool):
         assert self.scene is not None
         news = self.scene.router.routing
         assert news is not None
-        terms_of = news.workers[worker]
+        routing_of = news.workers[worker]
         forbidden = {
             "Serve has told it to stop": worker not in self.alive,
-            "the controller has given it away": terms_of.router != ME,
+            "the controller has given it away": routing_of.router != ME,
             "another router may launch batches there": self.assigned.get(worker, ME) != ME,
-            "it does not serve that": variant not in terms_of.serves,
+            "it does not serve that": variant not in routing_of.serves,
             "it runs one already": worker in self.running,
         }
         self.wrong += [reason for reason, so in forbidden.items() if so]  # the router takes what is raised here
@@ -133,11 +133,9 @@ class History:
         offered = {"pool": CANDIDATES[which % 3]}
         shares = {"w0": 0.5, "w1": 0.5} if which % 2 else None
         held = {worker: HELD[(which + 3 * number) % 4] for number, worker in enumerate(WORKERS)}
-        self.put_in_force(held, given, terms(offered, shares, drop_late=which > 8))
+        self.put_in_force(held, given, service(offered, shares, drop_late=which > 8))
 
-    def put_in_force(
-        self, held: dict[str, tuple[str, ...]], given: dict[str, str | None], endpoint: EndpointTerms
-    ) -> None:
+    def put_in_force(self, held: dict[str, tuple[str, ...]], given: dict[str, str | None], endpoint: Service) -> None:
         self.scene.router.follow(routing_table(self.version, held, given, endpoint))
 
     def older(self, which: int) -> None:
@@ -164,7 +162,7 @@ class History:
         membership.update("pool", frozenset(WORKERS))
         self.pool.assigned.clear()
         self.version += 1
-        self.put_in_force(dict.fromkeys(WORKERS, BOTH), {}, terms())
+        self.put_in_force(dict.fromkeys(WORKERS, BOTH), {}, service())
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -13,7 +13,7 @@ from deployments.router.peers import Peers
 from deployments.router.workers import LEAVE_S
 from dispatch.commands import Answer
 from dispatch.plan import EndpointPlan, Plan
-from router_scene import ME, TRIPLE, by_tables, routing, routing_table, settled, terms, virtually
+from router_scene import ME, TRIPLE, by_tables, routing, routing_table, service, settled, virtually
 
 
 @virtually
@@ -25,7 +25,7 @@ async def test_plan_and_holdings_switch_at_one_instant_so_that_what_waited_runs_
         waiting = [asyncio.create_task(scene.ask(float(i))) for i in (2, 3)]
         await settled()
         assert scene.pool.batches == [("w1", "double", 1)]
-        await scene.follow(w1=("triple",), endpoint=terms({"pool": (TRIPLE,)}, {"w1": 1.0}))
+        await scene.follow(w1=("triple",), endpoint=service({"pool": (TRIPLE,)}, {"w1": 1.0}))
         assert not running.done()
         assert await running == 2.0, "the batch that runs is not disturbed"
         assert await asyncio.gather(*waiting) == [6.0, 9.0]
@@ -45,22 +45,22 @@ async def test_what_waits_for_a_worker_that_leaves_goes_to_those_that_stay() -> 
 
 
 @virtually
-async def test_an_older_directive_is_ignored_and_so_is_the_same_once_more() -> None:
+async def test_an_older_routing_table_is_ignored_and_so_is_the_same_once_more() -> None:
     async with routing() as scene:
         await scene.join("w1")
         scene.router.follow(routing_table(7, {"w1": ("triple",)}))
         plan = scene.router.plan
         for version in (6, 7):
-            scene.router.follow(routing_table(version, {"w1": ("double",)}, endpoint=terms(slo_s=3.0)))
+            scene.router.follow(routing_table(version, {"w1": ("double",)}, endpoint=service(slo_s=3.0)))
         assert scene.router.following == 7
         assert scene.router.plan is plan
         assert await scene.ask(1.0) == 3.0
 
 
 @virtually
-async def test_the_objective_of_a_directive_is_the_deadline_of_queries_from_then_on() -> None:
+async def test_the_objective_of_a_routing_table_is_the_deadline_of_queries_from_then_on() -> None:
     async with routing() as scene:
-        await scene.follow(endpoint=terms(slo_s=2.0))
+        await scene.follow(endpoint=service(slo_s=2.0))
         waiting = asyncio.create_task(scene.ask(1.0, slo_s=None))
         await asyncio.sleep(1.9)
         assert not waiting.done()
@@ -69,13 +69,13 @@ async def test_the_objective_of_a_directive_is_the_deadline_of_queries_from_then
 
 
 @virtually
-async def test_a_directive_may_let_late_queries_be_dropped_that_wait_already() -> None:
+async def test_a_routing_table_may_let_late_queries_be_dropped_that_wait_already() -> None:
     async with routing() as scene:
         scene.pool.hanging.add("w1")
         await scene.join("w1")
         tasks = [asyncio.create_task(scene.ask(float(i), slo_s=0.5)) for i in range(2)]
         await asyncio.sleep(0.1)
-        await scene.follow("w1", endpoint=terms(drop_late=True))
+        await scene.follow("w1", endpoint=service(drop_late=True))
         await asyncio.sleep(0.5)
         assert [task.done() for task in tasks] == [False, True]
         assert tasks[1].exception() is not None
@@ -83,12 +83,12 @@ async def test_a_directive_may_let_late_queries_be_dropped_that_wait_already() -
 
 
 @virtually
-async def test_tables_stay_in_force_under_a_directive_and_directives_under_new_tables() -> None:
+async def test_tables_stay_in_force_under_a_routing_table_and_routing_tables_under_new_tables() -> None:
     async with routing(Plan(1, {"digits": by_tables()})) as scene:
         await scene.join("w1")
         assert await scene.ask(1.0, slo_s=None) == 3.0, "the tables know one variant"
         plan = scene.router.plan
-        assert plan.endpoints["digits"].selection.name == "ramsis"
+        assert plan.endpoints["digits"].stage.selection.name == "ramsis"
         scene.router.apply(Plan(plan.version + 1, plan.endpoints))
         await scene.follow(w1=("double", "triple"))
         assert scene.router.plan.version == plan.version + 2

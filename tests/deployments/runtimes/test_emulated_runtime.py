@@ -171,11 +171,11 @@ def test_a_recording_that_does_not_fit_is_refused(artifact: Path, arrays: dict[s
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"distribution": "uniform"}, r"'slow', options: distribution: .*'quantiles', 'fixed'.*given: 'uniform'"),
-        ({"seed": -1}, r"seed: .*greater than or equal to 0 \(given: -1\)"),
-        ({"seed": "0"}, r"seed: .*\(given: '0'\)"),
-        ({"speed": 2}, r"speed: .*\(given: 2\)"),
-        ({"memory_bytes": -1}, r"memory_bytes: .*\(given: -1\)"),
+        ({"distribution": "uniform"}, "'slow', options: distribution is 'uniform'; use one of 'quantiles', 'fixed'"),
+        ({"seed": -1}, "seed is -1; give a number of at least 0"),
+        ({"seed": "0"}, "seed is '0'; give a whole number"),
+        ({"speed": 2}, r"speed is unknown \(did you mean 'seed'\?\); known here: distribution, seed"),
+        ({"memory_bytes": -1}, "memory_bytes is -1; give a number of at least 0"),
         ({"outputs": "none.npz"}, r"cannot read outputs .*none\.npz: No such file.*relative to the folder"),
         ({"outputs": "profiles.csv"}, r"outputs .*profiles\.csv: .*; write them with numpy\.savez"),
     ],

@@ -80,7 +80,7 @@ async def pools(ray_cluster: None, tmp_path_factory: pytest.TempPathFactory) -> 
 
 async def test_following_a_pool_tells_who_is_there_without_a_call(pools: Pools) -> None:
     report = await pools.client().describe(pools.worker)
-    assert report.pool == "full"
+    assert report.info.pool == "full"
     assert report.loaded == ("good",)
 
 

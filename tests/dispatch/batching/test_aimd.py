@@ -3,7 +3,7 @@
 import pytest
 
 from dispatch.batching.aimd import AdditiveIncrease
-from dispatch.plan import EndpointPlan
+from dispatch.plan import EndpointPlan, StagePlan
 from dispatch.selection.policy import Candidate, Choice, Outcome, QueueView
 from dispatch_scene import FAST, SLOW, dispatcher, finish, launched, query
 
@@ -38,7 +38,11 @@ def test_on_timeouts_a_wait_in_the_queue_shrinks_it_too() -> None:
 
 
 def test_it_feels_its_way_through_the_dispatcher() -> None:
-    d = dispatcher(EndpointPlan("e", 0.1, False, 100, {"cpu": (FAST, SLOW)}, AdditiveIncrease(), None))
+    d = dispatcher(
+        EndpointPlan.of_stage(
+            "e", StagePlan({"cpu": (FAST, SLOW)}, AdditiveIncrease(), None), slo_s=0.1, max_queued_rows=100
+        )
+    )
     now_s = 0.0
     (batch,) = launched(d.on_arrival(query(0, name="e", slo_s=1.0), 0.0))
     for number in range(1, 30):

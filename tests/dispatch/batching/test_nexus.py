@@ -14,7 +14,7 @@ CANDIDATE = Candidate("v", 0.9, (0.0, 1.0, 1.2, 1.4))
 def view(*deadlines_s: float) -> QueueView:
     queue = DeadlineQueue()
     for number, deadline_s in enumerate(deadlines_s):
-        queue.push(Job(Query(number, "e", 0.0, deadline_s)))
+        queue.push(Job(number, Query(number, "e", 0.0, deadline_s), deadline_s, 1, {}))
     return QueueView(10.0, len(deadlines_s), min(deadlines_s), (CANDIDATE,), waiting=queue)
 
 

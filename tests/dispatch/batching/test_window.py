@@ -2,9 +2,9 @@
 
 import pytest
 
+from dispatch.batching.adaptive_batching import AdaptiveBatching
 from dispatch.batching.aimd import AdditiveIncrease
 from dispatch.batching.nexus import EarlyDrop
-from dispatch.batching.proteus import AdaptiveBatching
 from dispatch.batching.window import settled
 from dispatch.selection.policy import Candidate, Choice, Drop, QueueView, SelectionPolicy
 

@@ -9,7 +9,8 @@ from dispatch.queues.deadline_queue import DeadlineQueue
 
 
 def job(query_id: int, deadline_s: float, rows: int = 1, excluded: frozenset[str] = frozenset()) -> Job:
-    return Job(Query(query_id, "digits", 0.0, deadline_s, rows), excluded=excluded)
+    query = Query(query_id, "digits", 0.0, deadline_s, rows)
+    return Job(query_id, query, deadline_s, rows, {}, excluded=excluded)
 
 
 def test_jobs_leave_in_the_order_of_their_deadlines_and_equal_ones_in_order_of_arrival() -> None:
@@ -80,15 +81,15 @@ def test_rows_in_the_order_of_their_deadlines_as_a_sorted_list_has_them(
     queue = DeadlineQueue()
     kept = []
     for number, (deadline_s, size, is_cancelled) in enumerate(entries):
-        asked = Query(number, "digits", 0.0, deadline_s, size)
-        queue.push(Job(asked))
+        asked = job(number, deadline_s, size)
+        queue.push(asked)
         if is_cancelled:
             queue.cancel(asked)
         else:
             kept.append(asked)
     kept.sort(key=lambda each: (each.deadline_s, each.id))
     assert queue.deadlines_s() == [each.deadline_s for each in kept for _ in range(each.rows)]
-    popped = [job.query for job in queue.pop_rows(rows)]
+    popped = queue.pop_rows(rows)
     assert popped == kept[: len(popped)]
     assert queue.rows == sum(each.rows for each in kept[len(popped) :])
     if len(popped) < len(kept):

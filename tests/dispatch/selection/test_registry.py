@@ -32,7 +32,7 @@ def test_one_that_is_not_made_or_is_another_is_refused_with_the_remedy(name: str
         create_selection(name, None, ["fast"], GreedySelection())
 
 
-@pytest.mark.parametrize("name", ["greedy", "proteus", "nexus", "aimd"])
+@pytest.mark.parametrize("name", ["greedy", "adaptive_batching", "nexus", "aimd"])
 def test_policies_that_need_nothing_have_the_names_that_a_config_gives(name: str) -> None:
     assert name in POLICIES
     assert create_selection(name, None, ["fast"]).name == name
@@ -41,6 +41,6 @@ def test_policies_that_need_nothing_have_the_names_that_a_config_gives(name: str
 
 
 def test_on_a_live_host_a_hold_ends_early_enough_for_timers_that_come_late() -> None:
-    hold = create_selection("proteus", None, ["fast"]).choose(QueueView(0.0, 1, 0.1, (BOTH_ALIKE,)))
+    hold = create_selection("adaptive_batching", None, ["fast"]).choose(QueueView(0.0, 1, 0.1, (BOTH_ALIKE,)))
     assert isinstance(hold, Hold)
     assert hold.until_s == pytest.approx(0.1 - 0.01 - 0.002)

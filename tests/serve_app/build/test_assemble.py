@@ -13,8 +13,9 @@ from dispatch.balancing.shortest_queue import ShortestQueue
 from dispatch.selection.ramsis.policy import RamsisSelection
 from serve_app.build.assemble import Profiles, assemble, resolve_paths, served_variants
 from serve_app.build.tables import grids_for, problems_for
+from serve_app.config.controller import ControllerConfig
 from serve_app.config.forecast import ForecastConfig
-from serve_app.config.schema import AppConfig, ControllerConfig
+from serve_app.config.schema import AppConfig
 from toy_models import write_toy_catalogue
 
 PROFILE = LatencyProfile("cpu", {1: BatchLatency(10, 2, 0, 2, 2, 2, 2), 64: BatchLatency(10, 65, 0, 65, 65, 65, 65)})
@@ -34,7 +35,7 @@ def config(**endpoint: Any) -> AppConfig:
 def test_candidates_hold_the_profile_plus_the_transport(catalogue: Catalogue) -> None:
     plan = assemble(config(), catalogue, PROFILES, {}).plan.endpoints["toy"]
     assert plan.slo_s == pytest.approx(0.1)
-    good = next(c for c in plan.candidates["cpu"] if c.variant == "good")
+    good = next(c for c in plan.stage.candidates["cpu"] if c.variant == "good")
     assert good.latency_s[1] == pytest.approx(0.012)
     assert good.latency_s[64] == pytest.approx(0.075)
     assert good.max_batch == 64
@@ -43,7 +44,7 @@ def test_candidates_hold_the_profile_plus_the_transport(catalogue: Catalogue) ->
 def test_an_endpoint_may_keep_to_some_variants(catalogue: Catalogue) -> None:
     chosen = config(variants=["good", "brittle"])
     assembly = assemble(chosen, catalogue, PROFILES, {})
-    offered = assembly.plan.endpoints["toy"].candidates["cpu"]
+    offered = assembly.plan.endpoints["toy"].stage.candidates["cpu"]
     assert tuple(candidate.variant for candidate in offered) == ("brittle", "good")
     assert [v.name for v in assembly.workers["cpu"].variants] == ["brittle", "good"]
     assert [v.name for v in served_variants(chosen, catalogue)] == ["brittle", "good"]
@@ -131,13 +132,13 @@ def test_an_arrival_aware_endpoint_gets_its_tables_and_loads_what_they_choose_fr
     grids = grids_for(given, catalogue, PROFILES, lambda *progress: seen.append(progress))
     assembly = assemble(given, catalogue, PROFILES, grids)
     plan = assembly.plan.endpoints["toy"]
-    assert isinstance(plan.selection, RamsisSelection)
-    assert isinstance(plan.balancer, ShortestQueue)
-    assert plan.pools == {"one"}
+    assert isinstance(plan.stage.selection, RamsisSelection)
+    assert isinstance(plan.stage.balancer, ShortestQueue)
+    assert plan.stage.pools == {"one"}
     # All profiles are alike, so that the most accurate variant is the front.
     best = max(catalogue.variants, key=lambda v: v.accuracy).name
-    assert [c.variant for c in plan.candidates["cpu"]] == [best]
-    assert tuple(c.variant for c in assembly.plan.endpoints["toy"].candidates["cpu"]) == (best,)
+    assert [c.variant for c in plan.stage.candidates["cpu"]] == [best]
+    assert tuple(c.variant for c in assembly.plan.endpoints["toy"].stage.candidates["cpu"]) == (best,)
     assert [v.name for v in assembly.workers["one"].variants] == [best]
     assert len(assembly.workers["two"].variants) == 3
     assert seen[-1][0] == "toy"

@@ -18,7 +18,7 @@ from serve_app.config.live_changes import LiveChanges
 from serve_app.config.schema import AppConfig
 from toy_models import write_toy_catalogue
 
-PROTEUS = {"policy": "proteus"}
+PROTEUS = {"policy": "adaptive_batching"}
 
 
 def profiles(*names: str) -> dict[str, dict[str, LatencyProfile]]:

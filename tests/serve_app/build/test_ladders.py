@@ -72,23 +72,23 @@ def assembled(config: AppConfig, catalogue: Catalogue) -> EndpointPlan:
 
 
 def rungs_of(plan: EndpointPlan, device: str = "cpu") -> tuple[Rung, ...]:
-    assert isinstance(plan.selection, LadderSelection)
-    return plan.selection.ladders[device].rungs
+    assert isinstance(plan.stage.selection, LadderSelection)
+    return plan.stage.selection.ladders[device].rungs
 
 
 def inflated(plan: EndpointPlan, factor: float) -> EndpointPlan:
     """Workers are slower by a factor than the policy was made for, and the candidates say so."""
     slower = tuple(
         replace(c, latency_s=tuple(factor * time_s for time_s in c.latency_s), mean_s=())
-        for c in plan.candidates["cpu"]
+        for c in plan.stage.candidates["cpu"]
     )
-    return replace(plan, candidates={"cpu": slower})
+    return plan.with_stage(candidates={"cpu": slower})
 
 
 def played(plan: EndpointPlan, load_qps: float, truth: EndpointPlan | None = None) -> EndpointReport:
     """Poisson arrivals on one worker that begins afresh, at the latencies of ``truth``."""
     arrivals_s = Poisson(RateSchedule.constant(load_qps), seed=5).times_s(PLAY_S)
-    fresh = replace(plan, load=MovingAverage())
+    fresh = plan.with_stage(load=MovingAverage())
     host = Host(Plan(1, {"digits": fresh}), {"cpu-0": "cpu"}, PlannedLatency(truth or plan))
     return Report.of(host.run({"digits": arrivals_s}), interval_s=PLAY_S).endpoints["digits"]
 
@@ -107,7 +107,7 @@ def test_the_quickstart_is_served_by_load_with_few_violations_and_less_accuratel
     catalogue: Catalogue, policy: str
 ) -> None:
     plan = assembled(quickstart(policy), catalogue)
-    assert (plan.selection.name, plan.balancer) == (policy, None)
+    assert (plan.stage.selection.name, plan.stage.balancer) == (policy, None)
     light, heavy = played(plan, 100.0), played(plan, 1500.0)
     assert max(violation_pct(light), violation_pct(heavy)) <= 0.5
     assert most_used(light) == "digits-ensemble"

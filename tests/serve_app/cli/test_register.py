@@ -113,10 +113,10 @@ def test_nothing_of_a_list_is_sent_where_one_file_is_another_than_named(
     ("content", "message"),
     [
         ("{", "is not YAML"),
-        ("name: digits-xl", "artifact: Field required"),
-        ("[]", "new.yaml: the file: "),
+        ("name: digits-xl", "artifact is missing"),
+        ("[]", "new.yaml: this is a list of 0; give a mapping"),
         ("variants: []", "names no variant"),
-        ("variants: [{name: digits-xl}]", "variants.0.artifact: Field required"),
+        ("variants: [{name: digits-xl}]", "variants[0].artifact is missing"),
     ],
 )
 def test_a_file_that_names_no_variant_exits_with_two(server: Any, tmp_path: Path, content: str, message: str) -> None:

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from dispatch.selection.ramsis.launches import Launches
 from dispatch.selection.ramsis.per_decision.phases import phase_weights
-from dispatch.selection.ramsis.per_decision.shortest_queue import shortest_queue_transitions
+from dispatch.selection.ramsis.per_decision.shortest_queue_process import shortest_queue_transitions
 from dispatch.selection.ramsis.per_decision.transitions import Transitions
 from dispatch.selection.ramsis.problem import WorkerProblem
 from dispatch.selection.ramsis.slack import slack_grid

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from autoscaler.cluster.cluster import Cluster, Pool
 from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
 from autoscaler.planners.baselines.sommelier import SommelierPlanner
-from autoscaler.planners.proteus.proteus import ProteusPlanner
+from autoscaler.planners.proteus.proteus_planner import ProteusPlanner
 from autoscaler_scene import SEEDS, cluster, endpoint, even, held, observed, some_cluster, some_observation, workers
 from plan_checker import broken
 

@@ -8,7 +8,7 @@ from ortools.math_opt.python import mathopt
 from autoscaler.cluster.cluster import Cluster, Endpoint, Pool
 from autoscaler.cluster.plan import ClusterPlan
 from autoscaler.planners.proteus.placement_model import PlacementModel
-from autoscaler.planners.proteus.proteus import ProteusOptions, ProteusPlanner
+from autoscaler.planners.proteus.proteus_planner import ProteusOptions, ProteusPlanner
 from autoscaler_scene import SEEDS, cluster, endpoint, even, observed, some_cluster, some_observation, workers
 
 EXACT = ProteusOptions(headroom=1.0, deviations=0.0, tolerance=0.0, gap=0.0)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from autoscaler.cluster.plan import ClusterPlan, NoPlan, Status
-from autoscaler.planners.proteus.proteus import ProteusOptions, ProteusPlanner
+from autoscaler.planners.proteus.proteus_planner import ProteusOptions, ProteusPlanner
 from autoscaler_scene import cluster, endpoint, even, held, observed, workers
 from benchmarks.accuracy_study.saturation import saturation_qps
 from benchmarks.accuracy_study.synthetic import synthetic

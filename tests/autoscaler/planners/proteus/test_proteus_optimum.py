@@ -12,7 +12,7 @@ from autoscaler.cluster.cluster import Cluster
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan, Status
 from autoscaler.planners.proteus import search
-from autoscaler.planners.proteus.proteus import ProteusOptions, ProteusPlanner
+from autoscaler.planners.proteus.proteus_planner import ProteusOptions, ProteusPlanner
 from autoscaler_scene import SEEDS, cluster, endpoint, even, observed, some_cluster, some_observation, workers
 from every_placement import Loads, best_of, placements
 from plan_checker import broken

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from autoscaler.cluster.plan import ClusterPlan
 from autoscaler.placement.interference import Interference
-from autoscaler.planners.proteus.proteus import ProteusOptions, ProteusPlanner
+from autoscaler.planners.proteus.proteus_planner import ProteusOptions, ProteusPlanner
 from autoscaler_scene import SEEDS, some_cluster, some_observation
 from plan_checker import broken
 

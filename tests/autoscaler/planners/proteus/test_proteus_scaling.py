@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from autoscaler.cluster.cluster import Cluster, Pool
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan
-from autoscaler.planners.proteus.proteus import ProteusOptions, ProteusPlanner
+from autoscaler.planners.proteus.proteus_planner import ProteusOptions, ProteusPlanner
 from autoscaler_scene import SEEDS, cluster, endpoint, even, held, observed, some_cluster, some_observation, workers
 from every_placement import Loads, best_of, placements
 from plan_checker import broken

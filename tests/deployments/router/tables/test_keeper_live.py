@@ -13,7 +13,7 @@ from deployments.router.tables.keeper import PAUSE_S, REST, RETRY_S, TableKeeper
 from deployments.router.tables.making import TableMaker
 from dispatch.plan import Plan
 from dispatch.selection.ramsis.problem import Balancing
-from router_scene import DOUBLE, routing, terms, virtually
+from router_scene import DOUBLE, routing, service, virtually
 from router_scene import Scene as RouterScene
 from router_scene import now_s as loop_s
 
@@ -23,7 +23,7 @@ async def serving(maker: PlayedMaker, busy_share: float = 0.0) -> AsyncIterator[
     """A router with one worker that serves the variant ``double``, by tables once there are some."""
     async with routing(Plan(1, {"digits": by_tables()})) as scene:
         await scene.members("w1")
-        await scene.follow("w1", endpoint=terms({"cpu": (DOUBLE,)}))
+        await scene.follow("w1", endpoint=service({"cpu": (DOUBLE,)}))
         balancing: dict[str, Balancing] = {"digits": "round_robin"}
         yield (
             scene,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dispatch.selection.ramsis.arrivals import Poisson
-from dispatch.selection.ramsis.per_decision.shortest_queue import conditional_rate_qps, service_rate_qps
+from dispatch.selection.ramsis.per_decision.shortest_queue_process import conditional_rate_qps, service_rate_qps
 from dispatch.selection.ramsis.problem import WorkerProblem
 from dispatch.selection.ramsis.solver import solve
 

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dispatch.batching.proteus import AdaptiveBatching
-from dispatch.commands import Command, Launch, Reject, Served, WakeAt
+from dispatch.batching.adaptive_batching import AdaptiveBatching
+from dispatch.commands import Answers, Command, Launch, Reject, WakeAt
 from dispatch.dispatcher import Dispatcher
-from dispatch.plan import EndpointPlan, Plan
+from dispatch.plan import EndpointPlan, Plan, StagePlan
 from dispatch.query import Batch, Query
 from dispatch.selection.policy import Candidate, Choice, Drop, Hold, QueueView
+from dispatch.worker_info import WorkerInfo
 
 FLAT = Candidate("flat", 0.9, (0.0, 1.0, 1.0, 1.0, 1.0))
 LINEAR = Candidate("linear", 0.9, (0.0, 1.0, 2.0, 3.0, 4.0))
@@ -91,9 +92,11 @@ ARRIVALS = st.lists(st.tuples(st.floats(0.0, 0.2), st.floats(0.01, 1.0)), min_si
 
 def play(candidate: Candidate, arrivals: list[tuple[float, float]], slower: float) -> tuple[list[Batch], list[Query]]:
     """One worker, each batch of which takes ``slower`` times what is planned; all batches, and who was refused."""
-    plan = EndpointPlan("e", 0.5, False, 100, {"cpu": (candidate,)}, AdaptiveBatching(), None)
+    plan = EndpointPlan.of_stage(
+        "e", StagePlan({"cpu": (candidate,)}, AdaptiveBatching(), None), slo_s=0.5, max_queued_rows=100
+    )
     d = Dispatcher(Plan(1, {"e": plan}))
-    d.on_worker_ready("w", "cpu", [candidate.variant], 0.0)
+    d.on_worker_ready("w", WorkerInfo("cpu"), [candidate.variant], 0.0)
     batches: list[Batch] = []
     refused: list[Query] = []
     done_s = wake_s = inf
@@ -109,8 +112,8 @@ def play(candidate: Candidate, arrivals: list[tuple[float, float]], slower: floa
                 wake_s = command.at_s
             elif isinstance(command, Reject):
                 refused.append(command.query)
-            elif isinstance(command, Served):
-                served += len(command.batch.jobs)
+            elif isinstance(command, Answers):
+                served += len(command.done.batch.jobs)
 
     def pass_time(until_s: float) -> None:
         nonlocal done_s, wake_s

@@ -27,7 +27,7 @@ class AdaptiveBatching:
     ``margin_s`` is how much earlier than at the last instant a hold ends, for hosts whose timers come late.
     """
 
-    name: ClassVar[str] = "proteus"
+    name: ClassVar[str] = "adaptive_batching"
     margin_s: float = SHORTEST_HOLD_S
 
     def choose(self, view: QueueView) -> Choice | Hold | Drop:

@@ -1,0 +1,62 @@
+"""The planners that a config can name, and what each of them decides."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from autoscaler.cluster.cluster import Cluster
+from autoscaler.planners.baselines.everywhere import Everywhere
+from autoscaler.planners.planner import Planner
+from catalog.errors import ConfigError
+from catalog.extras import Extra
+
+FEW_WORKERS = 2
+"""With fewer workers per task, a worker may hold two variants: no task should be without."""
+
+
+@dataclass(frozen=True)
+class PlannerKind:
+    """What a planner is able to do; where it does not, the application goes on as it was built.
+
+    One that ``assigns`` says which variants each worker holds and which share of the queries it gets; else every worker
+    holds all, and endpoints choose among them. One that plans ``by_load`` is asked again as the load changes, and may
+    be given forecasts. One that ``sizes`` pools says how many workers they have. One that ``solves`` takes its time,
+    and runs in a process of its own. It ``needs`` an extra of the installation, or nothing. ``make`` is given the
+    cluster and how many workers there are for each task.
+    """
+
+    name: str
+    assigns: bool
+    by_load: bool
+    sizes: bool
+    solves: bool
+    make: Callable[[Cluster, float], Planner]
+    needs: Extra | None = None
+
+
+def _everywhere(cluster: Cluster, workers_per_task: float) -> Planner:
+    return Everywhere(cluster)
+
+
+def _proteus(cluster: Cluster, workers_per_task: float) -> Planner:
+    from autoscaler.planners.proteus.proteus_planner import ProteusOptions, ProteusPlanner  # with OR-Tools
+
+    return ProteusPlanner(cluster, ProteusOptions(per_worker=2 if workers_per_task < FEW_WORKERS else 1))
+
+
+DEFAULT = PlannerKind(Everywhere.name, assigns=False, by_load=False, sizes=False, solves=False, make=_everywhere)
+
+PLANNERS: Mapping[str, PlannerKind] = {
+    kind.name: kind
+    for kind in (
+        DEFAULT,
+        PlannerKind("proteus", assigns=True, by_load=True, sizes=True, solves=True, make=_proteus, needs="planning"),
+    )
+}
+
+
+def planner_kind(name: str) -> PlannerKind:
+    """The planner of that name; raises `ConfigError` where there is none."""
+    kind = PLANNERS.get(name)
+    if kind is None:
+        raise ConfigError(f"planner {name!r} is unknown; use one of {', '.join(PLANNERS)}")
+    return kind

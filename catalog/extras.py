@@ -1,0 +1,31 @@
+"""Parts of Accord that a plain installation lacks."""
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from types import MappingProxyType
+from typing import Literal
+
+from catalog.errors import ConfigError
+
+Extra = Literal["torch", "transformers", "planning", "forecast", "plots"]
+
+MODULES: Mapping[Extra, tuple[str, ...]] = MappingProxyType(
+    {
+        "torch": ("torch",),
+        "transformers": ("torch", "transformers"),
+        "planning": ("ortools",),
+        "forecast": ("torch", "gluonts", "lightning", "pandas", "pyarrow"),
+        "plots": ("matplotlib",),
+    }
+)
+"""What each extra brings, as far as Accord imports it."""
+
+
+def require(extra: Extra, what: str) -> None:
+    """Raise `ConfigError`, naming the extra, where ``what`` needs it and it is not installed."""
+    missing = [module for module in MODULES[extra] if find_spec(module) is None]
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        raise ConfigError(
+            f"{what} needs {', '.join(missing)}, which {verb} not installed; run `pip install 'accord[{extra}]'`"
+        )

@@ -1,0 +1,40 @@
+"""The seam between queries and jobs."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from catalog.errors import AccordError
+from dispatch.commands import BatchDone, Outcome
+from dispatch.query import Job, Query
+
+
+class Step(NamedTuple):
+    """What follows from an event: jobs that wait from now on, jobs that nobody waits for any more, queries that end."""
+
+    enqueue: Sequence[Job] = ()
+    withdraw: Sequence[Job] = ()
+    outcomes: Sequence[Outcome] = ()
+
+
+class QueryFlow(Protocol):
+    """Knows the queries of one endpoint that are open, where queues and batches know only jobs.
+
+    It gives jobs their ids, and may keep state; it belongs to one endpoint of one dispatcher, as long as that serves
+    the endpoint. Every query that `start` gets is in exactly one outcome, unless it is withdrawn.
+    """
+
+    def start(self, query: Query, now_s: float) -> Step:
+        """A query came: the jobs that it begins with."""
+        ...
+
+    def on_done(self, done: BatchDone) -> Step:
+        """Results of jobs, all of one stage; those ``withdrawn`` are none."""
+        ...
+
+    def on_failed(self, job: Job, error: AccordError, now_s: float) -> Step:
+        """A job gets no result: it was tried often enough, its deadline has come, or its endpoint is gone."""
+        ...
+
+    def withdraw(self, query: Query) -> Sequence[Job]:
+        """Nobody waits for the query any more: its jobs that have no result yet."""
+        ...

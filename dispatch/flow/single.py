@@ -1,0 +1,39 @@
+"""The flow of an endpoint with one stage, whose queries are one job each."""
+
+from collections.abc import Sequence
+
+from catalog.errors import AccordError
+from dispatch.commands import Answers, BatchDone, Reject
+from dispatch.flow.flow import Step
+from dispatch.query import ONLY_STAGE, Job, Query, quick
+
+NONE: tuple[()] = ()
+FIRST, NOTHING_EXCLUDED = 0, frozenset[str]()
+
+
+class SingleFlow:
+    """A query is one job of the same id; its result is the answer. Keeps nothing, so that one serves all endpoints."""
+
+    def start(self, query: Query, now_s: float) -> Step:
+        """See `QueryFlow.start`."""
+        return quick(Step, ((_job(query),), NONE, NONE))
+
+    def on_done(self, done: BatchDone) -> Step:
+        """See `QueryFlow.on_done`."""
+        return quick(Step, (NONE, NONE, (quick(Answers, (done,)),)))
+
+    def on_failed(self, job: Job, error: AccordError, now_s: float) -> Step:
+        """See `QueryFlow.on_failed`."""
+        return Step(outcomes=(Reject(job.query, error),))
+
+    def withdraw(self, query: Query) -> Sequence[Job]:
+        """See `QueryFlow.withdraw`."""
+        return (_job(query),)
+
+
+def _job(query: Query) -> Job:
+    query_id, _, _, deadline_s, rows, inputs = query
+    return quick(Job, (query_id, query, deadline_s, rows, inputs, ONLY_STAGE, FIRST, NOTHING_EXCLUDED))
+
+
+SINGLE = SingleFlow()

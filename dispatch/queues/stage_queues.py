@@ -1,0 +1,74 @@
+"""What waits for one stage of an endpoint, and where."""
+
+from dispatch.balancing.balancer import WorkerLoad
+from dispatch.plan import EndpointPlan, StagePlan
+from dispatch.query import Job, StageKey
+from dispatch.queues.deadline_queue import DeadlineQueue
+from dispatch.queues.lane import EndpointWaiting, Lane, Stage
+from dispatch.queues.worker_state import WorkerState
+
+
+class StageQueues(Stage):
+    """The ``workers`` that serve the stage, in the order of their ids, with a lane each, and a common queue.
+
+    In the common queue wait jobs that no worker can take yet, and with central balancing all jobs: then every
+    worker's lane leads there.
+    """
+
+    def __init__(self, key: StageKey, endpoint: EndpointWaiting, plan: StagePlan, slo_s: float) -> None:
+        super().__init__(key, endpoint, plan, slo_s)
+        self.workers: list[WorkerState] = []
+        self.common = Lane(self, DeadlineQueue(), WorkerLoad(""))
+        self._loads: list[WorkerLoad] = []
+
+    def join(self, job: Job, now_s: float) -> WorkerState | None:
+        """Queue a job with the worker that the balancer picks; None where it waits in the common queue."""
+        balancer = self.plan.balancer
+        if balancer is None or not self.lanes:
+            self.common.push(job)
+            return None
+        index = balancer.pick(self._loads, now_s)
+        self.lanes[index].push(job)
+        return self.workers[index]
+
+    def distinct_lanes(self) -> list[Lane]:
+        """The lanes whose queues are distinct and together hold all that waits."""
+        return [self.common] if self.plan.balancer is None or not self.lanes else self.lanes
+
+    def refresh(self, plan: StagePlan, endpoint: EndpointPlan, workers: list[WorkerState]) -> None:
+        """Derive the lanes anew; what waits in one that is no more goes to the common queue. ``workers`` by id."""
+        if plan.selection.name != self.plan.selection.name:  # a policy does not know another's state
+            for known in self.lanes:
+                known.forget_decisions()
+        self.plan = plan
+        self.slo_s = endpoint.slo_s
+        before = self.lanes
+        served = [(worker, lane) for worker in workers if (lane := self._lane(worker)) is not None]
+        self.workers = [worker for worker, _ in served]
+        self.lanes = [lane for _, lane in served]
+        self._loads = [lane.load for lane in self.lanes]
+        self.deadlines_matter = endpoint.limits.drop_late or not self.lanes
+        for index, lane in enumerate(self.lanes):
+            lane.index = index
+        kept = set(self.lanes)
+        for lane in before:
+            if lane not in kept and lane.queue is not self.common.queue:
+                for job in lane.drain():
+                    self.common.push(job)
+
+    def _lane(self, worker: WorkerState) -> Lane | None:
+        """The worker's lane, with the candidates that it holds now; None where it holds none."""
+        offered = self.plan.offered(worker.info)
+        held = [c for c in offered if worker.variants.issuperset(c.needs)]
+        lane = worker.lanes.get(self.key)
+        if not held:
+            worker.set_lane(self.key, None)
+            return None
+        central = self.plan.balancer is None
+        if lane is None or (lane.queue is self.common.queue) != central:
+            own = (DeadlineQueue(), worker.load)
+            lane = Lane(self, *((self.common.queue, self.common.load) if central else own))
+        held.sort(key=lambda c: (-c.accuracy, c.latency_s[1]))
+        lane.offer(tuple(held))
+        worker.set_lane(self.key, lane)
+        return lane

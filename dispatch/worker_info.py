@@ -1,0 +1,16 @@
+"""What is known of a worker before it has run anything."""
+
+from typing import NamedTuple
+
+
+class WorkerInfo(NamedTuple):
+    """The kind of a worker and where it stands.
+
+    ``device`` is the device type that profiles are for; ``pool`` is empty where there are no pools, ``node`` where the
+    machine is unknown. A ``preemptible`` worker may be taken away at any time, for which it costs less.
+    """
+
+    device: str
+    pool: str = ""
+    node: str = ""
+    preemptible: bool = False

@@ -1,0 +1,50 @@
+"""``controller`` of the config: who decides which worker holds what."""
+
+from pydantic import Field, field_validator, model_validator
+
+from autoscaler.planners import registry as planners
+from catalog.extras import require
+from serve_app.config.forecast import ForecastConfig
+from serve_app.config.strict import Strict, one_of
+
+
+class ControllerConfig(Strict):
+    """Who decides which worker holds what."""
+
+    planner: str = Field(
+        default=planners.DEFAULT.name,
+        description="`everywhere`: every worker holds all variants of its endpoints, which choose among them batch by "
+        "batch; `proteus`: decided for all endpoints and workers at once (needs `accord[planning]`)",
+    )
+    interval_s: float = Field(default=10.0, gt=0, description="a plan at least so often, in seconds")
+    forecast: ForecastConfig | None = Field(
+        default=None, description="plan for the load to come; `null`: for the load that is there"
+    )
+    state: str | None = Field(
+        default=None,
+        description="where its state is kept: a `.db` or `.sqlite` file, or a folder or its URL that fsspec knows, "
+        "relative to where `serve run` is started; `null`: under `ACCORD_CACHE_DIR`",
+    )
+    num_cpus: float = Field(default=0.1, ge=0, description="CPUs that Ray reserves for it")
+
+    @property
+    def kind(self) -> planners.PlannerKind:
+        """What the planner is able to do."""
+        return planners.PLANNERS[self.planner]
+
+    @field_validator("planner")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        needs = planners.PLANNERS[one_of(value, tuple(planners.PLANNERS))].needs
+        if needs is not None:
+            require(needs, f"controller.planner {value!r}")
+        return value
+
+    @model_validator(mode="after")
+    def _plans_for_a_load(self) -> "ControllerConfig":
+        if self.forecast is not None and not self.kind.by_load:
+            able = ", ".join(name for name, kind in planners.PLANNERS.items() if kind.by_load)
+            raise ValueError(
+                f"forecast is given, and planner {self.planner!r} plans for no load; remove it, or use planner {able}"
+            )
+        return self

@@ -1,0 +1,85 @@
+"""``endpoints`` of the config: what clients call, and its latency objective."""
+
+from typing import Any, get_args
+
+from pydantic import Field, field_validator, model_validator
+
+from dispatch.balancing.registry import BALANCERS
+from dispatch.batching.adaptive_batching import AdaptiveBatching
+from dispatch.batching.nexus import EarlyDrop
+from dispatch.plan import EndpointLimits
+from dispatch.selection.ramsis.problem import Balancing
+from dispatch.selection.registry import LADDERS
+from serve_app.config.selection import SelectionConfig
+from serve_app.config.strict import Name, Strict, one_of
+
+TABLE_BALANCERS: tuple[str, ...] = get_args(Balancing)
+"""What tables can be made for."""
+
+GIVING_UP = (AdaptiveBatching.name, EarlyDrop.name)
+"""Policies that refuse what the worker at hand cannot meet."""
+
+
+def _default_balancing(validated: dict[str, Any]) -> str:
+    """Policies by load take batches from one queue; the others have a queue per worker."""
+    selection = validated.get("selection")
+    return "central" if selection is not None and selection.policy in LADDERS else "round_robin"
+
+
+class EndpointConfig(Strict):
+    """What clients call, and its latency objective."""
+
+    task: str = Field(description="which variants may answer")
+    slo_ms: float = Field(
+        gt=0, description="latency objective in milliseconds: the deadline of a query that asks for none of its own"
+    )
+    selection: SelectionConfig = Field(
+        default=SelectionConfig(), description="which variant runs the next batch, and how many rows"
+    )
+    balancing: str = Field(
+        default_factory=_default_balancing,
+        description="`round_robin`, `shortest_queue` by rows queued and running, or `central`, one queue that idle "
+        "workers take from: the default with policies by load",
+    )
+    variants: tuple[str, ...] | None = Field(
+        default=None, description="names of the task's variants to keep to; `null`: all"
+    )
+    pools: tuple[Name, ...] | None = Field(
+        default=None, min_length=1, description="names of the pools whose workers serve the endpoint; `null`: all"
+    )
+    drop_late: bool = Field(
+        default=False,
+        description="answer a query whose deadline passes in the queue with 504 at once, instead of late",
+    )
+    max_queued_rows: int = Field(
+        default=2000, ge=1, description="rows that may wait on all workers together; more get 429"
+    )
+
+    @property
+    def limits(self) -> EndpointLimits:
+        """What the endpoint is held to."""
+        return EndpointLimits(self.slo_ms / 1e3, self.drop_late, self.max_queued_rows)
+
+    @field_validator("balancing")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        return one_of(value, BALANCERS)
+
+    @model_validator(mode="after")
+    def _balancing_for_policy(self) -> "EndpointConfig":
+        if self.selection.policy == "ramsis" and self.balancing not in TABLE_BALANCERS:
+            raise ValueError(
+                f"balancing is {self.balancing!r}, and policy 'ramsis' plans for a queue per worker; use one of "
+                f"{', '.join(TABLE_BALANCERS)}, or another policy"
+            )
+        if self.selection.policy in LADDERS and self.balancing != "central":
+            raise ValueError(
+                f"balancing is {self.balancing!r}, and policy {self.selection.policy!r} takes batches from one queue "
+                "that all share; use central, which is the default with it, or another policy"
+            )
+        if self.selection.policy in GIVING_UP and self.balancing == "central":
+            raise ValueError(
+                f"balancing is 'central', and policy {self.selection.policy!r} gives up what one worker cannot meet, "
+                "out of a queue that all share; use round_robin or shortest_queue, or another policy"
+            )
+        return self

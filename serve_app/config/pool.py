@@ -1,0 +1,70 @@
+"""``pools`` of the config: identical workers."""
+
+from pydantic import Field, model_validator
+
+from autoscaler.loop.sizing import Bounds
+from serve_app.config.strict import Strict
+
+
+class PoolConfig(Strict):
+    """Identical workers; resources are those that Ray reserves for each."""
+
+    workers: int = Field(default=1, ge=0, description="Serve replicas, to begin with")
+    min_workers: int | None = Field(
+        default=None, ge=0, description="fewest workers that the planner may choose; 0 lets the pool go"
+    )
+    max_workers: int | None = Field(default=None, ge=1, description="most workers that the planner may choose")
+    price_per_h: float = Field(
+        default=0.0, ge=0, description="of one worker, in any currency; the planner takes the cheapest that do"
+    )
+    memory_bytes: float | None = Field(
+        default=None, gt=0, description="what the variants of one worker may take together, in bytes; `null`: no limit"
+    )
+    start_up_s: float = Field(
+        default=10.0,
+        ge=0,
+        description="how long a worker takes to come, in seconds, for forecasts that look so far ahead; where workers "
+        "are seen to take longer, that counts",
+    )
+    label_selector: dict[str, str] = Field(
+        default_factory=dict,
+        description="Ray's labels of the nodes that its workers run on (`ray.io/accelerator-type`, "
+        "`ray.io/market-type` and so on)",
+    )
+    preemptible: bool = Field(default=False, description="its workers may be taken away at any time")
+    device: str = Field(default="cpu", pattern="^(cpu|cuda)$", description="`cpu` or `cuda` (needs `num_gpus`)")
+    threads: int = Field(default=1, ge=1, description="threads that one model run may use")
+    num_cpus: float = Field(
+        default=1.0, ge=0, description="CPUs that Ray reserves for each worker; shares such as 0.5 are fine"
+    )
+    num_gpus: float = Field(
+        default=0.0, ge=0, description="GPUs that Ray reserves for each worker; shares such as 0.25 are fine"
+    )
+
+    @property
+    def bounds(self) -> Bounds:
+        """How many workers there may be; all the same where the config names one number."""
+        least = self.workers if self.min_workers is None else self.min_workers
+        return Bounds(min(least, self.workers), max(self.workers, self.max_workers or 0))
+
+    @model_validator(mode="after")
+    def _workers_within_bounds(self) -> "PoolConfig":
+        if self.min_workers is not None and self.workers < self.min_workers:
+            raise ValueError(f"workers is {self.workers}, fewer than min_workers ({self.min_workers}); raise workers")
+        if self.max_workers is not None and self.workers > self.max_workers:
+            raise ValueError(f"workers is {self.workers}, more than max_workers ({self.max_workers}); lower workers")
+        if self.bounds.most == 0:
+            raise ValueError("workers is 0 and there is no max_workers, so that the pool never has any; raise one")
+        return self
+
+    @model_validator(mode="after")
+    def _gpu_for_cuda(self) -> "PoolConfig":
+        if self.device == "cuda" and self.num_gpus == 0:
+            raise ValueError(
+                "num_gpus is 0 in a pool with device 'cuda'; give its workers a GPU, or a share such as 0.25"
+            )
+        if self.device == "cpu" and self.num_gpus > 0:
+            raise ValueError(
+                f"num_gpus is {self.num_gpus} in a pool with device 'cpu'; set device: cuda or remove num_gpus"
+            )
+        return self

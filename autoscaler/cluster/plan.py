@@ -45,7 +45,7 @@ class ClusterPlan:
 
     ``held`` has the variants of each worker that holds any. ``shares[endpoint][worker]`` is y of Proteus, section 4:
     the part of all the endpoint's queries that go to the worker, in sum at most 1; what is missing to 1 cannot be met.
-    ``demand_qps`` is what the plan was made for, ``served_qps`` what of it the plan can serve, and ``room_qps`` how
+    ``demand_qps`` is what the plan was made for, ``served_qps`` what of it the plan can serve, and ``capacity_qps`` how
     much it was made to bear without shedding more; ``accuracy`` is the mean over the queries served (0 to 1; absent
     where nothing is, or where the plan leaves it open who serves what). ``pool_sizes`` is the number of workers by
     device type; where it exceeds the workers that are there, ``held`` and ``shares`` name the ones to come
@@ -56,7 +56,7 @@ class ClusterPlan:
     shares: Mapping[str, Mapping[str, float]]
     demand_qps: Mapping[str, float]
     served_qps: Mapping[str, float]
-    room_qps: Mapping[str, float]
+    capacity_qps: Mapping[str, float]
     accuracy: Mapping[str, float]
     pool_sizes: Mapping[str, int]
     report: SolveReport

@@ -25,7 +25,7 @@ class EndpointFigures:
 
     demand_qps: float
     served_qps: float
-    room_qps: float
+    capacity_qps: float
     accuracy: float | None
     shed: float
     shares: Mapping[str, float]
@@ -106,7 +106,7 @@ def _figures(plan: ClusterPlan, name: str) -> EndpointFigures:
     return EndpointFigures(
         demand_qps,
         served_qps,
-        plan.room_qps.get(name, 0.0),
+        plan.capacity_qps.get(name, 0.0),
         plan.accuracy.get(name),
         1.0 - served_qps / demand_qps if demand_qps else 0.0,
         shares,
@@ -123,7 +123,7 @@ def _lines(changed: PlanDifference) -> Iterator[str]:
             for what, old, new in (
                 ("demand", _qps(before.demand_qps), _qps(after.demand_qps)),
                 ("served", _qps(before.served_qps), _qps(after.served_qps)),
-                ("room", _qps(before.room_qps), _qps(after.room_qps)),
+                ("capacity", _qps(before.capacity_qps), _qps(after.capacity_qps)),
                 ("shed", _percent(before.shed), _percent(after.shed)),
                 ("expected accuracy", _percent(before.accuracy, 2), _percent(after.accuracy, 2)),
             )

@@ -14,7 +14,7 @@ def to_record(plan: ClusterPlan) -> dict[str, Any]:
         "shares": {endpoint: dict(shares) for endpoint, shares in plan.shares.items()},
         "demand_qps": dict(plan.demand_qps),
         "served_qps": dict(plan.served_qps),
-        "room_qps": dict(plan.room_qps),
+        "capacity_qps": dict(plan.capacity_qps),
         "accuracy": dict(plan.accuracy),
         "pool_sizes": dict(plan.pool_sizes),
         "report": {
@@ -34,7 +34,7 @@ def from_record(record: Mapping[str, Any]) -> ClusterPlan:
         record["shares"],
         record["demand_qps"],
         record["served_qps"],
-        record["room_qps"],
+        record["capacity_qps"] if "capacity_qps" in record else record["room_qps"],
         record["accuracy"],
         record["pool_sizes"],
         SolveReport(Status(report["status"]), report["gap"], report["solve_s"], tuple(report["explanation"])),

@@ -29,9 +29,9 @@ class BurstTrigger:
             if arrived < self.least_queries:
                 continue
             planned_qps = plan.demand_qps.get(name, 0.0)
-            room_qps = max(plan.room_qps.get(name, 0.0), planned_qps * (1 + self.tolerance))
-            if estimate_qps > room_qps:
-                return f"{name} has {estimate_qps:.0f} queries/s, the plan has room for {room_qps:.0f}"
+            capacity_qps = max(plan.capacity_qps.get(name, 0.0), planned_qps * (1 + self.tolerance))
+            if estimate_qps > capacity_qps:
+                return f"{name} has {estimate_qps:.0f} queries/s, the plan has room for {capacity_qps:.0f}"
         all_qps, all_planned_qps = sum(demand_qps.values()), sum(plan.demand_qps.values())
         if all_qps < all_planned_qps * (1 - self.lull):
             return f"{all_qps:.0f} queries/s come, the plan is for {all_planned_qps:.0f}"

@@ -13,7 +13,7 @@ class Rollout:
 
     ``holds`` has what every worker that is there holds, those without a place in the plan too; plan workers that are
     not in it, because they are still to come, are left out everywhere. ``memory_bytes`` is by variant, 0 where none is
-    given, and ``room_bytes`` by worker, without limit where none is given.
+    given, and ``limit_bytes`` by worker, without limit where none is given.
 
     In this order: every worker of `break_first` unloads that, then those of `load_first` load, while all go on serving
     what they hold; when the rollout is `ready`, the dispatchers switch to `serves`, all at once; then `unload` follows.
@@ -24,7 +24,7 @@ class Rollout:
         plan: ClusterPlan,
         holds: Mapping[str, Held],
         memory_bytes: Mapping[str, int],
-        room_bytes: Mapping[str, float],
+        limit_bytes: Mapping[str, float],
     ) -> None:
         self._plan = plan
         self._holds = dict(holds)
@@ -37,8 +37,8 @@ class Rollout:
         self._breaking = {
             worker: given_up
             for worker in self._loading
-            if worker in room_bytes
-            and (given_up := _given_up(holds[worker], plan.held[worker], memory_bytes, room_bytes[worker]))
+            if worker in limit_bytes
+            and (given_up := _given_up(holds[worker], plan.held[worker], memory_bytes, limit_bytes[worker]))
         }
         self._awaited = set(self._loading)
 
@@ -101,9 +101,9 @@ class Rollout:
         }
 
 
-def _given_up(holds: Held, wanted: Held, memory_bytes: Mapping[str, int], room_bytes: float) -> Held:
+def _given_up(holds: Held, wanted: Held, memory_bytes: Mapping[str, int], limit_bytes: float) -> Held:
     """The largest unwanted variants, as many as it takes: no fewer make as much room."""
-    excess_bytes = sum(memory_bytes.get(variant, 0) for variant in holds | wanted) - room_bytes
+    excess_bytes = sum(memory_bytes.get(variant, 0) for variant in holds | wanted) - limit_bytes
     found = set()
     for variant in sorted(holds - wanted, key=lambda variant: (-memory_bytes.get(variant, 0), variant)):
         if excess_bytes <= 0 or not memory_bytes.get(variant, 0):

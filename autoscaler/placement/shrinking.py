@@ -8,7 +8,7 @@ from autoscaler.cluster.plan import ClusterPlan
 
 
 def ready_to_shrink(
-    plan: ClusterPlan, workers: Collection[str], memory_bytes: Mapping[str, int], room_bytes: float = inf
+    plan: ClusterPlan, workers: Collection[str], memory_bytes: Mapping[str, int], limit_bytes: float = inf
 ) -> ClusterPlan:
     """The plan, made for some of a pool's ``workers``, with all of them holding everything that any of these holds.
 
@@ -16,7 +16,7 @@ def ready_to_shrink(
     the same part of the pool's shares. Where one worker's memory does not take everything, the plan is as it was.
     """
     everything = frozenset(variant for worker in workers for variant in plan.held.get(worker, ()))
-    if sum(memory_bytes.get(variant, 0) for variant in everything) > room_bytes or not everything:
+    if sum(memory_bytes.get(variant, 0) for variant in everything) > limit_bytes or not everything:
         return plan
     shares = {}
     for name, own in plan.shares.items():

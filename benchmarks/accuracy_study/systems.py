@@ -21,7 +21,7 @@ from dispatch.batching.aimd import AdditiveIncrease
 from dispatch.batching.nexus import EarlyDrop
 from dispatch.selection.policy import SelectionPolicy
 
-PAPER = ProteusOptions(deviations=0.0, tolerance=0.0, spares=False)
+PAPER = ProteusOptions(deviations=0.0, tolerance=0.0, use_idle_workers=False)
 """The program of section 4 and nothing else: what the paper makes the baselines' first placement with."""
 
 HEADROOM = 1.1
@@ -103,7 +103,7 @@ class Study:
             "without_selection": lambda: self._scaling(ProteusPlanner(best), best),
             "without_batching": lambda: self._scaling(ProteusPlanner(single, ProteusOptions(gap=5e-3)), single),
             "without_assignment": lambda: self._scaling(UniformShares(ProteusPlanner(cluster)), cluster),
-            "without_room": lambda: self._scaling(ProteusPlanner(cluster, PAPER), cluster),
+            "without_headroom": lambda: self._scaling(ProteusPlanner(cluster, PAPER), cluster),
         }
 
     def _plan(self, planner: Planner, demand_qps: Mapping[str, float]) -> ClusterPlan:

@@ -67,8 +67,8 @@ def _held(service: Service, load_qps: float) -> list[list[str]]:
 
 def _room_qps(service: Service, load_qps: float) -> float:
     """What the plan for such a load bears of all endpoints together, as long as they have the same part of it."""
-    room_qps = service.simulate(shared_out(load_qps, service))["room_qps"]
-    return len(service.slo_ms) * min(float(room_qps[name]) for name in service.slo_ms)
+    capacity_qps = service.simulate(shared_out(load_qps, service))["capacity_qps"]
+    return len(service.slo_ms) * min(float(capacity_qps[name]) for name in service.slo_ms)
 
 
 def expected_accuracy(plan: dict[str, Any]) -> float:

@@ -27,8 +27,8 @@ def made_true(decisions: Sequence[Decision]) -> list[Decision]:
 
 def covers(decision: Decision, load_qps: Mapping[str, float]) -> bool:
     """Whether its plan has room for the load."""
-    room_qps = decision["plan"]["room_qps"]
-    return all(room_qps.get(name, 0.0) >= COVERS * qps for name, qps in load_qps.items())
+    capacity_qps = decision["plan"]["capacity_qps"]
+    return all(capacity_qps.get(name, 0.0) >= COVERS * qps for name, qps in load_qps.items())
 
 
 def plan_in_force_s(decisions: Sequence[Decision], step_at_s: float, load_qps: Mapping[str, float]) -> float | None:
@@ -56,7 +56,7 @@ def in_brief(decisions: Sequence[Decision], start_s: float, end_s: float) -> lis
             "state": each["state"],
             "in_force_s": each["in_force_s"],
             "demand_qps": sum(each["demand_qps"].values()),
-            "room_qps": None if each["plan"] is None else sum(each["plan"]["room_qps"].values()),
+            "capacity_qps": None if each["plan"] is None else sum(each["plan"]["capacity_qps"].values()),
             "held": None if each["plan"] is None else sorted("+".join(held) for held in each["plan"]["held"].values()),
         }
         for each in decisions

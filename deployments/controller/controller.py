@@ -24,6 +24,7 @@ from deployments.controller.worker_registry import WorkerRegistry
 from deployments.forecasting.keeper import ForecastKeeper
 from deployments.messages.control import RouterReport, RouterState, RoutingTable
 from deployments.messages.control_settings import ControlSettings
+from deployments.state.decisions import DecisionState
 from deployments.state.load_history import LoadHistory
 from deployments.state.saved_state import ControllerState, next_epoch, prune, write_all
 from deployments.state.store import StateStore
@@ -274,7 +275,7 @@ class Controller:
             logger.exception("A plan could not be made true; the one before stays.")
             decision.why_not = f"{type(error).__name__}: {error}"
         if decision.under_way:
-            decision.state = "given up"
+            decision.state = DecisionState.GIVEN_UP
         self._loop.on_plan(made)
         await self._save()
         if again is not None:

@@ -31,7 +31,7 @@ class Change:
     plan: ClusterPlan
     endpoints: Mapping[str, Service]
     sizes: Mapping[str, int]
-    room_bytes: Mapping[str, float]
+    limit_bytes: Mapping[str, float]
 
 
 class PlanMaker:
@@ -82,8 +82,8 @@ class PlanMaker:
             return None
         plan = self._before_shrinking(plan, observation, sizes)
         decision.plan = to_record(plan)
-        room_bytes = {w: self._settings.pools[pool].memory_bytes for w, pool in observation.workers.items()}
-        return Change(plan, self._services(cluster, plan, observation, candidates), sizes, room_bytes)
+        limit_bytes = {w: self._settings.pools[pool].memory_bytes for w, pool in observation.workers.items()}
+        return Change(plan, self._services(cluster, plan, observation, candidates), sizes, limit_bytes)
 
     async def shrink(self, sizes: Mapping[str, int]) -> None:
         """A change is in force: pools may lose workers now."""
@@ -161,8 +161,8 @@ class PlanMaker:
         for pool, size in sizes.items():
             there = [worker for worker, of in observation.workers.items() if of == pool]
             if 0 < size < len(there):
-                room_bytes = self._settings.pools[pool].memory_bytes
-                plan = ready_to_shrink(plan, there, self._known.book.memory_bytes, room_bytes)
+                limit_bytes = self._settings.pools[pool].memory_bytes
+                plan = ready_to_shrink(plan, there, self._known.book.memory_bytes, limit_bytes)
         return plan
 
     def _services(

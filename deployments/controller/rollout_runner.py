@@ -8,7 +8,7 @@ from autoscaler.placement.rollout import Rollout
 from deployments.controller.plan_maker import Change, PlanMaker
 from deployments.controller.routing_tables import RoutingContent, RoutingTables
 from deployments.controller.worker_registry import WorkerRegistry
-from deployments.state.decisions import Decision
+from deployments.state.decisions import Decision, DecisionState
 from deployments.state.saved_state import ControllerState, Unloadable
 from deployments.worker.client import WorkerGone
 
@@ -43,8 +43,10 @@ class RolloutRunner:
 
         Workers that are gone meanwhile are left out.
         """
-        rollout = Rollout(change.plan, self._worker_registry.loaded(), self._known.book.memory_bytes, change.room_bytes)
-        decision.state = "loading"
+        rollout = Rollout(
+            change.plan, self._worker_registry.loaded(), self._known.book.memory_bytes, change.limit_bytes
+        )
+        decision.state = DecisionState.LOADING
         decision.loading = {worker: list(variants) for worker, variants in rollout.load_first.items()}
         await self._break(rollout, change, decision)
         await asyncio.gather(*(self._load(rollout, *each) for each in rollout.load_first.items()))
@@ -112,7 +114,7 @@ class RolloutRunner:
             decision.failed.setdefault(worker, {})[variant] = reason
             self._known.unloadable[pool, variant] = Unloadable(reason, self._clock() + UNLOADABLE_S)
             words.append(f"{variant} cannot be loaded in pool {pool}")
-        decision.state = "given up"
+        decision.state = DecisionState.GIVEN_UP
         decision.why_not = "; ".join(dict.fromkeys(words)) or "workers do not hold what they were told to load"
         return decision.why_not
 

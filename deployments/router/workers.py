@@ -88,7 +88,7 @@ class RouterWorkers:
             elif worker in self._leaving and worker in self._pool_of:
                 self._leaving.pop(worker).cancel()
         for worker in sorted(self._mine.keys() & self._pool_of.keys()):
-            self._let_in(worker)
+            self._begin_join(worker)
 
     def lose(self, workers: Collection[str]) -> None:
         """Take workers out at once, and give up on the calls that they may never answer; they may come back."""
@@ -102,7 +102,7 @@ class RouterWorkers:
         self._carry_out(self._dispatcher.on_workers_lost(workers, self._clock()))
         self.on_change()
         for worker in workers:
-            self._let_in(worker, DESCRIBE_RETRY_S)
+            self._begin_join(worker, DESCRIBE_RETRY_S)
 
     def ended(self, batch: Batch) -> None:
         """A batch came back from its worker, which may run another by now."""
@@ -121,7 +121,7 @@ class RouterWorkers:
             self._leave(worker)
         for worker in sorted(live - self._pool_of.keys()):
             self._pool_of[worker] = pool
-            self._let_in(worker)
+            self._begin_join(worker)
 
     def _serves(self, worker: str) -> frozenset[str]:
         routing, report = self._mine.get(worker), self.reports.get(worker)
@@ -129,7 +129,7 @@ class RouterWorkers:
             return NOTHING
         return routing.serves
 
-    def _let_in(self, worker: str, after_s: float = 0.0) -> None:
+    def _begin_join(self, worker: str, after_s: float = 0.0) -> None:
         wanted = worker in self._mine and worker in self._pool_of
         if wanted and worker not in self._joining and worker not in self._dispatcher.workers:
             self._joining.add(worker)

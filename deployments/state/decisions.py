@@ -4,24 +4,38 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any
 
 MOST_REMEMBERED = 200
-PAST = ("replaced", "given up")
+
+
+class DecisionState(StrEnum):
+    """How far a plan is, in the words that people see."""
+
+    ASKED = "asked"
+    LOADING = "loading"
+    IN_FORCE = "in force"
+    REPLACED = "replaced"
+    GIVEN_UP = "given up"
+
+
+UNDER_WAY = (DecisionState.ASKED, DecisionState.LOADING)
+PAST = (DecisionState.REPLACED, DecisionState.GIVEN_UP)
 
 
 @dataclass
 class Decision:
     """One plan from the question to its end. ``plan`` is an `autoscaler.cluster.plan_record`.
 
-    Instants are ISO 8601 in UTC. ``state`` is asked, loading, in force, replaced or given up; ``why_not`` says why it
-    was given up. ``in_force_s`` is from the question until every router followed the plan.
+    Instants are ISO 8601 in UTC. ``why_not`` says why it was given up. ``in_force_s`` is from the question until every
+    router followed the plan.
     """
 
     version: int
     asked_at: str
     reason: str
-    state: str = "asked"
+    state: DecisionState = DecisionState.ASKED
     in_force_at: str | None = None
     in_force_s: float | None = None
     solve_s: float = 0.0
@@ -35,11 +49,11 @@ class Decision:
     @property
     def under_way(self) -> bool:
         """Whether it is neither in force nor past."""
-        return self.state in ("asked", "loading")
+        return self.state in UNDER_WAY
 
     def to_record(self) -> dict[str, Any]:
         """In JSON values."""
-        return asdict(self)
+        return asdict(self) | {"state": self.state.value}
 
 
 class Decisions:
@@ -59,13 +73,13 @@ class Decisions:
     def put_in_force(self, decision: Decision, asked_s: float, now_s: float) -> None:
         """Every router follows it; the one before is replaced."""
         if (before := self.in_force) is not None:
-            before.state = "replaced"
-        decision.state, decision.in_force_at, decision.in_force_s = "in force", iso(now_s), now_s - asked_s
+            before.state = DecisionState.REPLACED
+        decision.state, decision.in_force_at, decision.in_force_s = DecisionState.IN_FORCE, iso(now_s), now_s - asked_s
 
     @property
     def in_force(self) -> Decision | None:
         """The one that routers follow."""
-        return next((each for each in reversed(self._all) if each.state == "in force"), None)
+        return next((each for each in reversed(self._all) if each.state is DecisionState.IN_FORCE), None)
 
     @property
     def under_way(self) -> Decision | None:
@@ -83,9 +97,10 @@ class Decisions:
     def restore(self, record: Iterable[Mapping[str, Any]]) -> None:
         """Remember what another controller decided; what it left half done is given up."""
         for each in record:
-            decision = Decision(**{own.name: each[own.name] for own in fields(Decision) if own.name in each})
+            known = {own.name: each[own.name] for own in fields(Decision) if own.name in each}
+            decision = Decision(**known | {"state": DecisionState(known["state"])})
             if decision.under_way:
-                decision.state, decision.why_not = "given up", "the controller ended before it was in force"
+                decision.state, decision.why_not = DecisionState.GIVEN_UP, "the controller ended before it was in force"
             self._add(decision)
             self._version = max(self._version, decision.version)
 
@@ -93,7 +108,7 @@ class Decisions:
         """The oldest makes way, but not the one in force, however many were given up since."""
         self._all.append(decision)
         if len(self._all) > MOST_REMEMBERED:
-            del self._all[1 if self._all[0].state == "in force" else 0]
+            del self._all[1 if self._all[0].state is DecisionState.IN_FORCE else 0]
 
 
 def iso(now_s: float) -> str:

@@ -74,12 +74,14 @@ def _whole(table: SeriesTable, observed: NDArray[np.bool_]) -> NDArray[np.int64]
     times_s = table.times_s()
     lost = observed & np.isnan(times_s)
     if lost.any():
-        raise BadSeries(f"{table.place(int(lost.argmax()))} has a load but no {TIME}; give it one, or remove the row")
+        raise BadSeries(
+            f"{table.location(int(lost.argmax()))} has a load but no {TIME}; give it one, or remove the row"
+        )
     broken = observed & (times_s % 1 != 0)
     if broken.any():
         first = int(broken.argmax())
         raise BadSeries(
-            f"{table.place(first)}: {TIME} is {times_s[first]:.6f} s, which is no whole second "
+            f"{table.location(first)}: {TIME} is {times_s[first]:.6f} s, which is no whole second "
             f"({int(broken.sum())} such rows in all); write when the step began"
         )
     return times_s[observed].astype(np.int64)

@@ -79,7 +79,7 @@ class SeriesTable:
         found: NDArray[np.float64] = np.where(instants.isna().to_numpy(), np.nan, nanoseconds / 1e9)
         return found
 
-    def place(self, row: int) -> str:
+    def location(self, row: int) -> str:
         """Where the row of that position is in the file, for errors."""
         counted = int(self.frame.index[row])
         return f"{self.where}, row {counted}" if self.is_parquet else f"{self.where}, line {counted + 2}"
@@ -97,7 +97,7 @@ class SeriesTable:
         """An error about the first row that is wrong."""
         first, count = int(wrong.argmax()), int(wrong.sum())
         more = f" ({count} such rows in all)" if count > 1 else ""
-        return BadSeries(f"{self.place(first)}: {column.name} is {str(column.iloc[first])!r}{more}; {advice}")
+        return BadSeries(f"{self.location(first)}: {column.name} is {str(column.iloc[first])!r}{more}; {advice}")
 
 
 def _frame(where: str, is_parquet: bool) -> Any:

@@ -64,9 +64,9 @@ def _options(how: EmulationConfig, memory_bytes: int | None) -> dict[str, object
 
 def _written(variants: Mapping[str, Variant], profiles: Profiles) -> Path:
     """A folder with one profile file per device; its name is that of its content, so that it never changes."""
-    place = cache_dir() / "emulated"
-    place.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".saving-", dir=place) as scratch:
+    cache = cache_dir() / "emulated"
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".saving-", dir=cache) as scratch:
         made = Path(scratch) / "profiles"
         made.mkdir()
         digest = hashlib.sha256()
@@ -75,7 +75,7 @@ def _written(variants: Mapping[str, Variant], profiles: Profiles) -> Path:
             if rows:
                 write_profiles(made / f"{device}.csv", rows)
                 digest.update(f"{device}\n".encode() + (made / f"{device}.csv").read_bytes())
-        folder = place / digest.hexdigest()[:24]
+        folder = cache / digest.hexdigest()[:24]
         if not folder.exists():
             try:
                 os.replace(made, folder)

@@ -47,7 +47,7 @@ def test_nothing_is_wrong_with_a_good_plan() -> None:
         ({"served_qps": {"a": 8.0, "b": 19.0}}, "19.0 served"),
         ({"accuracy": {"a": 0.91, "b": 0.5}}, "accuracy 0.91"),
         ({"accuracy": {"a": 0.9}}, "an accuracy without"),
-        ({"room_qps": {"a": 11.0, "b": 20.0}}, "said to be room"),
+        ({"capacity_qps": {"a": 11.0, "b": 20.0}}, "said to be room"),
         ({"pool_sizes": {"cpu": 3}}, "has 2 workers"),
         ({"demand_qps": {"a": 9.0, "b": 20.0}}, "another demand of a"),
     ],
@@ -58,7 +58,7 @@ def test_what_is_wrong_is_found(change: dict[str, Any], words: str) -> None:
 
 def test_a_worker_that_is_asked_for_too_much_is_found() -> None:
     load = {"a": 8.0, "b": 21.0}
-    plan = replace(GOOD, demand_qps=load, served_qps=load, room_qps=load)
+    plan = replace(GOOD, demand_qps=load, served_qps=load, capacity_qps=load)
     assert broken(CLUSTER, observed(load, workers(cpu=2)), plan) != []
 
 

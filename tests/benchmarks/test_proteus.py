@@ -17,7 +17,7 @@ Run = Callable[..., str]
 """Runs the benchmark with arguments and gives what it prints."""
 
 SYSTEMS = ["proteus", "clipper_ha", "clipper_ht", "sommelier", "infaas_accuracy"]
-ABLATIONS = ["without_placement", "without_selection", "without_batching", "without_assignment", "without_room"]
+ABLATIONS = ["without_placement", "without_selection", "without_batching", "without_assignment", "without_headroom"]
 STRONGER = ["sommelier_spread", "infaas_early_drop"]
 METRICS = [
     "throughput_qps",

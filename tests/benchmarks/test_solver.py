@@ -73,7 +73,7 @@ def test_the_last_line_has_times_and_proven_gaps_of_three_cases(run: Run, sizes:
         assert case["demands"] == demands
         assert case["statuses"] == {"optimal": demands}
         assert case["saturation_qps"] > 0.0
-        assert 0.0 < case["with_room_median_s"] <= case["with_room_max_s"]
+        assert 0.0 < case["with_headroom_median_s"] <= case["with_headroom_max_s"]
     assert [case["paper_s"] for case in body["cases"].values()] == [4.2, 60.0, None]
 
 

@@ -22,7 +22,7 @@ def decision(
     version: int,
     asked_s: float,
     in_force_s: float | None,
-    room_qps: Mapping[str, float],
+    capacity_qps: Mapping[str, float],
     held: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, Any]:
     """One decision, given up where ``in_force_s`` is None."""
@@ -33,6 +33,6 @@ def decision(
         "state": "given up" if in_force_s is None else "replaced",
         "in_force_at": None if in_force_s is None else iso(in_force_s),
         "in_force_s": None if in_force_s is None else in_force_s - asked_s,
-        "demand_qps": dict(room_qps),
-        "plan": {"room_qps": dict(room_qps), "held": dict(held or {})},
+        "demand_qps": dict(capacity_qps),
+        "plan": {"capacity_qps": dict(capacity_qps), "held": dict(held or {})},
     }

@@ -121,7 +121,9 @@ def broken(
         if busy > 1 + TOLERANCE and not overloaded:  # Eq. 5, for a worker that divides its time
             wrong.append(f"{worker} is busy {busy:.6f} of the time")
         at_most = sum(
-            share * plan.room_qps[name] / max(r.qps for r in best[name]) for name, share in own.items() if name in best
+            share * plan.capacity_qps[name] / max(r.qps for r in best[name])
+            for name, share in own.items()
+            if name in best
         )
         if at_most > 1 + TOLERANCE and not overloaded:
             wrong.append(f"{worker} is busy {at_most:.6f} of the time under the load that there is said to be room for")

@@ -19,7 +19,7 @@ def assign(
     demand_qps: Mapping[str, float],
     counts: Mapping[Column, int],
     loads: Mapping[UseKey, float],
-    room_qps: Mapping[str, float],
+    capacity_qps: Mapping[str, float],
     report: SolveReport,
 ) -> ClusterPlan:
     """Name the workers of every column, with as little to load as possible, and split its load evenly among them.
@@ -65,4 +65,4 @@ def assign(
         served_qps[use.endpoint] += qps
         summed[use.endpoint] += qps * use.accuracy
     accuracy = {name: summed[name] / qps for name, qps in served_qps.items() if qps > 0}
-    return ClusterPlan(held, shares, dict(demand_qps), served_qps, dict(room_qps), accuracy, sizes, report)
+    return ClusterPlan(held, shares, dict(demand_qps), served_qps, dict(capacity_qps), accuracy, sizes, report)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from ortools.math_opt.python import mathopt
 
+from autoscaler.planners.proteus.idle_workers import needed
 from autoscaler.planners.proteus.placement_model import PlacementModel, UseKey
 from autoscaler.planners.proteus.search import Problem
-from autoscaler.planners.proteus.spare import needed
 from autoscaler.planners.proteus.stages import SLACK, Staged
 
 

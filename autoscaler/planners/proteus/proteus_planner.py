@@ -13,8 +13,8 @@ from autoscaler.planners.proteus.assignment import assign
 from autoscaler.planners.proteus.column import Column, columns_of
 from autoscaler.planners.proteus.explanation import explain
 from autoscaler.planners.proteus.headroom import with_headroom
+from autoscaler.planners.proteus.idle_workers import evenly, with_idle_workers
 from autoscaler.planners.proteus.search import SOLVERS, Problem, Search
-from autoscaler.planners.proteus.spare import evenly, with_spares
 from autoscaler.planners.proteus.stages import SLACK, Objectives, solve
 from catalog.errors import ConfigError
 
@@ -24,12 +24,13 @@ LEAST_QPS = 1e-3
 
 @dataclass(frozen=True)
 class ProteusOptions:
-    """How to plan. The paper is ``deviations`` 0, ``tolerance`` 0 and ``spares`` False with the rest as it is.
+    """How to plan; the paper is ``deviations`` 0, ``tolerance`` 0 and ``use_idle_workers`` False.
 
     A plan has room for ``headroom`` times the demand, and for so many standard ``deviations`` of the queries that
     come within an objective if they come at random: the less there are, the more their number varies. Where the
     cluster cannot, it has as much room as it can. It has more where that costs at most ``tolerance`` of effective
-    accuracy, unless it is ``fair`` or sizes a pool. ``spares`` gives workers that are not needed to the busiest.
+    accuracy, unless it is ``fair`` or sizes a pool. ``use_idle_workers`` gives those
+    that are not needed to the busiest.
 
     ``gap`` and ``limit_s`` (of solver time) end a solve. ``solver`` is scip or highs. ``fair`` puts the endpoint first
     that is worst off (section 7); ``price_per_point`` is the price per hour that one point (0.01) of effective accuracy
@@ -39,7 +40,7 @@ class ProteusOptions:
     headroom: float = 1.0
     deviations: float = 0.25
     tolerance: float = 0.004
-    spares: bool = True
+    use_idle_workers: bool = True
     gap: float = 1e-3
     limit_s: float = 5.0
     solver: str = "scip"
@@ -99,9 +100,9 @@ class ProteusPlanner:
         fixed = [pool.device for pool in self.cluster.pools if pool.max_workers is None]
         tolerance = options.tolerance if len(fixed) == len(self.cluster.pools) and not options.fair else 0.0
         ample = with_headroom(problem, staged, tolerance, search)
-        roomy = replace(problem, demand_qps=ample.planned_qps)
-        counts = with_spares(roomy, ample.solution, fixed if options.spares else ())
-        loads = evenly(roomy, counts, ample.solution)
+        with_margin = replace(problem, demand_qps=ample.planned_qps)
+        counts = with_idle_workers(with_margin, ample.solution, fixed if options.use_idle_workers else ())
+        loads = evenly(with_margin, counts, ample.solution)
         gap = staged.gap
         report = SolveReport(
             Status.OPTIMAL if gap <= options.gap + SLACK else Status.FEASIBLE,

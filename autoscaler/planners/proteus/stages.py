@@ -48,24 +48,24 @@ def solve(problem: Problem, objectives: Objectives, search: Search) -> Staged | 
     """Solve the stages in turn; None where the search's time was up before there was an answer."""
     quick = replace(problem, columns=fastest(problem.columns))
     margin_qps = objectives.margin_qps
-    room = 1.0
+    margin_share = 1.0
     served = search.maximise(_with(quick, margin_qps, 1.0), _served, None)
     serves_all = served is not None and _is_all(served, _with(quick, margin_qps, 1.0))
     if not serves_all:
         if any(margin_qps.values()):
-            room = 0.0
+            margin_share = 0.0
             served = search.maximise(quick, _served, None)
         if served is not None and not _is_all(served, quick) and served.bound >= _total(quick) * (1 - SLACK):
             served = search.maximise(quick, _all_served, None, part=0.5) or served
         serves_all = served is not None and _is_all(served, quick)
         if serves_all and any(margin_qps.values()):
             ample = _with(quick, margin_qps, 1.0)
-            roomy = search.maximise(ample, _room(problem.demand_qps, margin_qps, 1.0), served)
-            if roomy is not None:
-                served, room = roomy, max(0.0, roomy.objective - SLACK)
+            with_margin = search.maximise(ample, _headroom(problem.demand_qps, margin_qps, 1.0), served)
+            if with_margin is not None:
+                served, margin_share = with_margin, max(0.0, with_margin.objective - SLACK)
     if served is None:
         return None
-    planned = _with(problem, margin_qps, room)
+    planned = _with(problem, margin_qps, margin_share)
     most_qps = _total(planned) if serves_all else min(served.bound, _total(planned))
     best = _best(search, planned, served, objectives, serves_all=serves_all)
     if best is None:
@@ -74,9 +74,9 @@ def solve(problem: Problem, objectives: Objectives, search: Search) -> Staged | 
     return Staged(best, planned.demand_qps, serves_all, most_qps, gap)
 
 
-def _with(problem: Problem, margin_qps: Mapping[str, float], room: float) -> Problem:
+def _with(problem: Problem, margin_qps: Mapping[str, float], margin_share: float) -> Problem:
     """The same with that part of the margins as demand."""
-    demand_qps = {name: qps + room * margin_qps.get(name, 0.0) for name, qps in problem.demand_qps.items()}
+    demand_qps = {name: qps + margin_share * margin_qps.get(name, 0.0) for name, qps in problem.demand_qps.items()}
     return replace(problem, demand_qps=demand_qps)
 
 
@@ -101,7 +101,7 @@ def _is_all(served: Solution, problem: Problem) -> bool:
     return all(of_endpoint[name] >= qps * (1 - SLACK) - 1e-9 for name, qps in problem.demand_qps.items())
 
 
-def largest_room(problem: Problem, gap: float = 1e-3, limit_s: float = 10.0) -> float:
+def largest_headroom(problem: Problem, gap: float = 1e-3, limit_s: float = 10.0) -> float:
     """How many times the demand can be served, within that gap; 0 where one endpoint cannot be served at all."""
     fastest_qps = sum(
         workers * max((u.qps for c in problem.columns if c.device == device for u in c.uses), default=0.0)
@@ -111,12 +111,12 @@ def largest_room(problem: Problem, gap: float = 1e-3, limit_s: float = 10.0) -> 
     quick = replace(problem, columns=fastest(problem.columns))
     ample = _with(quick, problem.demand_qps, most)
     solution = Search(gap, limit_s).maximise(
-        ample, _room(dict.fromkeys(problem.demand_qps, 0.0), problem.demand_qps, most), None
+        ample, _headroom(dict.fromkeys(problem.demand_qps, 0.0), problem.demand_qps, most), None
     )
     return 0.0 if solution is None else solution.objective
 
 
-def _room(demand_qps: Mapping[str, float], margin_qps: Mapping[str, float], most: float) -> Stage:
+def _headroom(demand_qps: Mapping[str, float], margin_qps: Mapping[str, float], most: float) -> Stage:
     """Which part of the margins can be served on top of the demand."""
 
     def stage(model: PlacementModel) -> mathopt.LinearExpression:

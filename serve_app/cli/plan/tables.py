@@ -96,7 +96,7 @@ def _instant(iso: str | None) -> str:
 
 def _endpoints(plan: ClusterPlan, slo_ms: Mapping[str, float]) -> Table:
     table = Table("endpoint", title="Endpoints", title_justify="left")
-    for heading in ("objective", "demand/s", "served/s", "room/s", "shed", "accuracy"):
+    for heading in ("objective", "demand/s", "served/s", "capacity/s", "shed", "accuracy"):
         table.add_column(heading, justify="right")
     for name, demand_qps in plan.demand_qps.items():
         served_qps = plan.served_qps.get(name, 0.0)
@@ -105,12 +105,12 @@ def _endpoints(plan: ClusterPlan, slo_ms: Mapping[str, float]) -> Table:
             f"{slo_ms[name]:g} ms" if name in slo_ms else "-",
             cell(demand_qps),
             cell(served_qps),
-            cell(plan.room_qps.get(name)),
+            cell(plan.capacity_qps.get(name)),
             percent(1 - served_qps / demand_qps if demand_qps else None),
             percent(plan.accuracy.get(name), 2),
         )
     if len(plan.demand_qps) > 1:
-        sums = (sum(qps.values()) for qps in (plan.demand_qps, plan.served_qps, plan.room_qps))
+        sums = (sum(qps.values()) for qps in (plan.demand_qps, plan.served_qps, plan.capacity_qps))
         known = all(name in plan.accuracy for name, qps in plan.served_qps.items() if qps)
         accuracy = percent(plan.effective_accuracy if known else None, 2)
         table.add_section()
@@ -199,8 +199,8 @@ def _corrections(corrections: Iterable[Mapping[str, Any]], transport_ms: Mapping
             table.add_row(Text(each["pool"]), Text(each["variant"]), f"{each['factor']:.2f}", f"{each['batches']:.0f}")
         parts.append(table)
     if transport_ms:
-        ways = ", ".join(f"{pool} {ms:.1f} ms" for pool, ms in transport_ms.items())
-        parts.append(Text(f"Beside its run a batch is reckoned to take: {ways}"))
+        transports = ", ".join(f"{pool} {ms:.1f} ms" for pool, ms in transport_ms.items())
+        parts.append(Text(f"Beside its run a batch is reckoned to take: {transports}"))
     return parts
 
 

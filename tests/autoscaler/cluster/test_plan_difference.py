@@ -26,7 +26,7 @@ AFTER = replace(
     shares={"e": {"w1": 0.5, "w4": 0.25}, "f": {}},
     demand_qps={"e": 200.0, "f": 0.1},
     served_qps={"e": 150.0, "f": 0.1},
-    room_qps={"e": 150.0, "f": 0.1},
+    capacity_qps={"e": 150.0, "f": 0.1},
     accuracy={"e": 0.95},
     pool_sizes={"cpu": 3, "gpu": 1},
 )

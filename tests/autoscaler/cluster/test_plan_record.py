@@ -21,7 +21,7 @@ PLANS = st.builds(
     shares=st.dictionaries(NAMES, BY_NAME, max_size=3),
     demand_qps=BY_NAME,
     served_qps=BY_NAME,
-    room_qps=BY_NAME,
+    capacity_qps=BY_NAME,
     accuracy=BY_NAME,
     pool_sizes=st.dictionaries(NAMES, st.integers(0, 9), max_size=3),
     report=REPORTS,

@@ -7,8 +7,8 @@ from autoscaler.demand.burst import BurstTrigger
 TRIGGER = BurstTrigger(lull=0.2, violation_ratio=0.05, least_queries=10)
 
 
-def plan(demand_qps: dict[str, float], room_qps: dict[str, float]) -> ClusterPlan:
-    return ClusterPlan({}, {}, demand_qps, demand_qps, room_qps, {}, {}, SolveReport(Status.OPTIMAL, 0.0, 0.0))
+def plan(demand_qps: dict[str, float], capacity_qps: dict[str, float]) -> ClusterPlan:
+    return ClusterPlan({}, {}, demand_qps, demand_qps, capacity_qps, {}, {}, SolveReport(Status.OPTIMAL, 0.0, 0.0))
 
 
 def reason(

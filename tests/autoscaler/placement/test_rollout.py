@@ -109,12 +109,12 @@ def some_set(rng: np.random.Generator) -> frozenset[str]:
 def test_memory_is_kept_by_giving_up_as_few_unwanted_variants_as_possible(rng: np.random.Generator) -> None:
     sizes = {variant: int(rng.integers(1, 9)) for variant in VARIANTS}
     before, after = some_set(rng), some_set(rng)
-    room_bytes = float(rng.integers(0, 25))
+    limit_bytes = float(rng.integers(0, 25))
     made = ClusterPlan({"w": after}, {}, {}, {}, {}, {}, {}, SolveReport(Status.OPTIMAL, 0.0, 0.0))
-    rollout = Rollout(made, {"w": before}, sizes, {"w": room_bytes})
+    rollout = Rollout(made, {"w": before}, sizes, {"w": limit_bytes})
 
     def fits(kept: frozenset[str]) -> bool:
-        return sum(sizes[variant] for variant in kept | after) <= room_bytes
+        return sum(sizes[variant] for variant in kept | after) <= limit_bytes
 
     given_up = rollout.break_first.get("w", frozenset())
     assert given_up <= before - after
@@ -137,9 +137,9 @@ def test_after_all_is_loaded_and_unloaded_every_worker_holds_exactly_the_plan(rn
     workers = [f"w{number}" for number in range(4)]
     holds = {worker: some_set(rng) for worker in workers}
     wanted = {worker: some_set(rng) for worker in (*workers[1:], "cpu+1")}
-    room_bytes = {worker: float(rng.integers(1, 6)) for worker in workers}
+    limit_bytes = {worker: float(rng.integers(1, 6)) for worker in workers}
     made = ClusterPlan(wanted, {}, {}, {}, {}, {}, {}, SolveReport(Status.OPTIMAL, 0.0, 0.0))
-    rollout = Rollout(made, holds, dict.fromkeys(VARIANTS, 1), room_bytes)
+    rollout = Rollout(made, holds, dict.fromkeys(VARIANTS, 1), limit_bytes)
     for worker, variants in rollout.load_first.items():
         assert not rollout.ready
         assert not rollout.hopeless

@@ -28,7 +28,7 @@ def test_all_hold_everything_and_have_the_same_part_of_what_the_pool_had() -> No
         "b": {"w1": 0.3, "w2": 0.3, "w3": 0.3},
         "c": {"g1": 1.0},
     }
-    assert (ready.demand_qps, ready.room_qps, ready.accuracy) == (plan.demand_qps, plan.room_qps, plan.accuracy)
+    assert (ready.demand_qps, ready.capacity_qps, ready.accuracy) == (plan.demand_qps, plan.capacity_qps, plan.accuracy)
 
 
 def test_what_does_not_fit_one_worker_leaves_the_plan_as_it_was() -> None:

@@ -54,7 +54,7 @@ GROUPS = {
         "without_selection",
         "without_batching",
         "without_assignment",
-        "without_room",
+        "without_headroom",
     ],
     "stronger": ["sommelier_spread", "infaas_early_drop"],
 }
@@ -281,14 +281,14 @@ def test_without_assignment_all_workers_of_an_endpoint_get_the_same(played: Mapp
     assert uneven
 
 
-def test_without_room_plans_are_for_the_demand_and_no_more(
+def test_without_headroom_plans_are_for_the_demand_and_no_more(
     systems: Mapping[str, System], played: Mapping[str, Played]
 ) -> None:
-    for change in played["without_room"].changes:
+    for change in played["without_headroom"].changes:
         assert isinstance(change.plan, ClusterPlan)
-        assert change.plan.room_qps == pytest.approx(change.plan.demand_qps)
+        assert change.plan.capacity_qps == pytest.approx(change.plan.demand_qps)
     ours = systems["proteus"].initial
-    assert all(ours.room_qps[name] > 1.2 * qps for name, qps in ours.demand_qps.items())
+    assert all(ours.capacity_qps[name] > 1.2 * qps for name, qps in ours.demand_qps.items())
 
 
 def test_a_system_is_made_and_played_the_same_again(

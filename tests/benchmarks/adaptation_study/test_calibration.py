@@ -32,7 +32,7 @@ class PlayedService(Service):
             "served_qps": dict(load_qps),
             "accuracy": dict.fromkeys(load_qps, 0.97 if beyond else 0.975),
             "held": {"w1": ["large"], "w2": ["small" if beyond else "large"]},
-            "room_qps": {name: self.room * qps for name, qps in load_qps.items()},
+            "capacity_qps": {name: self.room * qps for name, qps in load_qps.items()},
         }
 
 

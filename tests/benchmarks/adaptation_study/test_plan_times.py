@@ -56,5 +56,5 @@ def test_the_brief_has_the_decisions_of_the_time_even_those_that_came_to_nothing
     asked_only = decision(2, NOW_S + 1, None, {}) | {"plan": None}
     brief = in_brief([decision(1, NOW_S - 1, NOW_S, ENOUGH), asked_only], NOW_S, NOW_S + 5)
     assert [each["version"] for each in brief] == [2]
-    assert (brief[0]["room_qps"], brief[0]["held"]) == (None, None)
+    assert (brief[0]["capacity_qps"], brief[0]["held"]) == (None, None)
     assert brief[0]["asked_s"] == pytest.approx(1.0, abs=2e-3)

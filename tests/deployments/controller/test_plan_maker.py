@@ -75,7 +75,7 @@ def test_a_change_has_the_plan_and_the_terms_that_routers_serve_it_on(monkeypatc
         change = await played.make(600.0, workers("w1", "w2"))
         assert change.plan.held == {"w1": {"fast"}, "w2": {"fast"}}
         assert change.sizes == {"cpu": 2}
-        assert change.room_bytes == {"w1": 5.0, "w2": 5.0}
+        assert change.limit_bytes == {"w1": 5.0, "w2": 5.0}
         service = change.endpoints["digits"]
         assert service.limits == EndpointLimits(0.2, True, 500)
         assert service.shares is not None

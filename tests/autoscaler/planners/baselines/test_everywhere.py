@@ -16,7 +16,7 @@ def test_workers_hold_what_any_endpoint_has_for_their_device() -> None:
     plan = Everywhere(made).plan(observed({"a": 7.0, "b": 1e6}, workers(cpu=2, gpu=1)))
     assert plan.held == held(cpu_0="x y", cpu_1="x y", gpu_0="z")
     assert (plan.shares, plan.accuracy) == ({}, {})
-    assert plan.demand_qps == plan.served_qps == plan.room_qps == {"a": 7.0, "b": 1e6}
+    assert plan.demand_qps == plan.served_qps == plan.capacity_qps == {"a": 7.0, "b": 1e6}
     assert plan.pool_sizes == {"cpu": 2, "gpu": 1}
     assert plan.report.status is Status.HEURISTIC
     assert plan.report.explanation == ("Every worker holds all that it has memory for.",)

@@ -175,8 +175,8 @@ def test_every_endpoint_has_the_same_part_of_the_headroom_and_none_could_have_mo
         loads.accuracy = np.ones_like(loads.accuracy)
         parts.append(loads.fairest(0.0, wanted))
     for name, qps in wanted.items():
-        assert plan.room_qps[name] == pytest.approx(qps * max(parts), rel=NEAR)
-    roomy = best_of(cluster, present(cluster, observation), plan.room_qps)
+        assert plan.capacity_qps[name] == pytest.approx(qps * max(parts), rel=NEAR)
+    roomy = best_of(cluster, present(cluster, observation), plan.capacity_qps)
     assert accuracy(plan) / served(plan) == pytest.approx(roomy.value / roomy.served_qps, rel=2 * NEAR)
 
 
@@ -190,5 +190,5 @@ def test_room_beyond_the_headroom_costs_no_more_accuracy_than_is_tolerated(
     roomy = planned(cluster, observation, replace(EXACT, tolerance=tolerance))
     assert served(roomy) == pytest.approx(served(exact), rel=NEAR)
     assert (roomy.effective_accuracy or 0.0) >= (exact.effective_accuracy or 0.0) - tolerance - NEAR
-    for name, qps in exact.room_qps.items():
-        assert roomy.room_qps[name] >= qps * (1 - NEAR)
+    for name, qps in exact.capacity_qps.items():
+        assert roomy.capacity_qps[name] >= qps * (1 - NEAR)

@@ -23,7 +23,7 @@ def needed(solution: Solution, demand_qps: Mapping[str, float]) -> dict[Column, 
     return {column: max(ceil(workers - SLACK), 1) for column, workers in busy.items()}
 
 
-def with_spares(problem: Problem, solution: Solution, devices: Collection[str]) -> dict[Column, int]:
+def with_idle_workers(problem: Problem, solution: Solution, devices: Collection[str]) -> dict[Column, int]:
     """`needed`, and the rest of the workers of these device types where they relieve the busiest endpoint.
 
     Each joins the endpoint whose workers are busiest, with the most accurate variant that its device has for it, where

@@ -41,13 +41,14 @@ class StartSteps:
         self._workers = workers
         self._clock = clock
         self._began_s = clock()
-        self._said = ""
+        self._said: set[str] = set()
         self._said_s = self._began_s
 
     def say(self, text: str) -> None:
-        """Print a step, unless it was the last one."""
-        if text != self._said:
-            self._said, self._said_s = text, self._clock()
+        """Print a step, once."""
+        if text not in self._said:
+            self._said.add(text)
+            self._said_s = self._clock()
             ERR.print(f"[dim]{self._clock() - self._began_s:5.1f} s[/]  {text}", soft_wrap=True, highlight=False)
 
     def look(self) -> None:

@@ -62,6 +62,7 @@ def test_workers_are_counted_as_they_come(url: str, capsys: pytest.CaptureFixtur
     steps.look()
     Played.status = {"workers": {"a": worker("small"), "b": worker("small")}}
     steps.look()
+    steps.look()
     assert [line.removeprefix("0.0 s  ") for line in lines(capsys)] == [
         "The router answers; 0 of 2 workers hold their variants",
         "The router answers; 1 of 2 workers hold their variants",

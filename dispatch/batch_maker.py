@@ -32,20 +32,39 @@ class BatchMaker:
         if first is None:
             return None
         rows = before = queue.rows
-        held = self._health.usable(worker.id, lane.candidates, now_s)
+        held = lane.candidates
+        if self._health.any_avoided:
+            held = self._health.usable(worker.id, held, now_s)
         if first.excluded:
             held = tuple(c for c in lane.candidates if c.variant not in first.excluded) or held
             rows = first.rows
         phase = 0 if plan.balancer is None else plan.balancer.phase(lane.index)
         load_qps = plan.load.load_qps(now_s)
         deadline_s, first_rows, arrival_s = first.deadline_s, first.rows, first.query.arrival_s
-        workers = len(stage.lanes)
-        device, state, last = worker.info.device, lane.state, lane.last
-        share = stage.endpoint.feedback.share
+        state = lane.state
+        share = lane.endpoint.feedback.share
         if share < 1.0:
             deadline_s, load_qps = within(share, now_s, deadline_s), load_qps / share
-        seen = (now_s, rows, deadline_s, held, load_qps, workers, phase, device)
-        view = quick(QueueView, (*seen, arrival_s, queue, state, last, first_rows, lane.latency, share))
+        view = quick(
+            QueueView,
+            (
+                now_s,
+                rows,
+                deadline_s,
+                held,
+                load_qps,
+                len(stage.lanes),
+                phase,
+                worker.info.device,
+                arrival_s,
+                queue,
+                state,
+                lane.last,
+                first_rows,
+                lane.latency,
+                share,
+            ),
+        )
         choice = plan.selection.choose(view)
         if isinstance(choice, Hold) and first.excluded:  # runs alone: there is nothing to wait for
             choice = ALONE.choose(view)
@@ -65,5 +84,5 @@ class BatchMaker:
         if choice.state is not None or state is not None:
             lane.batch_id, lane.state, lane.last = batch_id, choice.state, None
         accuracy, batch_rows = lane.accuracies[variant], before - queue.rows
-        launched = (batch_id, worker.id, stage.key, variant, accuracy, jobs, batch_rows, now_s)
-        return quick(Batch, (*launched, choice.promise))
+        made = (batch_id, worker.id, stage.key, variant, accuracy, jobs, batch_rows, now_s, choice.promise)
+        return quick(Batch, made)

@@ -14,9 +14,9 @@ from dispatch.latency.estimator import LatencyEstimator
 from dispatch.learning import Learning
 from dispatch.plan import Plan
 from dispatch.query import Batch, Job, Query, quick
-from dispatch.queues.all_queues import AllQueues
-from dispatch.queues.endpoint_queues import EndpointQueues
+from dispatch.queues.all_queues import NO_IDS, AllQueues
 from dispatch.queues.lane import Lane
+from dispatch.queues.stage_queues import StageQueues
 from dispatch.queues.variant_health import VariantHealth
 from dispatch.queues.wake_ups import WakeUps
 from dispatch.queues.worker_state import WorkerState
@@ -46,6 +46,7 @@ class Dispatcher:
         self.workers: dict[str, WorkerState] = {}
         self.queues = AllQueues()
         self._endpoints = self.queues.by_name
+        self._flows = self.queues.flows
         self._health = VariantHealth()
         self._batches = BatchMaker(self._health)
         self._wake_ups = WakeUps(self.workers, self._endpoints)
@@ -58,17 +59,18 @@ class Dispatcher:
         endpoint = self._endpoints.get(query.endpoint)
         if endpoint is None:
             return [Reject(query, refusals.unknown_endpoint(query.endpoint, self.plan.endpoints))]
-        step = endpoint.flow.start(query, now_s)
-        for job in step.enqueue:
-            load = endpoint.stages[job.stage].plan.load
-            for _ in range(job.rows):
-                load.on_arrival(now_s)
-        if endpoint.rows + query.rows > endpoint.plan.limits.max_queued_rows:
+        job, others = endpoint.flow.start(query, now_s)
+        stage = endpoint.stages[job.stage]
+        stage.on_row(now_s) if job.rows == 1 else stage.on_rows(job.rows, now_s)
+        for other in others:
+            endpoint.stages[other.stage].on_rows(other.rows, now_s)
+        if endpoint.rows + query.rows > endpoint.max_queued_rows:
             endpoint.flow.withdraw(query)
             return [Reject(query, refusals.saturated(endpoint.plan, endpoint.rows))]
         commands: list[Command] = []
-        for job in step.enqueue:
-            self._enqueue(job, endpoint, now_s, commands)
+        self._enqueue(job, stage, now_s, commands)
+        for other in others:
+            self._enqueue(other, endpoint.stages[other.stage], now_s, commands)
         return commands
 
     def on_cancel(self, query: Query) -> None:
@@ -125,16 +127,22 @@ class Dispatcher:
         if state is None or (batch := state.batch) is None or batch.id != batch_id:
             return []
         state.finish()
-        self._health.on_success(worker, batch.variant)
+        if self._health.any_failed:
+            self._health.on_success(worker, batch.variant)
         lane = state.lanes.get(batch.stage)
         if lane is not None and lane.state is not None:
             lane.on_done(batch, now_s)
         if lane is not None and self.learning is not None:
             self.learning.on_done(state, lane, batch, run_s, now_s)
         name = batch.stage.endpoint
-        done = quick(BatchDone, (batch, outputs, run_s, now_s, self.queues.withdrawn(batch)))
+        withdrawn = self.queues.withdrawn(batch) if self.queues.any_withdrawn else NO_IDS
+        done = quick(BatchDone, (batch, outputs, run_s, now_s, withdrawn))
         commands: list[Command] = [done]
-        self._follow(self.queues.flow(name).on_done(done), name, now_s, commands)
+        step = self._flows[name].on_done(done)
+        if step.enqueue or step.withdraw:
+            self._follow(step, name, now_s, commands)
+        else:
+            commands += step.outcomes
         self._launch(state, now_s, commands)
         return commands
 
@@ -201,7 +209,7 @@ class Dispatcher:
             for stage in endpoint.stages.values():
                 if stage.lanes and stage.plan.balancer is not None:
                     for job in stage.common.drain():
-                        self._enqueue(job, endpoint, now_s, commands)
+                        self._enqueue(job, stage, now_s, commands)
         self._wake_ups.on_change()
         for worker in self._in_order():
             self._launch(worker, now_s, commands)
@@ -217,22 +225,20 @@ class Dispatcher:
             if queues is None:
                 self._fail(job, refusals.removed_endpoint(job.query), now_s, commands)
                 continue
-            load = queues.stages[job.stage].plan.load
-            for _ in range(job.rows):
-                load.on_arrival(now_s)
-            self._enqueue(job, queues, now_s, commands)
+            stage = queues.stages[job.stage]
+            stage.on_rows(job.rows, now_s)
+            self._enqueue(job, stage, now_s, commands)
 
-    def _enqueue(self, job: Job, endpoint: EndpointQueues, now_s: float, commands: list[Command]) -> None:
-        stage = endpoint.stages[job.stage]
+    def _enqueue(self, job: Job, stage: StageQueues, now_s: float, commands: list[Command]) -> None:
         worker = stage.join(job, now_s)
         if worker is None:
             for idle in [worker for worker in stage.workers if worker.batch is None]:
-                if not stage.rows:
+                if not stage.common.queue.rows:
                     break
                 self._launch(idle, now_s, commands)
         elif worker.batch is None:
             self._launch(worker, now_s, commands)
-        if stage.deadlines_matter and job.id in endpoint.lane_of:
+        if stage.deadlines_matter and job.id in stage.endpoint.lane_of:
             commands += self._wake_ups.on_deadline(job.deadline_s)
 
     def _launch(self, worker: WorkerState, now_s: float, commands: list[Command]) -> None:
@@ -271,12 +277,13 @@ class Dispatcher:
                 self._fail(job, error, now_s, commands)
             else:
                 excluded = job.excluded | {batch.variant} if blame else job.excluded
-                self._enqueue(job._replace(attempt=job.attempt + 1, excluded=excluded), endpoint, now_s, commands)
+                again = job._replace(attempt=job.attempt + 1, excluded=excluded)
+                self._enqueue(again, endpoint.stages[job.stage], now_s, commands)
 
     def _fail(self, job: Job, error: AccordError, now_s: float, commands: list[Command]) -> None:
         """A job gets no result."""
         name = job.query.endpoint
-        self._follow(self.queues.flow(name).on_failed(job, error, now_s), name, now_s, commands)
+        self._follow(self._flows[name].on_failed(job, error, now_s), name, now_s, commands)
 
     def _end_late(self, lane: Lane, now_s: float, commands: list[Command]) -> None:
         """Take those out whose deadline has come: the endpoint drops them, or no worker is there."""

@@ -102,11 +102,8 @@ class Router:
             raise unknown_endpoint(endpoint, self._dispatcher.plan.endpoints)
         now_s = self._clock()
         deadline_s = now_s + (plan.slo_s if slo_s is None else slo_s)
-        if (
-            not forwarded
-            and not self._dispatcher.queues.served(endpoint)
-            and (peer := self._peer(endpoint)) is not None
-        ):
+        away = not forwarded and not self._dispatcher.queues.served(endpoint)
+        if away and (peer := self._peer(endpoint)) is not None:
             return await self._ask(peer, endpoint, inputs, rows, deadline_s)
         query = Query(next(self._ids), endpoint, now_s, deadline_s, rows, inputs)
         future = self._answers.expect(query)
@@ -241,10 +238,8 @@ class Router:
 
     def offered(self, endpoint: str) -> dict[str, tuple[Candidate, ...]]:
         """By device type what the plan offers for the endpoint on the workers that are there."""
-        lanes = (
-            (state.info.device, state.lanes.get(StageKey(endpoint))) for state in self._dispatcher.workers.values()
-        )
-        return {device: lane.offered for device, lane in lanes if lane is not None}
+        states, key = self._dispatcher.workers.values(), StageKey(endpoint)
+        return {state.info.device: state.lanes[key].offered for state in states if key in state.lanes}
 
     def held(self, worker: str) -> list[tuple[str, tuple[Candidate, ...], float]]:
         """The endpoints that a worker serves, with what the plan offers of each there, and its objective in seconds."""

@@ -23,8 +23,8 @@ class QueryFlow(Protocol):
     the endpoint. Every query that `start` gets is in exactly one outcome, unless it is withdrawn.
     """
 
-    def start(self, query: Query, now_s: float) -> Step:
-        """A query came: the jobs that it begins with."""
+    def start(self, query: Query, now_s: float) -> tuple[Job, Sequence[Job]]:
+        """A query came: the job that it begins with, and others that wait from then on as well."""
         ...
 
     def on_done(self, done: BatchDone) -> Step:

@@ -14,9 +14,10 @@ FIRST, NOTHING_EXCLUDED = 0, frozenset[str]()
 class SingleFlow:
     """A query is one job of the same id; its result is the answer. Keeps nothing, so that one serves all endpoints."""
 
-    def start(self, query: Query, now_s: float) -> Step:
+    def start(self, query: Query, now_s: float) -> tuple[Job, Sequence[Job]]:
         """See `QueryFlow.start`."""
-        return quick(Step, ((_job(query),), NONE, NONE))
+        query_id, _, _, deadline_s, rows, inputs = query
+        return quick(Job, (query_id, query, deadline_s, rows, inputs, ONLY_STAGE, FIRST, NOTHING_EXCLUDED)), NONE
 
     def on_done(self, done: BatchDone) -> Step:
         """See `QueryFlow.on_done`."""
@@ -28,12 +29,7 @@ class SingleFlow:
 
     def withdraw(self, query: Query) -> Sequence[Job]:
         """See `QueryFlow.withdraw`."""
-        return (_job(query),)
-
-
-def _job(query: Query) -> Job:
-    query_id, _, _, deadline_s, rows, inputs = query
-    return quick(Job, (query_id, query, deadline_s, rows, inputs, ONLY_STAGE, FIRST, NOTHING_EXCLUDED))
+        return self.start(query, query.arrival_s)[:1]
 
 
 SINGLE = SingleFlow()

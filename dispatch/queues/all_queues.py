@@ -13,11 +13,14 @@ NO_IDS: frozenset[int] = frozenset()
 
 
 class AllQueues:
-    """The queues of the plan's endpoints, ``by_name``, and the jobs that run although nobody waits for them."""
+    """The queues of the plan's endpoints, ``by_name``, and the jobs that run although nobody waits for them.
+
+    ``flows`` has those of endpoints that were removed as well: batches of their jobs may still run.
+    """
 
     def __init__(self) -> None:
         self.by_name: dict[str, EndpointQueues] = {}
-        self._flows: dict[str, QueryFlow] = {}
+        self.flows: dict[str, QueryFlow] = {}
         self._withdrawn: set[tuple[str, int]] = set()  # endpoint and id of jobs that run
 
     # -- for who asks -----------------------------------------------------------------------------------------
@@ -46,9 +49,10 @@ class AllQueues:
 
     # -- for the dispatcher -----------------------------------------------------------------------------------
 
-    def flow(self, endpoint: str) -> QueryFlow:
-        """The flow of an endpoint, also of one that was removed: batches of its jobs may still run."""
-        return self._flows[endpoint]
+    @property
+    def any_withdrawn(self) -> bool:
+        """Whether nobody waits for some job that runs."""
+        return bool(self._withdrawn)
 
     def check(self, plan: Plan) -> None:
         """Raises ValueError where a plan gives an endpoint other stages."""
@@ -61,7 +65,7 @@ class AllQueues:
         for name, endpoint in plan.endpoints.items():
             if name not in self.by_name:
                 self.by_name[name] = EndpointQueues(endpoint)
-                self._flows[name] = endpoint.flow
+                self.flows[name] = endpoint.flow
             self.by_name[name].refresh(endpoint, workers)
 
     def remove(self, endpoint: str, workers: Iterable[WorkerState]) -> list[Job]:
@@ -74,7 +78,7 @@ class AllQueues:
 
     def withdraw_query(self, query: Query, workers: Iterable[WorkerState]) -> None:
         """Nobody waits for a query: see `withdraw`; one of an unknown endpoint is ignored."""
-        flow = self._flows.get(query.endpoint)
+        flow = self.flows.get(query.endpoint)
         if flow is not None:
             for job in flow.withdraw(query):
                 self.withdraw(job, workers)
@@ -91,8 +95,6 @@ class AllQueues:
 
     def withdrawn(self, batch: Batch) -> frozenset[int]:
         """The ids of a batch's jobs that nobody waits for; they are forgotten with that."""
-        if not self._withdrawn:
-            return NO_IDS
         name = batch.stage.endpoint
         ids = frozenset(job.id for job in batch.jobs if (name, job.id) in self._withdrawn)
         self._withdrawn.difference_update((name, job_id) for job_id in ids)

@@ -16,6 +16,7 @@ class EndpointQueues(EndpointWaiting):
         super().__init__()
         self.plan = plan
         self.flow = plan.flow
+        self.max_queued_rows = plan.limits.max_queued_rows
         self.stages = {
             name: StageQueues(StageKey(plan.name, name), self, stage, plan.slo_s) for name, stage in plan.stages.items()
         }
@@ -33,5 +34,6 @@ class EndpointQueues(EndpointWaiting):
     def refresh(self, plan: EndpointPlan, workers: list[WorkerState]) -> None:
         """Derive the lanes anew for these workers, which are in the order of their ids."""
         self.plan = plan
+        self.max_queued_rows = plan.limits.max_queued_rows
         for name, stage in self.stages.items():
             stage.refresh(plan.stages[name], plan, workers)

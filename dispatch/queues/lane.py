@@ -21,7 +21,7 @@ class EndpointWaiting:
 
 
 class Stage:
-    """One stage of an endpoint, with a lane for each worker that serves it; ``rows`` wait for it on all of them.
+    """One stage of an endpoint, with a lane for each worker that serves it.
 
     ``deadlines_matter`` where jobs leave at them: no worker serves the stage, or its endpoint drops what is late.
     """
@@ -32,7 +32,6 @@ class Stage:
         self.plan = plan
         self.slo_s = slo_s
         self.lanes: list[Lane] = []
-        self.rows = 0
         self.deadlines_matter = True
 
 
@@ -50,6 +49,7 @@ class Lane:
         "accuracies",
         "batch_id",
         "candidates",
+        "endpoint",
         "index",
         "last",
         "latency",
@@ -62,6 +62,7 @@ class Lane:
 
     def __init__(self, stage: Stage, queue: DeadlineQueue, load: WorkerLoad) -> None:
         self.stage = stage
+        self.endpoint = stage.endpoint
         self.queue = queue
         self.load = load
         self.index = 0
@@ -104,11 +105,9 @@ class Lane:
     def push(self, job: Job) -> None:
         """The job waits here from now on."""
         rows = job.rows
-        stage = self.stage
-        endpoint = stage.endpoint
+        endpoint = self.endpoint
         self.queue.push(job)
         self.load.queued_rows += rows
-        stage.rows += rows
         endpoint.rows += rows
         endpoint.lane_of[job.id] = self
 
@@ -147,10 +146,8 @@ class Lane:
         self._forget(job.rows, (job,))
 
     def _forget(self, rows: int, jobs: tuple[Job, ...]) -> None:
-        stage = self.stage
-        endpoint = stage.endpoint
+        endpoint = self.endpoint
         self.load.queued_rows -= rows
-        stage.rows -= rows
         endpoint.rows -= rows
         lane_of = endpoint.lane_of
         for job in jobs:

@@ -20,6 +20,13 @@ class StageQueues(Stage):
         self.workers: list[WorkerState] = []
         self.common = Lane(self, DeadlineQueue(), WorkerLoad(""))
         self._loads: list[WorkerLoad] = []
+        self.on_row = plan.load.on_arrival
+        """A row comes: the load learns of it."""
+
+    def on_rows(self, rows: int, now_s: float) -> None:
+        """So many rows come."""
+        for _ in range(rows):
+            self.on_row(now_s)
 
     def join(self, job: Job, now_s: float) -> WorkerState | None:
         """Queue a job with the worker that the balancer picks; None where it waits in the common queue."""
@@ -41,6 +48,7 @@ class StageQueues(Stage):
             for known in self.lanes:
                 known.forget_decisions()
         self.plan = plan
+        self.on_row = plan.load.on_arrival
         self.slo_s = endpoint.slo_s
         before = self.lanes
         served = [(worker, lane) for worker in workers if (lane := self._lane(worker)) is not None]

@@ -18,9 +18,8 @@ class VariantHealth:
 
     def on_success(self, worker: str, variant: str) -> None:
         """A batch came back: the variant works there."""
-        if self._failures:
-            self._failures.pop((worker, variant), None)
-            self._avoid_until_s.pop((worker, variant), None)
+        self._failures.pop((worker, variant), None)
+        self._avoid_until_s.pop((worker, variant), None)
 
     def on_failure(self, worker: str, variant: str, now_s: float) -> None:
         """A batch raised."""
@@ -35,9 +34,17 @@ class VariantHealth:
             for key in [key for key in table if key[0] == worker]:
                 del table[key]
 
+    @property
+    def any_failed(self) -> bool:
+        """Whether some variant failed somewhere and has not worked there since."""
+        return bool(self._failures)
+
+    @property
+    def any_avoided(self) -> bool:
+        """Whether some variant is avoided somewhere, or was lately."""
+        return bool(self._avoid_until_s)
+
     def usable(self, worker: str, candidates: tuple[Candidate, ...], now_s: float) -> tuple[Candidate, ...]:
         """Candidates not avoided at ``now_s``; all of them where that would leave none."""
-        if not self._avoid_until_s:
-            return candidates
         good = tuple(c for c in candidates if self._avoid_until_s.get((worker, c.variant), now_s) <= now_s)
         return good or candidates

@@ -57,7 +57,7 @@ class WakeUps:
             for endpoint in self._endpoints.values()
             if endpoint.rows
             for stage in endpoint.stages.values()
-            if stage.rows and stage.deadlines_matter
+            if stage.deadlines_matter
             for lane in stage.distinct_lanes()
             if lane.queue.rows
         ]

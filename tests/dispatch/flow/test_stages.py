@@ -32,9 +32,9 @@ class PartsFlow:
     open: dict[int, dict[int, Job]] = field(default_factory=dict)
     parts: dict[int, list[Any]] = field(default_factory=dict)
 
-    def start(self, query: Query, now_s: float) -> Step:
+    def start(self, query: Query, now_s: float) -> tuple[Job, Sequence[Job]]:
         self.open[query.id], self.parts[query.id] = {}, []
-        return Step(enqueue=(self._job(query, "cut"),))
+        return self._job(query, "cut"), ()
 
     def on_done(self, done: BatchDone) -> Step:
         jobs: list[Job] = []

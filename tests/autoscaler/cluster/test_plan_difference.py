@@ -52,7 +52,7 @@ def test_every_change_has_a_sentence() -> None:
     assert difference(BEFORE, AFTER).lines() == (
         "Workers of gpu: 1 instead of 0.",
         "e: demand 200 queries/s instead of 100 queries/s, served 150 queries/s instead of 100 queries/s, "
-        "room 150 queries/s instead of 120 queries/s, shed 25.0% instead of 0.0%, "
+        "capacity 150 queries/s instead of 120 queries/s, shed 25.0% instead of 0.0%, "
         "expected accuracy 95.00% instead of 97.50%.",
         "Of the queries of e: big 0.0% instead of 50.0%, big+small 50.0% instead of 0.0%, "
         "small 25.0% instead of 50.0%.",

@@ -2,7 +2,7 @@
 
 import json
 
-from deployments.state.decisions import MOST_REMEMBERED, Decisions
+from deployments.state.decisions import MOST_REMEMBERED, Decisions, DecisionState
 
 
 def record(decisions: Decisions) -> list[tuple[int, str]]:
@@ -14,7 +14,7 @@ def test_one_is_in_force_at_a_time_and_the_one_before_was_replaced() -> None:
     assert decisions.in_force is decisions.under_way is None
     first = decisions.begin("the application starts", 1000.0)
     assert decisions.under_way is first
-    first.state = "loading"
+    first.state = DecisionState.LOADING
     assert decisions.under_way is first
     decisions.put_in_force(first, 1000.0, 1001.5)
     assert (first.in_force_at, first.in_force_s) == ("1970-01-01T00:16:41.500+00:00", 1.5)
@@ -29,7 +29,7 @@ def test_one_is_in_force_at_a_time_and_the_one_before_was_replaced() -> None:
 def test_the_next_controller_gives_up_what_was_half_done_and_counts_on() -> None:
     decisions, after = Decisions(), Decisions()
     decisions.put_in_force(decisions.begin("one", 1.0), 1.0, 2.0)
-    decisions.begin("two", 3.0).state = "loading"
+    decisions.begin("two", 3.0).state = DecisionState.LOADING
     decisions.begin("three", 4.0)
     after.restore(json.loads(json.dumps(decisions.to_record())))
     assert record(after) == [(1, "in force"), (2, "given up"), (3, "given up")]
@@ -43,7 +43,7 @@ def test_only_the_last_are_remembered_and_always_the_one_in_force() -> None:
     kept = decisions.begin("two", 1.0)
     decisions.put_in_force(kept, 1.0, 2.0)
     for _ in range(2 * MOST_REMEMBERED):
-        decisions.begin("a burst", 3.0).state = "given up"
+        decisions.begin("a burst", 3.0).state = DecisionState.GIVEN_UP
     assert decisions.in_force is kept
     assert len(record(decisions)) == MOST_REMEMBERED
     assert [version for version, _ in record(decisions)][:2] == [2, MOST_REMEMBERED + 4]

@@ -1,5 +1,6 @@
 """The control loop as a controller begins it, and its way of counting."""
 
+import logging
 from collections.abc import Collection
 
 from autoscaler.cluster.observation import Statistics
@@ -12,17 +13,29 @@ from autoscaler.planners.registry import planner_kind
 from deployments.messages.control_settings import ControlSettings
 from deployments.state.saved_state import ControllerState
 
+logger = logging.getLogger("ray.serve")
+
 NO_PLAN = NoPlan(SolveReport(Status.NO_ANSWER, None, 0.0))
 
 
 def new_loop(settings: ControlSettings, known: ControllerState, demand: DemandEstimate) -> ControlLoop:
     """Everything that the loop knows begins anew, except the plan in force, which was kept."""
-    decision = known.decisions.in_force
-    kept = from_record(decision.plan) if decision is not None and decision.plan is not None else None
     by_load = planner_kind(settings.planner).by_load
     interval_s = settings.interval_s if by_load else float("inf")
     nothing = ClusterPlan({}, {}, {}, {}, {}, {}, {}, NO_PLAN.report)
-    return ControlLoop(interval_s, demand, BurstTrigger() if by_load else None, kept or nothing)
+    return ControlLoop(interval_s, demand, BurstTrigger() if by_load else None, _kept(known) or nothing)
+
+
+def _kept(known: ControllerState) -> ClusterPlan | None:
+    """The plan that was in force; None where there was none, or another version of Accord wrote it in another form."""
+    decision = known.decisions.in_force
+    if decision is None or decision.plan is None:
+        return None
+    try:
+        return from_record(decision.plan)
+    except (KeyError, TypeError, ValueError) as error:
+        logger.warning("Plan %d, in force before, cannot be read (%r); planning anew.", decision.version, error)
+        return None
 
 
 def as_loop_counts(statistics: Statistics, began_s: float, endpoints: Collection[str]) -> Statistics:

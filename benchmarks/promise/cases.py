@@ -6,9 +6,9 @@ from statistics import median
 from typing import Any
 
 from benchmarks.promise.figures import Figures, kept_again_s
-from benchmarks.promise.queries import Queries
-from benchmarks.promise.status_watch import Snapshot
 from benchmarks.promise.timeline import Timeline
+from serve_app.testing.queries import Queries
+from serve_app.testing.status_watch import Snapshot
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.promise.queries import Queries
+from serve_app.testing.queries import Queries
 
 PROMISED_PCT = 1.0
 """Violations by the server's account that are within the promise."""

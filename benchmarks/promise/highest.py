@@ -9,11 +9,11 @@ from tempfile import TemporaryDirectory
 from time import sleep
 
 from benchmarks.promise.figures import Figures
-from benchmarks.promise.live import running, send, sending
 from benchmarks.promise.search import raised_qps
-from benchmarks.promise.sender import Sender
 from benchmarks.promise.systems import ENDPOINT, System
 from serve_app.loadgen.dataset import Dataset
+from serve_app.testing.sender import Sender
+from serve_app.testing.service import running, send, sending
 
 TRIAL_S, UNJUDGED_S = 7.0, 2.5
 """A trial is so long, and its first seconds do not count."""

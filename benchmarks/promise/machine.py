@@ -3,12 +3,12 @@
 import sys
 from typing import Any
 
-from benchmarks.closed_loop import measure
 from benchmarks.machine import machine
 from benchmarks.promise.systems import PORT
-from benchmarks.served import served
+from benchmarks.serving.closed_loop import measure
 from catalog.catalogue import load_catalogue
 from serve_app.loadgen.dataset import Dataset
+from serve_app.testing.served import served
 
 VARIANT = "digits-mlp"
 CONNECTIONS = 64
@@ -24,7 +24,7 @@ def bare_qps(dataset: Dataset) -> float:
     """What ``benchmarks.serving`` measures of ``bare``."""
     catalogue = load_catalogue("builtin")
     model = f"{catalogue.root}/{catalogue.variant(VARIANT).artifact.uri}"
-    command = [sys.executable, "-m", "uvicorn", "benchmarks.serving_peers.bare:app", "--port", str(PORT)]
+    command = [sys.executable, "-m", "uvicorn", "benchmarks.serving.bare:app", "--port", str(PORT)]
     bodies = list(dataset.bodies)
     with served([*command, "--no-access-log", "--lifespan", "off"], {"PEER_MODEL": model}, PORT, "/", bodies[0]):
         measure(PORT, "/", bodies, CONNECTIONS, WARM_UP_S)

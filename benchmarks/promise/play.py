@@ -15,14 +15,14 @@ from benchmarks.promise.bursts import rise_s, scaled
 from benchmarks.promise.cases import Case, judge
 from benchmarks.promise.conditions import NEIGHBOUR_SHARE, Condition, Cores
 from benchmarks.promise.duty_cycle import brake, neighbour
-from benchmarks.promise.live import Service, running, sending, soon
-from benchmarks.promise.queries import Queries
-from benchmarks.promise.sender import Sender
-from benchmarks.promise.status_watch import StatusWatch
 from benchmarks.promise.systems import ENDPOINT, System
 from benchmarks.promise.timeline import Timeline
 from benchmarks.promise.windows import WindowCounts, count_windows
 from serve_app.loadgen.dataset import Dataset
+from serve_app.testing.queries import Queries
+from serve_app.testing.sender import Sender
+from serve_app.testing.service import Service, running, sending, soon
+from serve_app.testing.status_watch import StatusWatch
 from workload.rate import RateSchedule
 
 PAUSE_S = 2.0

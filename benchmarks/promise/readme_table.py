@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 
 import orjson
 
-from benchmarks.promise.live import running
 from benchmarks.promise.systems import ENDPOINT, System
 from serve_app.loadgen.dataset import Dataset
+from serve_app.testing.service import running
 
 LOADS_QPS = (600, 1000)
 POLICIES = ("ramsis", "greedy")

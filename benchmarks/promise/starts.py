@@ -8,9 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.promise.live import running, sending, soon
 from benchmarks.promise.start_scenes import SCENES, Scene
-from benchmarks.promise.status_watch import EVERY_S, Snapshot, look
+from serve_app.testing.service import running, sending, soon
+from serve_app.testing.status_watch import EVERY_S, Snapshot, look
 from workload.rate import RateSchedule
 
 LOAD_QPS = 50.0

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.promise.queries import Flags, Floats, Queries
-from benchmarks.promise.status_watch import Snapshot
+from serve_app.testing.queries import Flags, Floats, Queries
+from serve_app.testing.status_watch import Snapshot
 
 SLACK = 0.01
 """So far a service's violation rate may lie from the benchmark's own of the same window."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import adaptation
+from benchmarks.adaptation import __main__ as adaptation
 
 
 @pytest.mark.parametrize("given", [["--rounds", "0"], ["--rounds", "two"], ["--quick"]])

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import orjson
 import pytest
 
-from benchmarks import batching
-from benchmarks.batching import Case, Run, play
+from benchmarks.batching import __main__ as batching
+from benchmarks.batching.__main__ import Case, Run, play
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from benchmarks.closed_loop import measure
+from benchmarks.serving.closed_loop import measure
 
 Handler = Callable[[int], bytes]
 """Number of the request on its connection to the bytes of the answer; empty bytes close the connection."""

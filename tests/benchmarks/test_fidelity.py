@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.fidelity import live_outcome, simulate
+from benchmarks.fidelity.__main__ import live_outcome, simulate
 from catalog.profile import BatchLatency, LatencyProfile
 from serve_app.cli.config_file import ServeFile
 from serve_app.config.schema import AppConfig

@@ -7,7 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from benchmarks import forecast_value
+from benchmarks.forecast_value import __main__ as forecast_value
 from forecast_value_scene import bursts_every_other_hour
 
 Run = Callable[..., str]

@@ -7,7 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from benchmarks import policy_generation
+from benchmarks.policy_generation import __main__ as policy_generation
 from catalog.profile import BatchLatency, LatencyProfile
 from catalog.profile_csv import ProfiledVariant, write_profiles
 from dispatch.selection.policy import Candidate

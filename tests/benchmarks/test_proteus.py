@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from accuracy_scene import CPU, GPU, by_chance, evenly, write_profiles, write_trace
-from benchmarks import proteus
+from benchmarks.proteus import __main__ as proteus
 
 Run = Callable[..., str]
 """Runs the benchmark with arguments and gives what it prints."""

@@ -10,12 +10,12 @@ from typing import Any
 import orjson
 import pytest
 
-from benchmarks import ramsis
-from benchmarks.selection_study import workloads
-from benchmarks.selection_study.summary import increase
-from benchmarks.selection_study.sweep import Outcome, Point, play
-from benchmarks.selection_study.systems import ResponseJob
-from benchmarks.selection_study.task import Task, read_front
+from benchmarks.ramsis import __main__ as ramsis
+from benchmarks.ramsis import workloads
+from benchmarks.ramsis.summary import increase
+from benchmarks.ramsis.sweep import Outcome, Point, play
+from benchmarks.ramsis.systems import ResponseJob
+from benchmarks.ramsis.task import Task, read_front
 from catalog.errors import ConfigError
 from catalog.profile import BatchLatency, LatencyProfile
 from catalog.profile_csv import ProfiledVariant, write_profiles

@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from benchmarks import simulator
+from benchmarks.simulator import __main__ as simulator
 from catalog.profile import BatchLatency, LatencyProfile
 from catalog.profile_csv import ProfiledVariant, write_profiles
 

@@ -14,8 +14,8 @@ from accuracy_scene import write_profiles
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan, NoPlan, Status
 from autoscaler.planners.proteus.proteus_planner import ProteusPlanner
-from benchmarks import solver
-from benchmarks.accuracy_study import synthetic, testbed
+from benchmarks.proteus import synthetic, testbed
+from benchmarks.solver import __main__ as solver
 
 Run = Callable[..., str]
 """Runs the benchmark with arguments and gives what it prints."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.forecast_value_study.parts import Kind, Part, choose
+from benchmarks.forecast_value.parts import Kind, Part, choose
 from forecast.series.series import LoadSeries
 
 HOUR_S, DAY_S = 3600, 86_400

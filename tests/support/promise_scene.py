@@ -5,9 +5,9 @@ from typing import Any
 
 from benchmarks.promise.cases import Case
 from benchmarks.promise.figures import Figures
-from benchmarks.promise.queries import Queries
-from benchmarks.promise.status_watch import Snapshot
 from serve_app.loadgen.record import Record
+from serve_app.testing.queries import Queries
+from serve_app.testing.status_watch import Snapshot
 
 ENDPOINT = "digits"
 PER_SECOND = 100

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.promise.figures import LEAST_REST_S, PROMISED_PCT, Figures, kept_again_s
-from benchmarks.promise.queries import Queries
 from promise_scene import PER_SECOND, record, violating
+from serve_app.testing.queries import Queries
 
 START_S = 50.0
 

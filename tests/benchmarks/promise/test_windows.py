@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.promise.queries import Queries
 from benchmarks.promise.windows import WindowCounts, bounds_hold, contradicts_itself, count_windows
 from promise_scene import ENDPOINT, record, snapshot, violating
+from serve_app.testing.queries import Queries
 
 QUIET = violating([0] * 40)
 BROKEN = violating([20] * 40)

@@ -8,9 +8,9 @@ import pytest
 from autoscaler.cluster.plan import ClusterPlan, NoPlan, Status
 from autoscaler.planners.proteus.proteus_planner import ProteusOptions, ProteusPlanner
 from autoscaler_scene import cluster, endpoint, even, held, observed, workers
-from benchmarks.accuracy_study.saturation import saturation_qps
-from benchmarks.accuracy_study.synthetic import synthetic
-from benchmarks.accuracy_study.testbed import zipf
+from benchmarks.proteus.saturation import saturation_qps
+from benchmarks.proteus.synthetic import synthetic
+from benchmarks.proteus.testbed import zipf
 from catalog.errors import ConfigError
 from plan_checker import broken
 

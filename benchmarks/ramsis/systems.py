@@ -1,0 +1,81 @@
+"""The systems that are compared: what each makes beforehand, and the plan that it serves by."""
+
+import sys
+from dataclasses import dataclass
+
+from benchmarks.ramsis.task import DEVICE, ENDPOINT, Task
+from benchmarks.ramsis.workloads import Workload
+from dispatch.balancing.round_robin import RoundRobin
+from dispatch.plan import EndpointPlan, StagePlan
+from dispatch.selection.load_based import jellyfish, model_switching
+from dispatch.selection.load_based.load_ladder import LoadLadder
+from dispatch.selection.ramsis.arrivals import Poisson
+from dispatch.selection.ramsis.policy import RamsisSelection
+from dispatch.selection.ramsis.problem import Formulation, WorkerProblem
+from dispatch.selection.ramsis.tables.grid import TableGrid, beyond_table
+from dispatch.selection.ramsis.tables.maker import TableStore, make_table
+from dispatch.selection.ramsis.tables.table import DecisionTable
+from dispatch.table_plan import TableGroup
+from simulator.switching import switching_ladder
+
+FORMULATIONS: dict[str, Formulation] = {"ramsis": "per_decision", "accord": "per_query"}
+"""Systems with decision tables: the paper's process, and the best of ours."""
+
+BASELINES = (jellyfish.NAME, model_switching.NAME)
+SYSTEMS = ("ramsis", *BASELINES, "accord")
+
+
+@dataclass(frozen=True)
+class TableJob:
+    """Make the table of one system at one load; can be sent to another process."""
+
+    task: Task
+    system: str
+    load_qps: float
+    store: TableStore | None
+
+    @property
+    def problem(self) -> WorkerProblem:
+        """What the table is made for."""
+        task, formulation = self.task, FORMULATIONS[self.system]
+        return WorkerProblem.of(task.candidates, task.slo_s, task.workers, Poisson(self.load_qps), formulation)
+
+    def __call__(self) -> DecisionTable:
+        """Made anew, or kept from before."""
+        return make_table(self.problem, store=self.store)
+
+
+@dataclass(frozen=True)
+class ResponseJob:
+    """Profile response latencies for ModelSwitching; can be sent to another process."""
+
+    task: Task
+    loads_qps: tuple[float, ...]
+
+    def __call__(self) -> LoadLadder:
+        """The ladder that the latencies lead to."""
+        return switching_ladder(self.task.candidates, self.task.slo_s, self.task.workers, loads_qps=self.loads_qps)
+
+
+def table_plan(task: Task, workload: Workload, tables: tuple[DecisionTable, ...]) -> EndpointPlan:
+    """Serving by decision tables with round robin, in groups where they were made for groups."""
+    load = workload.monitor()
+    problem = WorkerProblem.of(task.candidates, task.slo_s, task.workers, Poisson(1.0))
+    ordered = tuple(sorted(tables, key=lambda table: table.load_qps))
+    grid = TableGrid(ordered, beyond_table(problem, ordered[-1].group))
+    selection = RamsisSelection({DEVICE: grid})
+    balancer = RoundRobin(TableGroup(selection, load))
+    return EndpointPlan.of_stage(
+        ENDPOINT,
+        StagePlan({DEVICE: task.candidates}, selection, balancer, load),
+        slo_s=task.slo_s,
+        max_queued_rows=sys.maxsize,
+    )
+
+
+def ladder_plan(task: Task, workload: Workload, ladder: LoadLadder) -> EndpointPlan:
+    """Serving by load alone from a central queue."""
+    candidates = {DEVICE: task.candidates}
+    return EndpointPlan.of_stage(
+        ENDPOINT, StagePlan(candidates, ladder, None, workload.monitor()), slo_s=task.slo_s, max_queued_rows=sys.maxsize
+    )

@@ -1,0 +1,62 @@
+"""A server for as long as somebody needs it."""
+
+import os
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from tempfile import TemporaryFile
+
+from serve_app.cli.session import Session
+
+START_TIMEOUT_S = 120.0
+RAY_ENV = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
+
+
+@contextmanager
+def served(
+    command: list[str],
+    env: Mapping[str, str],
+    port: int,
+    path: str,
+    body: bytes,
+    within_s: float = START_TIMEOUT_S,
+) -> Iterator[int]:
+    """Start ``command``, wait until it answers a POST of ``body`` with 200, and stop it at the end; gives its pid.
+
+    Raises RuntimeError with the end of its output where it dies or does not answer in so many seconds.
+    """
+    _refuse_taken(port)
+    with TemporaryFile() as log:
+        server = Session(command, {**os.environ, **RAY_ENV, **env}, log)
+        try:
+            deadline_s = time.monotonic() + within_s
+            while not _answers(port, path, body):
+                if server.poll() is not None or time.monotonic() > deadline_s:
+                    log.seek(0)
+                    output = log.read().decode(errors="replace")[-3000:]
+                    raise RuntimeError(f"{' '.join(command)} did not serve:\n{output}")
+                time.sleep(0.3)
+            yield server.pid
+        finally:
+            server.stop()
+
+
+def _answers(port: int, path: str, body: bytes) -> bool:
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", body, {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=3) as response:
+            return bool(response.status == 200)
+    except OSError:
+        return False
+
+
+def _refuse_taken(port: int) -> None:
+    try:
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=1)
+    except urllib.error.HTTPError:
+        pass
+    except OSError:
+        return
+    raise RuntimeError(f"port {port} of this machine answers already; stop what runs there and try again")

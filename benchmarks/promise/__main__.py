@@ -96,7 +96,6 @@ def _cases(options: Options, systems: Sequence[System], dataset: Dataset, bar: P
     burst = made_up_excerpt(burst_s, SEED)
     if options.series is not None:
         burst = strongest_excerpt(read_series(options.series, zeros_are_gaps=True)[0], burst_s)
-    full_speed_loop_s = loop_s()
     highest = _highest(options, systems, dataset, say)
     rounds: dict[tuple[str, str, float], list[Case]] = {}
     windows = {system.name: dict.fromkeys(options.conditions, WindowCounts()) for system in systems}
@@ -107,7 +106,7 @@ def _cases(options: Options, systems: Sequence[System], dataset: Dataset, bar: P
             for system in systems:
                 bar.update(task, description=f"{condition}, {system.name}")
                 cores = Cores.of(CONDITIONS[condition])
-                loads = Loads(highest[cores].load_qps, options.shares, options.seconds, burst, SEED, full_speed_loop_s)
+                loads = Loads(highest[cores], options.shares, options.seconds, burst, SEED)
                 played = play(system, CONDITIONS[condition], loads, dataset, on_case)
                 windows[system.name][condition] += played.windows
                 for case in played.cases:
@@ -125,7 +124,7 @@ def _highest(options: Options, systems: Sequence[System], dataset: Dataset, say:
     for cores in dict.fromkeys(Cores.of(CONDITIONS[name]) for name in options.conditions):
         given_qps = options.highest_qps.get(cores)
         if given_qps is not None:
-            found[cores] = Highest(given_qps, None, trials=0)
+            found[cores] = Highest(given_qps, None, 0, loop_s())
             continue
         with cores.used():
             say(f"The highest load, {cores.value.replace('_', ' ')}:")

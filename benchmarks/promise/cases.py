@@ -28,7 +28,7 @@ class Case:
     kept_again_s: float | None
     said_kept_again_s: float | None
     generator_lag_p99_ms: float  # how late the generator itself sent; beyond 10 ms it distorts what clients see
-    machine_speed: float  # before and after the case, with nothing to do; 1 is how fast the machine was at the start
+    machine_speed: float  # before and after the case, with nothing to do; 1: as when the highest load was found
 
     @property
     def key(self) -> tuple[str, str, float]:

@@ -3,11 +3,12 @@
 import math
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import sleep
 
+from benchmarks.machine import loop_s
 from benchmarks.promise.figures import Figures
 from benchmarks.promise.search import raised_qps
 from benchmarks.promise.systems import ENDPOINT, System
@@ -29,12 +30,18 @@ Say = Callable[[str], None]
 class Highest:
     """``load_qps`` is what ``policy`` sustains; ``trials`` loads were tried, of all policies together.
 
-    ``policy`` is None where the load was given.
+    ``policy`` is None where the load was given. ``loop_s`` is what `benchmarks.machine.loop_s` took when it was found:
+    on a machine that has become faster or slower since, the highest load is another.
     """
 
     load_qps: float
     policy: str | None
     trials: int
+    loop_s: float
+
+    def now_qps(self, loop_s: float) -> float:
+        """The highest load of a machine that takes so long for the loop by now."""
+        return self.load_qps * self.loop_s / loop_s
 
 
 def find(systems: Sequence[System], dataset: Dataset, say: Say, seed: int, start_qps: float) -> Highest:
@@ -43,15 +50,15 @@ def find(systems: Sequence[System], dataset: Dataset, say: Say, seed: int, start
 
     Raises RuntimeError where none sustains any load.
     """
-    best = Highest(0.0, None, 0)
+    best = Highest(0.0, None, 0, loop_s())
     for system in systems:
         with TemporaryDirectory() as name, ExitStack() as stack:
             folder = Path(name)
             service = stack.enter_context(running(system.config(folder), folder, ENDPOINT, dataset.bodies[0]))
             trials = _Trials(stack.enter_context(sending(service, ENDPOINT, dataset)), system.name, say, seed)
             load_qps = raised_qps(trials.short, trials.long, best.load_qps, start_qps)
-        policy = system.name if load_qps > best.load_qps else best.policy
-        best = Highest(load_qps, policy, best.trials + trials.count)
+            found = Highest(load_qps, system.name, best.trials + trials.count, loop_s())
+        best = found if load_qps > best.load_qps else replace(best, trials=found.trials)
     if not best.load_qps:
         raise RuntimeError("no policy keeps violations within 1% at any load; see what else runs on this machine")
     return best

@@ -51,8 +51,7 @@ def save_picture(path: Path, cases: Sequence[Case]) -> None:
             _plain(axes)
     rows[0][0].set_ylabel("violations by the server, %")
     rows[1][0].set_ylabel("accuracy of variants, %")
-    highest_qps = {f"{case.load_qps / case.load_share:.0f}": None for case in cases}
-    figure.supxlabel(f"load, % of the highest ({', '.join(highest_qps)} queries/s)", fontsize=10, color=INK)
+    figure.supxlabel("load, % of the highest that the machine bears at that time", fontsize=10, color=INK)
     handles, labels = rows[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False, fontsize=9)
     figure.savefig(path, dpi=120)

@@ -15,6 +15,7 @@ from benchmarks.promise.bursts import rise_s, scaled
 from benchmarks.promise.cases import Case, judge
 from benchmarks.promise.conditions import NEIGHBOUR_SHARE, Condition, Cores
 from benchmarks.promise.duty_cycle import brake, neighbour
+from benchmarks.promise.highest import Highest
 from benchmarks.promise.systems import ENDPOINT, System
 from benchmarks.promise.timeline import Timeline
 from benchmarks.promise.windows import WindowCounts, count_windows
@@ -35,12 +36,11 @@ OnCase = Callable[[Case], None]
 class Loads:
     """What is sent: the shares of the highest load, the seconds of a case, and the burst, second by second."""
 
-    highest_qps: float
+    highest: Highest
     shares: tuple[float, ...]
     seconds: float
     burst: NDArray[np.float64]
     seed: int
-    full_speed_loop_s: float  # `benchmarks.machine.loop_s` at the start of the benchmark
 
     def schedule(self, condition: Condition, load_qps: float) -> RateSchedule:
         """An even load, or the burst with its highest second at ``load_qps``."""
@@ -68,19 +68,21 @@ def play(system: System, condition: Condition, loads: Loads, dataset: Dataset, o
         content = system.config(folder)
         service = stack.enter_context(running(content, folder, ENDPOINT, dataset.bodies[0]))
         sender = stack.enter_context(sending(service, ENDPOINT, dataset))
-        if condition.neighbour:
+        alone_s = loop_s()
+        if condition.neighbour:  # what it takes of the machine is the condition, and no reason to send less
             stack.enter_context(neighbour(NEIGHBOUR_SHARE))
         watch = stack.enter_context(StatusWatch(service.url))
         slo_ms = content["applications"][0]["args"]["endpoints"][ENDPOINT]["slo_ms"]
         cases, sent = [], []
         before_s = loop_s()
         for number, share in enumerate(loads.shares):
-            began_s, queries = _send(service, sender, condition, loads, share, loads.seed + number)
+            load_qps = share * loads.highest.now_qps(alone_s if condition.neighbour else before_s)
+            began_s, queries = _send(service, sender, condition, loads, load_qps, loads.seed + number)
             sleep(PAUSE_S)
             after_s = loop_s()
             case = judge(
                 (condition.name, system.name, share),
-                share * loads.highest_qps,
+                load_qps,
                 loads.timeline(condition),
                 began_s,
                 queries,
@@ -88,7 +90,7 @@ def play(system: System, condition: Condition, loads: Loads, dataset: Dataset, o
                 endpoint=ENDPOINT,
                 slo_ms=slo_ms,
                 lag_p99_ms=float(np.percentile(queries.lag_ms, 99)),
-                machine_speed=2.0 * loads.full_speed_loop_s / (before_s + after_s),
+                machine_speed=2.0 * loads.highest.loop_s / (before_s + after_s),
             )
             on_case(case)
             cases.append(case)
@@ -98,11 +100,11 @@ def play(system: System, condition: Condition, loads: Loads, dataset: Dataset, o
 
 
 def _send(
-    service: Service, sender: Sender, condition: Condition, loads: Loads, share: float, seed: int
+    service: Service, sender: Sender, condition: Condition, loads: Loads, load_qps: float, seed: int
 ) -> tuple[float, Queries]:
     """When the load began, and what came back of it; the workers are slow until then."""
     timeline = loads.timeline(condition)
-    load = soon(loads.schedule(condition, share * loads.highest_qps), timeline.duration_s, seed)
+    load = soon(loads.schedule(condition, load_qps), timeline.duration_s, seed)
     with ExitStack() as stack:
         if condition.slower > 1.0:
             pids = service.workers("accord", "cpu")

@@ -40,7 +40,7 @@ def _cases(cases: Sequence[Mapping[str, Any]], highest: Mapping[str, Any]) -> Ta
         for case in cases
     ]
     loads = ", ".join(f"{each['load_qps']:.0f}/s on {cores.replace('_', ' ')}" for cores, each in highest.items())
-    return _table(f"From five seconds after a change; the highest load is {loads}", headings, rows)
+    return _table(f"From five seconds after a change; the highest load was {loads} when it was found", headings, rows)
 
 
 def _goals(goals: Mapping[str, Mapping[str, Any]]) -> Table:

@@ -34,19 +34,16 @@ class BatchDone(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """``query`` was served by ``variant``; ``outputs`` holds its own rows only.
-
-    ``run_s`` is the latency that the worker measured for the whole batch.
-    """
+    """A query was served."""
 
     query: Query
-    variant: str
-    accuracy: float
-    outputs: Mapping[str, Any]
+    variant: str  # which served it
+    accuracy: float  # of the variant, 0 to 1
+    outputs: Mapping[str, Any]  # the query's own rows only
     batch_rows: int
     launched_s: float
     done_s: float
-    run_s: float
+    run_s: float  # measured by the worker, of the whole batch
 
     @property
     def deadline_met(self) -> bool:

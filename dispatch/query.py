@@ -28,18 +28,14 @@ class StageKey(NamedTuple):
 
 
 class Query(NamedTuple):
-    """One client request. Instants are seconds of the host's monotonic clock.
-
-    ``rows`` is the number of items stacked in it (usually 1); ``inputs`` maps tensor name to an array whose
-    first axis is ``rows``, which the dispatcher carries and never looks into.
-    """
+    """One client request. Instants are seconds of the host's monotonic clock."""
 
     id: int
     endpoint: str
     arrival_s: float
     deadline_s: float
-    rows: int = 1
-    inputs: Mapping[str, Any] = NO_INPUTS
+    rows: int = 1  # items stacked in it
+    inputs: Mapping[str, Any] = NO_INPUTS  # tensor name to an array of so many rows, which nobody here looks into
 
     @property
     def allowed_s(self) -> float:
@@ -50,37 +46,31 @@ class Query(NamedTuple):
 class Job(NamedTuple):
     """What waits in a queue and runs in a batch: one stage of one query, or one part of a stage.
 
-    ``id`` is unique within the query's endpoint; of two jobs with one deadline the lower id runs first. ``inputs`` and
-    ``rows`` are the job's own, as `Query` has them. ``attempt`` counts launches that came to nothing. ``excluded``
-    names variants that failed on this very job; a job with any runs alone, so that one bad query cannot take others
-    down with it twice.
+    A job with variants that are ``excluded`` runs alone, so that one bad query cannot take others down with it twice.
     """
 
-    id: int
+    id: int  # unique within the query's endpoint; of two jobs with one deadline the lower runs first
     query: Query
     deadline_s: float
-    rows: int
+    rows: int  # the job's own, as `Query` has them
     inputs: Mapping[str, Any]
-    stage: str = ONLY_STAGE
-    attempt: int = 0
-    excluded: frozenset[str] = frozenset()
+    stage: str = ONLY_STAGE  # of the query's endpoint
+    attempt: int = 0  # launches that came to nothing
+    excluded: frozenset[str] = frozenset()  # variants that failed on this very job
 
 
 class Batch(NamedTuple):
-    """Jobs of one stage that one worker runs together on one variant of that ``accuracy`` (0 to 1).
-
-    ``promise`` is what the policy promised of them (`dispatch.selection.policy.Promise`), None where nothing.
-    """
+    """Jobs of one stage that one worker runs together on one variant."""
 
     id: int
     worker: str
     stage: StageKey
     variant: str
-    accuracy: float
-    jobs: tuple[Job, ...]
-    rows: int
+    accuracy: float  # of the variant, 0 to 1
+    jobs: tuple[Job, ...]  # in the order of their deadlines
+    rows: int  # of all jobs
     launched_s: float
-    promise: Any = None
+    promise: Any = None  # the policy's of these jobs (`dispatch.selection.policy.Promise`), None where it has none
 
     @property
     def endpoint(self) -> str:

@@ -1,7 +1,7 @@
 """What the planner decides."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 
@@ -39,7 +39,7 @@ class NoPlan:
     report: SolveReport
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ClusterPlan:
     """Who holds what, and who gets which share.
 
@@ -52,14 +52,14 @@ class ClusterPlan:
     ``device+1``...
     """
 
-    held: Mapping[str, frozenset[str]]
-    shares: Mapping[str, Mapping[str, float]]
-    demand_qps: Mapping[str, float]
-    served_qps: Mapping[str, float]
-    capacity_qps: Mapping[str, float]
-    accuracy: Mapping[str, float]
-    pool_sizes: Mapping[str, int]
     report: SolveReport
+    held: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    shares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    demand_qps: Mapping[str, float] = field(default_factory=dict)
+    served_qps: Mapping[str, float] = field(default_factory=dict)
+    capacity_qps: Mapping[str, float] = field(default_factory=dict)
+    accuracy: Mapping[str, float] = field(default_factory=dict)
+    pool_sizes: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def shed(self) -> float:

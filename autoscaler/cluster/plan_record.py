@@ -30,12 +30,12 @@ def from_record(record: Mapping[str, Any]) -> ClusterPlan:
     """The plan that `to_record` was given. Raises KeyError or ValueError where the record is of something else."""
     report = record["report"]
     return ClusterPlan(
-        {worker: frozenset(variants) for worker, variants in record["held"].items()},
-        record["shares"],
-        record["demand_qps"],
-        record["served_qps"],
-        record["capacity_qps"] if "capacity_qps" in record else record["room_qps"],
-        record["accuracy"],
-        record["pool_sizes"],
-        SolveReport(Status(report["status"]), report["gap"], report["solve_s"], tuple(report["explanation"])),
+        held={worker: frozenset(variants) for worker, variants in record["held"].items()},
+        shares=record["shares"],
+        demand_qps=record["demand_qps"],
+        served_qps=record["served_qps"],
+        capacity_qps=record["capacity_qps"] if "capacity_qps" in record else record["room_qps"],
+        accuracy=record["accuracy"],
+        pool_sizes=record["pool_sizes"],
+        report=SolveReport(Status(report["status"]), report["gap"], report["solve_s"], tuple(report["explanation"])),
     )

@@ -72,4 +72,6 @@ class HeadroomPlanner:
         workers = max(1, ceil(self.headroom * demand_qps / worker_qps()))
         served = {ENDPOINT: demand_qps}
         report = SolveReport(Status.HEURISTIC, None, 0.0)
-        return ClusterPlan({}, {}, served, served, served, {}, {DEVICE: workers}, report)
+        return ClusterPlan(
+            demand_qps=served, served_qps=served, capacity_qps=served, pool_sizes={DEVICE: workers}, report=report
+        )

@@ -22,7 +22,7 @@ def new_loop(settings: ControlSettings, known: ControllerState, demand: DemandEs
     """Everything that the loop knows begins anew, except the plan in force, which was kept."""
     by_load = planner_kind(settings.planner).by_load
     interval_s = settings.interval_s if by_load else float("inf")
-    nothing = ClusterPlan({}, {}, {}, {}, {}, {}, {}, NO_PLAN.report)
+    nothing = ClusterPlan(report=NO_PLAN.report)
     return ControlLoop(interval_s, demand, BurstTrigger() if by_load else None, _kept(known) or nothing)
 
 

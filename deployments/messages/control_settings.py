@@ -24,7 +24,7 @@ class PoolSettings:
     start_up_s: float = 10.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EndpointSettings:
     """One endpoint. ``variants`` narrows its task down, None takes all, also those registered later.
 
@@ -57,7 +57,7 @@ class ForecastSettings:
     max_age_s: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ControlSettings:
     """The application as it was built. ``planner`` is ``everywhere`` or ``proteus``; with ``forecast`` None it plans
     for the load that is there.

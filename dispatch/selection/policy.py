@@ -84,35 +84,28 @@ class Outcome(NamedTuple):
 
 
 class QueueView(NamedTuple):
-    """One worker's queue for one endpoint when a decision is due; ``rows`` is at least 1.
+    """One worker's queue for one stage of an endpoint when a decision is due.
 
-    ``candidates`` are the variants that the worker holds, most accurate first (of equals, the faster);
-    there is at least one. ``load_qps`` is the anticipated load of the endpoint, on all its ``workers`` together;
-    ``phase`` is how much of the balancer's turn has passed, seen from this worker (see `LoadBalancer.phase`);
-    ``device`` is the worker's device type. ``first_arrival_s`` is when the query with the earliest deadline arrived,
-    infinite where that is unknown, and ``first_rows`` how many rows it has; ``waiting`` is the queue, where the host
-    lets it be seen. ``state`` is what the policy gave with its last choice for this worker and endpoint, None at first
-    and where the worker's variants or the policy are others since; ``last`` is what became of the batch of that
-    choice, None where it did not come back or the choice had no state. ``latency`` is what is known of the worker's
-    latency, which ``candidates`` have in them already; None where they are taken to be exact. ``slack_share`` is the
-    share of the slack that feedback lets policies spend: the view's deadlines and load have it in them already.
+    ``state`` is None at first and where the worker's variants or the policy are others since; ``last`` is None where
+    the batch of that choice did not come back or the choice had no state. Candidates have ``latency`` in them already,
+    deadlines and load ``slack_share``.
     """
 
     now_s: float
-    rows: int
+    rows: int  # at least 1
     earliest_deadline_s: float
-    candidates: tuple[Candidate, ...]
-    load_qps: float = 0.0
-    workers: int = 1
-    phase: float = 0.0
-    device: str = ""
-    first_arrival_s: float = inf
-    waiting: WaitingRows | None = None
-    state: Any = None
-    last: Outcome | None = None
-    first_rows: int = 1
-    latency: Any = None
-    slack_share: float = 1.0
+    candidates: tuple[Candidate, ...]  # that the worker holds, most accurate first (of equals, the faster)
+    load_qps: float = 0.0  # anticipated, on all workers of the stage together
+    workers: int = 1  # of the stage
+    phase: float = 0.0  # how much of the balancer's turn has passed, seen from this worker (`LoadBalancer.phase`)
+    device: str = ""  # the worker's device type
+    first_arrival_s: float = inf  # of the query with the earliest deadline, infinite where unknown
+    waiting: WaitingRows | None = None  # the queue, where the host lets it be seen
+    state: Any = None  # what the policy gave with its last choice for this worker and stage
+    last: Outcome | None = None  # what became of the batch of that choice
+    first_rows: int = 1  # of the query with the earliest deadline
+    latency: Any = None  # what is known of the worker's latency, None where candidates are taken to be exact
+    slack_share: float = 1.0  # of the slack, that feedback lets policies spend
 
     def deadlines_s(self) -> Sequence[float]:
         """The deadlines of the ``rows`` rows, ascending; all the earliest where the queue cannot be seen."""

@@ -22,31 +22,31 @@ def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles
     limited = any(pool.memory_bytes is not None for pool in config.pools.values())
     sized = limited or config.controller.kind.assigns
     return ControlSettings(
-        config.controller.planner,
-        config.controller.interval_s,
-        config.controller.state or "",
-        {
+        planner=config.controller.planner,
+        interval_s=config.controller.interval_s,
+        state=config.controller.state or "",
+        endpoints={
             name: EndpointSettings(
-                endpoint.task,
-                endpoint.limits,
-                endpoint.variants,
-                tuple(config.pools_of(name)),
-                endpoint.selection.policy == "ramsis",
+                task=endpoint.task,
+                limits=endpoint.limits,
+                variants=endpoint.variants,
+                pools=tuple(config.pools_of(name)),
+                by_tables=endpoint.selection.policy == "ramsis",
             )
             for name, endpoint in config.endpoints.items()
         },
-        {name: _pool(pool) for name, pool in config.pools.items()},
-        variants,
-        {
+        pools={name: _pool(pool) for name, pool in config.pools.items()},
+        variants=variants,
+        profiled_s={
             (pool_name, variant.name): tabulated_s(variant, profiles[pool.device][variant.name])
             for pool_name, pool in config.pools.items()
             for variant in variants
             if variant.name in profiles[pool.device]
         },
-        {variant.name: artifact_bytes(variant, catalogue.root) for variant in variants} if sized else {},
-        config.transport_ms / 1e3,
-        catalogue.root,
-        _forecast(config.controller.forecast),
+        memory_bytes={variant.name: artifact_bytes(variant, catalogue.root) for variant in variants} if sized else {},
+        transport_s=config.transport_ms / 1e3,
+        artifact_root=catalogue.root,
+        forecast=_forecast(config.controller.forecast),
     )
 
 

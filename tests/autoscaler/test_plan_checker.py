@@ -18,14 +18,14 @@ CLUSTER = Cluster(
 DEMAND_QPS = {"a": 8.0, "b": 20.0}
 OBSERVATION = observed(DEMAND_QPS, workers(cpu=2))
 GOOD = ClusterPlan(
-    held(cpu_0="a1", cpu_1="b1"),
-    {"a": {"cpu-0": 1.0}, "b": {"cpu-1": 1.0}},
-    DEMAND_QPS,
-    DEMAND_QPS,
-    DEMAND_QPS,
-    {"a": 0.9, "b": 0.5},
-    {"cpu": 2},
-    SolveReport(Status.OPTIMAL, 0.0, 0.0),
+    held=held(cpu_0="a1", cpu_1="b1"),
+    shares={"a": {"cpu-0": 1.0}, "b": {"cpu-1": 1.0}},
+    demand_qps=DEMAND_QPS,
+    served_qps=DEMAND_QPS,
+    capacity_qps=DEMAND_QPS,
+    accuracy={"a": 0.9, "b": 0.5},
+    pool_sizes={"cpu": 2},
+    report=SolveReport(Status.OPTIMAL, 0.0, 0.0),
 )
 
 

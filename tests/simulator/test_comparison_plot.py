@@ -12,7 +12,7 @@ from simulator.comparison_plot import save_comparison
 from simulator.control_path import PlanChange
 from simulator.record import Record
 
-PLAN = ClusterPlan({}, {}, {}, {}, {}, {}, {}, SolveReport(Status.HEURISTIC, None, 0.0))
+PLAN = ClusterPlan(report=SolveReport(Status.HEURISTIC, None, 0.0))
 CHANGES = [
     PlanChange(0.0, "the initial plan", PLAN, 0.0),
     PlanChange(1.0, "the interval is over", None, None),

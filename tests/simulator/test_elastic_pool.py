@@ -27,7 +27,7 @@ WORKERS = ("w0", "w1", "w2", "w3")
 
 
 def sized(workers: int) -> ClusterPlan:
-    return ClusterPlan({}, {}, {}, {}, {}, {}, {"cpu": workers}, SolveReport(Status.HEURISTIC, None, 0.0))
+    return ClusterPlan(pool_sizes={"cpu": workers}, report=SolveReport(Status.HEURISTIC, None, 0.0))
 
 
 @dataclass

@@ -27,7 +27,7 @@ TIMES = ControlTimes(report_s=1.0, solve_s=0.5, load_s=1.0)
 def cluster_plan(**held: str) -> ClusterPlan:
     """Workers that hold one variant each."""
     report = SolveReport(Status.HEURISTIC, None, 0.0)
-    return ClusterPlan({w: frozenset([v]) for w, v in held.items()}, {}, {}, {}, {}, {}, {}, report)
+    return ClusterPlan(held={w: frozenset([v]) for w, v in held.items()}, report=report)
 
 
 NO_ANSWER = NoPlan(SolveReport(Status.NO_ANSWER, None, 1.0))

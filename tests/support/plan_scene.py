@@ -24,14 +24,14 @@ def plan_of(version: int) -> ClusterPlan:
         held["cpu+1"] = frozenset(("digits-cnn-s",))
     load = {6: 120.0, 7: 240.5, 8: 400.0}[version]
     return ClusterPlan(
-        held,
-        {"digits": {"k3j2h1g0": 0.25, "x9y8z7w6": 0.15, "a1b2c3d4": 0.6}, "plates": {"x9y8z7w6": 0.8}},
-        {"digits": load, "plates": 20.0},
-        {"digits": load, "plates": 16.0},
-        {"digits": load * 1.5, "plates": 16.0},
-        {"digits": 0.9125, "plates": 0.8},
-        {"cpu": 3 if version == 8 else 2, "gpu": 1},
-        SolveReport(
+        held=held,
+        shares={"digits": {"k3j2h1g0": 0.25, "x9y8z7w6": 0.15, "a1b2c3d4": 0.6}, "plates": {"x9y8z7w6": 0.8}},
+        demand_qps={"digits": load, "plates": 20.0},
+        served_qps={"digits": load, "plates": 16.0},
+        capacity_qps={"digits": load * 1.5, "plates": 16.0},
+        accuracy={"digits": 0.9125, "plates": 0.8},
+        pool_sizes={"cpu": 3 if version == 8 else 2, "gpu": 1},
+        report=SolveReport(
             Status.OPTIMAL,
             0.0005,
             0.21,

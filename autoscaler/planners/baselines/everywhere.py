@@ -43,7 +43,14 @@ class Everywhere:
         words += [f"No worker holds a variant of {name}." for name, qps in served_qps.items() if qps < demand_qps[name]]
         sizes = {pool.device: there.count(pool.device) for pool in self.cluster.pools}
         report = SolveReport(Status.HEURISTIC, None, 0.0, tuple(words))
-        return ClusterPlan(held, {}, demand_qps, served_qps, served_qps, {}, sizes, report)
+        return ClusterPlan(
+            held=held,
+            demand_qps=demand_qps,
+            served_qps=served_qps,
+            capacity_qps=served_qps,
+            pool_sizes=sizes,
+            report=report,
+        )
 
     def _fitting(self, pool: Pool) -> tuple[frozenset[str], tuple[str, ...]]:
         """What a worker of the pool holds, and what is left out: the largest first, of equals the least accurate."""

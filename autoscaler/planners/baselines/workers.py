@@ -62,14 +62,14 @@ def plan_of(
             summed[name] += qps * chosen[worker].accuracy
     there = list(observation.workers.values())
     return ClusterPlan(
-        {worker: frozenset((option.variant,)) for worker, option in chosen.items()},
-        shares,
-        dict(demand_qps),
-        served_qps,
-        _capacity_qps(demand_qps, chosen),
-        {name: summed[name] / qps for name, qps in served_qps.items() if qps > 0},
-        {device: there.count(device) for device in sorted(set(there))},
-        SolveReport(Status.HEURISTIC, None, 0.0, (explanation,)),
+        held={worker: frozenset((option.variant,)) for worker, option in chosen.items()},
+        shares=shares,
+        demand_qps=dict(demand_qps),
+        served_qps=served_qps,
+        capacity_qps=_capacity_qps(demand_qps, chosen),
+        accuracy={name: summed[name] / qps for name, qps in served_qps.items() if qps > 0},
+        pool_sizes={device: there.count(device) for device in sorted(set(there))},
+        report=SolveReport(Status.HEURISTIC, None, 0.0, (explanation,)),
     )
 
 

@@ -65,4 +65,13 @@ def assign(
         served_qps[use.endpoint] += qps
         summed[use.endpoint] += qps * use.accuracy
     accuracy = {name: summed[name] / qps for name, qps in served_qps.items() if qps > 0}
-    return ClusterPlan(held, shares, dict(demand_qps), served_qps, dict(capacity_qps), accuracy, sizes, report)
+    return ClusterPlan(
+        held=held,
+        shares=shares,
+        demand_qps=dict(demand_qps),
+        served_qps=served_qps,
+        capacity_qps=dict(capacity_qps),
+        accuracy=accuracy,
+        pool_sizes=sizes,
+        report=report,
+    )

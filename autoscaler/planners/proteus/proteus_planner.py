@@ -136,10 +136,12 @@ class ProteusPlanner:
             for pool in self.cluster.pools
             if pool.max_workers is not None
         }
-        return Objectives(margin_qps, options.fair, prices, self._hire() if options.price_per_point == inf else {})
+        return Objectives(
+            margin_qps, options.fair, prices, self._worker_cost() if options.price_per_point == inf else {}
+        )
 
-    def _hire(self) -> dict[str, float]:
-        """Prices of pools whose size is free, none quite 0: nobody hires what is not needed."""
+    def _worker_cost(self) -> dict[str, float]:
+        """Prices of pools whose size is free, none quite 0, so that no worker is asked for that is not needed."""
         prices = {pool.device: pool.price_per_h for pool in self.cluster.pools if pool.max_workers is not None}
         least = max(prices.values(), default=0.0) / 1000 or 1.0
         return {device: price + least for device, price in prices.items()}

@@ -11,14 +11,14 @@ from autoscaler.cluster.plan_difference import EndpointChange, EndpointFigures, 
 from autoscaler_scene import SEEDS, held
 
 BEFORE = ClusterPlan(
-    held(w1="big", w2="big", w3="small"),
-    {"e": {"w1": 0.25, "w2": 0.25, "w3": 0.5}, "f": {}},
-    {"e": 100.0, "f": 0.1},
-    {"e": 100.0, "f": 0.1},
-    {"e": 120.0, "f": 0.1},
-    {"e": 0.975},
-    {"cpu": 3, "gpu": 0},
-    SolveReport(Status.OPTIMAL, 0.0, 0.1),
+    held=held(w1="big", w2="big", w3="small"),
+    shares={"e": {"w1": 0.25, "w2": 0.25, "w3": 0.5}, "f": {}},
+    demand_qps={"e": 100.0, "f": 0.1},
+    served_qps={"e": 100.0, "f": 0.1},
+    capacity_qps={"e": 120.0, "f": 0.1},
+    accuracy={"e": 0.975},
+    pool_sizes={"cpu": 3, "gpu": 0},
+    report=SolveReport(Status.OPTIMAL, 0.0, 0.1),
 )
 AFTER = replace(
     BEFORE,
@@ -71,7 +71,7 @@ def test_changes_too_small_to_read_have_no_sentence() -> None:
 
 
 def test_an_endpoint_and_a_pool_that_one_plan_does_not_know_count_as_nothing() -> None:
-    bare = ClusterPlan({}, {}, {}, {}, {}, {}, {}, SolveReport(Status.HEURISTIC, None, 0.0))
+    bare = ClusterPlan(report=SolveReport(Status.HEURISTIC, None, 0.0))
     changed = difference(bare, BEFORE)
     assert changed.endpoints["e"].before == EndpointFigures(0.0, 0.0, 0.0, None, 0.0, {})
     assert changed.pools == {"cpu": PoolChange(0, 3)}

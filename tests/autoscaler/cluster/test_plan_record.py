@@ -35,7 +35,7 @@ def test_a_plan_comes_back_from_json_as_it_was(plan: ClusterPlan) -> None:
 
 def test_sets_are_sorted_lists_so_that_equal_plans_have_equal_records() -> None:
     report = SolveReport(Status.OPTIMAL, 0.0, 0.5)
-    plan = ClusterPlan({"w": frozenset({"b", "c", "a"})}, {}, {}, {}, {}, {}, {}, report)
+    plan = ClusterPlan(held={"w": frozenset({"b", "c", "a"})}, report=report)
     assert to_record(plan)["held"] == {"w": ["a", "b", "c"]}
 
 

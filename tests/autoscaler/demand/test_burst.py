@@ -8,7 +8,12 @@ TRIGGER = BurstTrigger(lull=0.2, violation_ratio=0.05, least_queries=10)
 
 
 def plan(demand_qps: dict[str, float], capacity_qps: dict[str, float]) -> ClusterPlan:
-    return ClusterPlan({}, {}, demand_qps, demand_qps, capacity_qps, {}, {}, SolveReport(Status.OPTIMAL, 0.0, 0.0))
+    return ClusterPlan(
+        demand_qps=demand_qps,
+        served_qps=demand_qps,
+        capacity_qps=capacity_qps,
+        report=SolveReport(Status.OPTIMAL, 0.0, 0.0),
+    )
 
 
 def reason(

@@ -30,7 +30,9 @@ NOTHING = NoPlan(SolveReport(Status.NO_ANSWER, None, 1.0))
 
 def plan(qps: float) -> ClusterPlan:
     load = {"a": qps}
-    return ClusterPlan({}, {}, load, load, load, {}, {}, SolveReport(Status.OPTIMAL, 0.0, 0.0))
+    return ClusterPlan(
+        demand_qps=load, served_qps=load, capacity_qps=load, report=SolveReport(Status.OPTIMAL, 0.0, 0.0)
+    )
 
 
 def report(end_s: float, arrived: int = 0) -> Statistics:

@@ -13,7 +13,7 @@ VARIANTS = ("a", "b", "c", "d", "e")
 
 
 def plan(**wanted: str) -> ClusterPlan:
-    return ClusterPlan(held(**wanted), {}, {}, {}, {}, {}, {}, SolveReport(Status.OPTIMAL, 0.0, 0.0))
+    return ClusterPlan(held=held(**wanted), report=SolveReport(Status.OPTIMAL, 0.0, 0.0))
 
 
 def test_new_variants_are_loaded_beside_the_old_and_the_old_unloaded_after() -> None:
@@ -110,7 +110,7 @@ def test_memory_is_kept_by_giving_up_as_few_unwanted_variants_as_possible(rng: n
     sizes = {variant: int(rng.integers(1, 9)) for variant in VARIANTS}
     before, after = some_set(rng), some_set(rng)
     limit_bytes = float(rng.integers(0, 25))
-    made = ClusterPlan({"w": after}, {}, {}, {}, {}, {}, {}, SolveReport(Status.OPTIMAL, 0.0, 0.0))
+    made = ClusterPlan(held={"w": after}, report=SolveReport(Status.OPTIMAL, 0.0, 0.0))
     rollout = Rollout(made, {"w": before}, sizes, {"w": limit_bytes})
 
     def fits(kept: frozenset[str]) -> bool:
@@ -138,7 +138,7 @@ def test_after_all_is_loaded_and_unloaded_every_worker_holds_exactly_the_plan(rn
     holds = {worker: some_set(rng) for worker in workers}
     wanted = {worker: some_set(rng) for worker in (*workers[1:], "cpu+1")}
     limit_bytes = {worker: float(rng.integers(1, 6)) for worker in workers}
-    made = ClusterPlan(wanted, {}, {}, {}, {}, {}, {}, SolveReport(Status.OPTIMAL, 0.0, 0.0))
+    made = ClusterPlan(held=wanted, report=SolveReport(Status.OPTIMAL, 0.0, 0.0))
     rollout = Rollout(made, holds, dict.fromkeys(VARIANTS, 1), limit_bytes)
     for worker, variants in rollout.load_first.items():
         assert not rollout.ready

@@ -20,7 +20,14 @@ BOTH = cluster(
 
 def plan_of(shares: dict[str, dict[str, float]], holding: dict[str, frozenset[str]]) -> ClusterPlan:
     qps = dict.fromkeys(shares, 1.0)
-    return ClusterPlan(holding, shares, qps, qps, qps, {}, {}, SolveReport(Status.HEURISTIC, None, 0.0))
+    return ClusterPlan(
+        held=holding,
+        shares=shares,
+        demand_qps=qps,
+        served_qps=qps,
+        capacity_qps=qps,
+        report=SolveReport(Status.HEURISTIC, None, 0.0),
+    )
 
 
 def served(plan: ClusterPlan, made: Cluster = BOTH, there: dict[str, str] | None = None) -> dict[str, EndpointPlan]:

@@ -13,7 +13,16 @@ REPORT = SolveReport(Status.OPTIMAL, 0.0, 0.1)
 
 
 def plan_of(holds: dict[str, frozenset[str]], shares: dict[str, dict[str, float]]) -> ClusterPlan:
-    return ClusterPlan(holds, shares, {"a": 9.0}, {"a": 9.0}, {"a": 12.0}, {"a": 0.9}, {"cpu": 2}, REPORT)
+    return ClusterPlan(
+        held=holds,
+        shares=shares,
+        demand_qps={"a": 9.0},
+        served_qps={"a": 9.0},
+        capacity_qps={"a": 12.0},
+        accuracy={"a": 0.9},
+        pool_sizes={"cpu": 2},
+        report=REPORT,
+    )
 
 
 def test_all_hold_everything_and_have_the_same_part_of_what_the_pool_had() -> None:

@@ -30,7 +30,7 @@ class Echo:
         held = {worker: observation.held.get(worker, frozenset()) for worker in observation.workers}
         imported = (name for name in planner_process.SLOW_IMPORTS if name in sys.modules)
         report = SolveReport(Status.HEURISTIC, None, 0.0, (str(os.getpid()), *imported))
-        return ClusterPlan(held, {}, observation.demand_qps, {}, {}, {}, {"cpu": 2}, report)
+        return ClusterPlan(held=held, demand_qps=observation.demand_qps, pool_sizes={"cpu": 2}, report=report)
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,14 @@ def test_a_worker_of_two_endpoints_keeps_the_one_it_serves_most_queries_of() -> 
     shares = {"a": {"cpu-0": 0.9, "cpu-1": 0.1}, "b": {"cpu-0": 0.2}}
     demand_qps = {"a": 10.0, "b": 100.0}
     report = SolveReport(Status.OPTIMAL, 0.0, 0.0)
-    initial = ClusterPlan(held(cpu_0="v"), shares, demand_qps, demand_qps, demand_qps, {}, {}, report)
+    initial = ClusterPlan(
+        held=held(cpu_0="v"),
+        shares=shares,
+        demand_qps=demand_qps,
+        served_qps=demand_qps,
+        capacity_qps=demand_qps,
+        report=report,
+    )
     planner = SommelierPlanner.after(BOTH, initial, 1.0)
     assert planner.home == {"cpu-0": ("b", 0.2), "cpu-1": ("a", 0.1)}
 

@@ -25,7 +25,16 @@ def test_every_worker_of_an_endpoint_gets_the_same_part_of_what_is_served() -> N
     shares = {"a": {"w1": 0.1, "w2": 0.5}, "b": {"w2": 1.0}, "c": {}}
     qps = {"a": 10.0, "b": 5.0, "c": 1.0}
     report = SolveReport(Status.OPTIMAL, 0.001, 0.25, ("All is well.",))
-    made = ClusterPlan(held(w1="x", w2="y"), shares, qps, qps, qps, {"a": 0.9, "b": 0.8}, {"cpu": 2}, report)
+    made = ClusterPlan(
+        held=held(w1="x", w2="y"),
+        shares=shares,
+        demand_qps=qps,
+        served_qps=qps,
+        capacity_qps=qps,
+        accuracy={"a": 0.9, "b": 0.8},
+        pool_sizes={"cpu": 2},
+        report=report,
+    )
     plan = UniformShares(Fixed(made)).plan(observed(qps, {}))
     assert isinstance(plan, ClusterPlan)
     assert plan.shares == {"a": pytest.approx({"w1": 0.3, "w2": 0.3}), "b": {"w2": 1.0}, "c": {}}

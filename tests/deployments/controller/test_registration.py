@@ -21,11 +21,9 @@ from deployments.worker.client import WorkerClient
 from virtual_time import in_virtual_time, until, wall_clock, without_threads
 
 LOAD = ClusterPlan(
-    {},
-    {"digits": {"w1": 0.2, "w2": 0.1}, "urgent": {"w2": 0.5, "w1": 0.1}},
-    {"digits": 100.0, "urgent": 10.0},
-    *({} for _ in range(4)),
-    SolveReport(Status.OPTIMAL, 0.0, 0.0),
+    shares={"digits": {"w1": 0.2, "w2": 0.1}, "urgent": {"w2": 0.5, "w1": 0.1}},
+    demand_qps={"digits": 100.0, "urgent": 10.0},
+    report=SolveReport(Status.OPTIMAL, 0.0, 0.0),
 )
 """w1 has 21 queries a second of it and w2 15."""
 

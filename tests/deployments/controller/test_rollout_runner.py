@@ -42,7 +42,7 @@ class Scene:
         self.runner = RolloutRunner(self.worker_registry, self.routing_tables, self.known, maker, wall_clock)
         self.follows = True
         self.serves: dict[str, frozenset[str]] = {}
-        self._room_bytes = memory_bytes
+        self._limit_bytes = memory_bytes
 
     async def shrink(self, sizes: Mapping[str, int]) -> None:
         """In the place of the plan maker."""
@@ -59,13 +59,16 @@ class Scene:
 
     async def run(self, **held: str) -> str | None:
         plan = ClusterPlan(
-            {worker: frozenset(names.split()) for worker, names in held.items()},
-            {"digits": {}},
-            *({"digits": 1.0} for _ in range(4)),
-            {"cpu": len(held)},
-            SolveReport(Status.OPTIMAL, 0.0, 0.0),
+            held={worker: frozenset(names.split()) for worker, names in held.items()},
+            shares={"digits": {}},
+            demand_qps={"digits": 1.0},
+            served_qps={"digits": 1.0},
+            capacity_qps={"digits": 1.0},
+            accuracy={"digits": 1.0},
+            pool_sizes={"cpu": len(held)},
+            report=SolveReport(Status.OPTIMAL, 0.0, 0.0),
         )
-        change = Change(plan, ENDPOINTS, {"cpu": len(held)}, dict.fromkeys(self.pool.workers, self._room_bytes))
+        change = Change(plan, ENDPOINTS, {"cpu": len(held)}, dict.fromkeys(self.pool.workers, self._limit_bytes))
         return await self.runner.run(change, self.decision, wall_clock())
 
     async def _follow(self) -> None:

@@ -23,7 +23,7 @@ OVER = {JobStatus.SUCCEEDED, JobStatus.FAILED, JobStatus.STOPPED}
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(420)]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JobSubmissionClient]:
     """Jobs of a local cluster that the fixture starts and ends."""
     context = ray.init(
@@ -38,9 +38,10 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JobSubmissionClie
     ray.shutdown()
 
 
-@pytest.fixture
-def workdir(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def workdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A working directory with a job's file, to be uploaded; the history and what comes of it are outside of it."""
+    tmp_path = tmp_path_factory.mktemp("training")
     loads = 50 + 20 * np.sin(np.arange(STEPS) / 300) + np.random.default_rng(0).normal(0, 3, STEPS)
     (tmp_path / "load.csv").write_text("requests_per_s\n" + "\n".join(f"{load:.3f}" for load in loads))
     options = {
@@ -73,17 +74,26 @@ def wait_until(done: Callable[[], bool], jobs: JobSubmissionClient, job: str) ->
         time.sleep(0.2)
 
 
+@pytest.fixture(scope="module")
+def stopped(jobs: JobSubmissionClient, workdir: Path) -> str:
+    """A job that was stopped as soon as it had a checkpoint."""
+    job = submit(jobs, workdir)
+    wait_until(lambda: any(workdir.parent.glob("checkpoints/*/*.ckpt")), jobs, job)
+    assert jobs.stop_job(job)
+    while jobs.get_job_status(job) not in OVER:
+        time.sleep(0.2)
+    return job
+
+
+def test_a_stopped_job_leaves_a_checkpoint_and_no_model(jobs: JobSubmissionClient, workdir: Path, stopped: str) -> None:
+    assert jobs.get_job_status(stopped) == JobStatus.STOPPED
+    assert "goes on at step" not in jobs.get_job_logs(stopped)
+    assert not (workdir.parent / "lstm.safetensors").exists()
+
+
+@pytest.mark.usefixtures("stopped")
 def test_a_job_that_was_stopped_goes_on_when_it_is_submitted_again(jobs: JobSubmissionClient, workdir: Path) -> None:
     out = workdir.parent / "lstm.safetensors"
-    first = submit(jobs, workdir)
-    wait_until(lambda: any(workdir.parent.glob("checkpoints/*/*.ckpt")), jobs, first)
-    assert jobs.stop_job(first)
-    while jobs.get_job_status(first) not in OVER:
-        time.sleep(0.2)
-    assert jobs.get_job_status(first) == JobStatus.STOPPED
-    assert "goes on at step" not in jobs.get_job_logs(first)
-    assert not out.exists()
-
     second = submit(jobs, workdir)
     wait_until(lambda: "goes on at step" in jobs.get_job_logs(second), jobs, second)
     while jobs.get_job_status(second) not in OVER:

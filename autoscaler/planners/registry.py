@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from autoscaler.cluster.cluster import Cluster
 from autoscaler.planners.baselines.everywhere import Everywhere
+from autoscaler.planners.cocktail.cocktail_planner import CocktailPlanner
 from autoscaler.planners.planner import Planner
 from catalog.errors import ConfigError
 from catalog.extras import Extra
@@ -43,6 +44,10 @@ def _proteus(cluster: Cluster, workers_per_task: float) -> Planner:
     return ProteusPlanner(cluster, ProteusOptions(per_worker=2 if workers_per_task < FEW_WORKERS else 1))
 
 
+def _cocktail(cluster: Cluster, workers_per_task: float) -> Planner:
+    return CocktailPlanner(cluster)
+
+
 DEFAULT = PlannerKind(Everywhere.name, assigns=False, by_load=False, sizes=False, solves=False, make=_everywhere)
 
 PLANNERS: Mapping[str, PlannerKind] = {
@@ -50,6 +55,7 @@ PLANNERS: Mapping[str, PlannerKind] = {
     for kind in (
         DEFAULT,
         PlannerKind("proteus", assigns=True, by_load=True, sizes=True, solves=True, make=_proteus, needs="planning"),
+        PlannerKind("cocktail", assigns=True, by_load=True, sizes=True, solves=False, make=_cocktail),
     )
 }
 

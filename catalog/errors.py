@@ -34,6 +34,10 @@ class BadRequest(AccordError):
     status = 400
 
 
+class ConstraintUnmet(BadRequest):
+    """No members of an ensemble reach the accuracy that a query asks for within its latency."""
+
+
 class UnknownEndpoint(AccordError):
     """No endpoint of that name is served here."""
 

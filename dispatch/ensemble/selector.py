@@ -1,0 +1,169 @@
+"""Which members vote, for what a query asks (Cocktail, section 4.1)."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+
+from catalog.errors import ConstraintUnmet
+from catalog.votes import RecordedVotes
+from dispatch.ensemble.estimate import JointVotes, independent_accuracy
+from dispatch.ensemble.member import Constraint, Member, MemberSet
+from dispatch.ensemble.waves import Ways, ways
+
+ACCURACY_MARGIN = 0.002
+"""An estimate that is so much below the accuracy asked for still meets it (Cocktail, section 4.1: 0.2%)."""
+
+CHANGED_AT_MOST = 0.003
+"""Share of rows that a set may answer otherwise than all members do, where the most accuracy is asked for."""
+
+REMEMBERED = 256
+"""Constraints whose sets are kept."""
+
+
+class MemberSelector:
+    """Chooses the cheapest members that meet a constraint; a single one where that suffices.
+
+    Objective O1 keeps the members that are fast enough, O2 minimises the cost while the accuracy is reached. With
+    recorded ``votes`` accuracies are counted on them, and a set may be asked in two waves; without, they come from the
+    members' own by `binomial_accuracy`. Repeated constraints are answered from memory. Raises ValueError without
+    members, or where votes lack one of them.
+    """
+
+    def __init__(self, members: Sequence[Member], votes: RecordedVotes | None = None) -> None:
+        if not members:
+            raise ValueError("an ensemble needs at least one member")
+        self.members = tuple(members)
+        self._joint = None if votes is None else JointVotes(votes.of([member.name for member in members]))
+        self._sets: dict[tuple[object, ...], MemberSet] = {}
+        self._ways: dict[tuple[object, ...], Ways] = {}
+
+    def select(self, constraint: Constraint, available: Collection[str] | None = None) -> MemberSet:
+        """The members for this constraint, of those that are ``available`` (None for all).
+
+        Raises `ConstraintUnmet` with what is possible.
+        """
+        alive = [m for m in self.members if available is None or m.name in available]
+        fast = [m for m in alive if m.latency_s <= constraint.latency_s]
+        if not fast:
+            raise _too_fast(constraint, alive)
+        asked = None if constraint.accuracy is None else round(constraint.accuracy, 4)
+        limit_s = _effective_limit_s(fast, constraint.latency_s)
+        key = (tuple(m.name for m in fast), limit_s, constraint.mean_latency_s, asked)
+        if key not in self._sets:
+            if len(self._sets) >= REMEMBERED:
+                self._sets.pop(next(iter(self._sets)))
+            found = self._independent if self._joint is None else self._counted
+            self._sets[key] = found(fast, Constraint(limit_s, asked, constraint.mean_latency_s))
+        return self._sets[key]
+
+    def full(self, constraint: Constraint) -> MemberSet:
+        """All members that are fast enough, at once; raises `ConstraintUnmet` where there is none."""
+        fast = [m for m in self.members if m.latency_s <= constraint.latency_s]
+        if not fast:
+            raise _too_fast(constraint, self.members)
+        return self._at_once(fast)
+
+    def accuracy(self, members: Sequence[str]) -> float:
+        """What the estimate says of the vote of these members."""
+        if self._joint is not None:
+            return self._joint.accuracy(members)
+        return independent_accuracy({m.name: m.accuracy for m in self.members}, members)
+
+    # -- with recorded votes ----------------------------------------------------------------------------------
+
+    def _counted(self, fast: Sequence[Member], constraint: Constraint) -> MemberSet:
+        assert self._joint is not None
+        key = (tuple(m.name for m in fast), constraint.latency_s)
+        if key not in self._ways:
+            self._ways[key] = ways(fast, self._joint, constraint.latency_s)
+        known = self._ways[key]
+        possible = np.ones(len(known.cost), np.bool_)
+        if constraint.mean_latency_s is not None:
+            possible = known.mean_latency_s <= constraint.mean_latency_s
+        if constraint.accuracy is None:
+            meets = possible & (known.changed <= CHANGED_AT_MOST)
+        else:
+            meets = possible & (known.accuracy >= constraint.accuracy - ACCURACY_MARGIN)
+            if not meets.any():
+                raise _unmet(constraint, float(known.accuracy[possible].max(initial=0.0)))
+        if not meets.any():  # nothing that is fast enough on average says what all members say: the nearest to it
+            meets = possible & (known.changed <= known.changed[possible].min(initial=1.0))
+        if not meets.any():
+            raise _too_fast(constraint, fast)
+        cost = np.where(meets, known.cost, np.inf)
+        best = int(np.lexsort((-known.accuracy, cost))[0])
+        return _as_set(fast, known, best)
+
+    # -- without ----------------------------------------------------------------------------------------------
+
+    def _independent(self, fast: Sequence[Member], constraint: Constraint) -> MemberSet:
+        """Grow the set by the most accurate until the binomial estimate suffices, or take a single one that does."""
+        accuracies = {m.name: m.accuracy for m in fast}
+        ranked = sorted(fast, key=lambda m: (-m.accuracy, m.cost))
+        if constraint.accuracy is None:
+            odd = range(1, len(ranked) + 1, 2)
+            best = max(odd, key=lambda n: independent_accuracy(accuracies, [m.name for m in ranked[:n]]))
+            return self._at_once(ranked[:best])
+        wanted = constraint.accuracy - ACCURACY_MARGIN
+        meeting = [m for m in fast if m.accuracy >= wanted]
+        sets = [[m] for m in meeting]
+        sets += [
+            ranked[:n]
+            for n in range(3, len(ranked) + 1, 2)
+            if independent_accuracy(accuracies, [m.name for m in ranked[:n]]) >= wanted
+        ]
+        if not sets:
+            possible = max(
+                independent_accuracy(accuracies, [m.name for m in ranked[:n]]) for n in range(1, len(ranked) + 1, 2)
+            )
+            raise _unmet(constraint, possible)
+        return self._at_once(min(sets, key=lambda chosen: sum(m.cost for m in chosen)))
+
+    def _at_once(self, members: Sequence[Member]) -> MemberSet:
+        names = tuple(m.name for m in members)
+        slowest_s = max(m.latency_s for m in members)
+        accuracy = members[0].accuracy if len(members) == 1 and self._joint is None else self.accuracy(names)
+        return MemberSet((names,), accuracy, slowest_s, slowest_s, shares=dict.fromkeys(names, 1.0))
+
+
+def _effective_limit_s(fast: Sequence[Member], limit_s: float) -> float:
+    """The longest that any one or two waves take within the limit: limits between two such sums are alike."""
+    latencies = [m.latency_s for m in fast]
+    return max(total for a in latencies for total in (a, *(a + b for b in latencies)) if total <= limit_s)
+
+
+def _as_set(fast: Sequence[Member], known: Ways, index: int) -> MemberSet:
+    first, second = (
+        tuple(m.name for bit, m in enumerate(fast) if int(masks[index]) >> bit & 1)
+        for masks in (known.first, known.second)
+    )
+    shares: Mapping[str, float] = {
+        **dict.fromkeys(first, 1.0),
+        **dict.fromkeys(second, float(known.escalated[index])),
+    }
+    return MemberSet(
+        (first, second) if second else (first,),
+        float(known.accuracy[index]),
+        float(known.latency_s[index]),
+        float(known.mean_latency_s[index]),
+        float(known.stop_margin[index]) if second else 0.0,
+        shares,
+    )
+
+
+def _too_fast(constraint: Constraint, members: Sequence[Member]) -> ConstraintUnmet:
+    if not members:
+        return ConstraintUnmet("no member of the ensemble is available; try again once a worker holds one")
+    fastest = min(members, key=lambda m: m.latency_s)
+    return ConstraintUnmet(
+        f"no member answers within {constraint.latency_s * 1e3:.1f} ms; the fastest, {fastest.name!r}, takes "
+        f"{fastest.latency_s * 1e3:.1f} ms; allow more time"
+    )
+
+
+def _unmet(constraint: Constraint, possible: float) -> ConstraintUnmet:
+    assert constraint.accuracy is not None
+    return ConstraintUnmet(
+        f"no members reach an accuracy of {constraint.accuracy:.4f} within {constraint.latency_s * 1e3:.1f} ms; "
+        f"at most {possible:.4f} is possible; ask for less, or allow more time"
+    )

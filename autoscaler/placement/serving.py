@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from autoscaler.cluster.capacity import WAITS, limited
+from autoscaler.cluster.capacity import ALONE, WAITS, limited
 from autoscaler.cluster.cluster import Cluster
 from autoscaler.cluster.plan import ClusterPlan
 from dispatch.balancing.weighted_shares import WeightedShares
@@ -18,7 +18,8 @@ from dispatch.table_plan import with_selection
 class Service:
     """How one endpoint is served under a plan: what is not here stays as the application was built.
 
-    ``candidates`` are by device type, or by pool, with no larger batches than are in time. ``shares`` are by worker and
+    ``candidates`` are by device type, or by pool, with no larger batches than are in time; each stage of the endpoint
+    has those of them that it was built for. ``shares`` are by worker and
     of all the endpoint's queries, wherever they arrive; None where the endpoint's own balancer decides. Workers of one
     of ``kinds`` hold the same and are alike to a query.
     """
@@ -36,7 +37,8 @@ def services(
 
     ``workers`` maps worker id to device type. Workers of one type that hold the same are alike to a query: its share
     says which kind it goes to, and of those it goes to the one with the least to do. On a device type where endpoints
-    share workers, their batches leave room for each other's.
+    share workers, their batches leave room for each other's. An endpoint with its own balancing has its batches within
+    the objective, however long others wait.
     """
     shared = _shared(cluster, plan, workers)
     kinds = {
@@ -47,10 +49,12 @@ def services(
         endpoint.name: Service(
             limits[endpoint.name],
             {
-                device: _in_time(candidates, *shared.get((device, endpoint.name), (endpoint.slo_s, WAITS)))
+                device: _in_time(candidates, endpoint.slo_s, ALONE)
+                if endpoint.name in plan.own_balancing
+                else _in_time(candidates, *shared.get((device, endpoint.name), (endpoint.slo_s, WAITS)))
                 for device, candidates in endpoint.candidates.items()
             },
-            plan.shares.get(endpoint.name, {}),
+            None if endpoint.name in plan.own_balancing else plan.shares.get(endpoint.name, {}),
             kinds,
         )
         for endpoint in cluster.endpoints
@@ -89,6 +93,9 @@ def serving_plan(
 
 def _next(endpoint: EndpointPlan, service: Service, before: Service | None) -> EndpointPlan:
     limited_now = replace(endpoint, limits=service.limits)
+    if len(endpoint.stages) > 1:
+        stages = {name: _next_stage(name, stage, service) for name, stage in endpoint.stages.items()}
+        return replace(limited_now, stages=stages)
     if isinstance(endpoint.stage.selection, RamsisSelection):
         if endpoint.slo_s != service.limits.slo_s or (before is not None and before.candidates != service.candidates):
             limited_now = with_selection(limited_now, RamsisSelection())
@@ -97,6 +104,16 @@ def _next(endpoint: EndpointPlan, service: Service, before: Service | None) -> E
     if shares is not None and (before is None or (before.shares, before.kinds) != (shares, service.kinds)):
         balancer = WeightedShares(shares, service.kinds)
     return limited_now.with_stage(candidates=service.candidates, balancer=balancer)
+
+
+def _next_stage(name: str, stage: StagePlan, service: Service) -> StagePlan:
+    """One of several stages: the variants that it had, or the one of its name, with the service's batches for them.
+
+    What plans share out are queries, and these run several stages: so each stage keeps its balancer.
+    """
+    own = {candidate.variant for candidates in stage.candidates.values() for candidate in candidates} | {name}
+    by_pool = {pool: tuple(c for c in each if c.variant in own) for pool, each in service.candidates.items()}
+    return replace(stage, candidates=by_pool)
 
 
 def _shared(

@@ -7,11 +7,15 @@ from typing import Protocol
 
 @dataclass(slots=True)
 class WorkerLoad:
-    """What a worker has to do: rows that wait in its queues and rows that it is running."""
+    """What a worker has to do: rows that wait in its queues and rows that it is running.
+
+    ``slots`` is how many rows the largest batch has that any of its stages may run there.
+    """
 
     worker: str
     queued_rows: int = 0
     running_rows: int = 0
+    slots: int = 0
 
 
 class LoadBalancer(Protocol):

@@ -88,4 +88,3 @@ def _held_out_weights(votes: RecordedVotes) -> NDArray[np.float64]:
         matrix = ClassWeights.learned(votes.take(outside if outside.size else inside)).matrix
         own[inside] = matrix[votes.predictions[inside], columns]
     return own
-

@@ -43,13 +43,14 @@ class MemberSet:
 
     All members of the first of ``waves`` run at once. A further wave runs only where the vote of those before leads by
     no more than ``stop_margin``, in units of the weights. ``accuracy`` is what the estimate says of the whole;
-    ``latency_s`` the slowest of each wave, summed; ``mean_latency_s`` the same over many queries. ``shares`` says what
-    share of queries runs each member: its popularity (Cocktail, section 4.2.2).
+    ``latency_s`` the slowest of each wave, summed, ``first_s`` the first wave's; ``mean_latency_s`` is that over many
+    queries. ``shares`` says what share of queries runs each member: its popularity (Cocktail, section 4.2.2).
     """
 
     waves: tuple[tuple[str, ...], ...]
     accuracy: float
     latency_s: float
+    first_s: float
     mean_latency_s: float
     stop_margin: float = 0.0
     shares: Mapping[str, float] = field(default_factory=dict)

@@ -17,22 +17,24 @@ ACCURACY_MARGIN = 0.002
 class IntervalVotes:
     """What the votes of one interval came to.
 
-    ``majorities`` counts queries by how many members voted for the class that won; ``right`` and ``judged`` count rows
-    whose truth is known, or the agreement with the vote where it is not.
+    ``majorities`` counts rows by how many members voted for the class that won, and ``confidence`` sums up how sure the
+    votes were. ``right`` and ``judged`` count rows whose truth is known.
     """
 
     majorities: Counter[int] = field(default_factory=Counter)
+    confidence: float = 0.0
     right: int = 0
     judged: int = 0
     member_right: Counter[str] = field(default_factory=Counter)
     member_judged: Counter[str] = field(default_factory=Counter)
 
-    def on_vote(self, winner: int, votes: Mapping[str, int]) -> None:
-        """Members voted, and this class won."""
+    def on_vote(self, winner: int, votes: Mapping[str, int], confidence: float) -> None:
+        """Members voted, and this class won, right with this probability if members were independent."""
         self.majorities[sum(said == winner for said in votes.values())] += 1
+        self.confidence += confidence
 
     def on_truth(self, truth: int, winner: int, votes: Mapping[str, int]) -> None:
-        """The true class of a row, or the winner's where only agreement is known, and what was said of it."""
+        """The true class of a row is known, and what was said of it."""
         self.judged += 1
         self.right += winner == truth
         for member, said in votes.items():
@@ -41,8 +43,14 @@ class IntervalVotes:
 
     @property
     def accuracy(self) -> float | None:
-        """Share of judged rows that the vote got right; None where none was judged."""
-        return self.right / self.judged if self.judged else None
+        """Share of rows that the vote got right; the mean confidence, a proxy, where no truth is known.
+
+        None where nobody voted.
+        """
+        if self.judged:
+            return self.right / self.judged
+        rows = self.majorities.total()
+        return self.confidence / rows if rows else None
 
     def member_accuracy(self, member: Member) -> float:
         """The member's in this interval; its own accuracy where it was not judged."""
@@ -72,7 +80,7 @@ class MemberScaling:
         """An interval has passed; gives the members that vote in the next one.
 
         Where most votes are won by more members than a majority needs, so many go: the least accurate of the interval
-        first, of equals the one with the least packing factor. An interval without a judged row changes nothing.
+        first, of equals the one with the least packing factor. An interval without a vote changes nothing.
         """
         accuracy = votes.accuracy
         if accuracy is None or not votes.majorities:

@@ -35,6 +35,7 @@ class MemberSelector:
         self.members = tuple(members)
         self._joint = None if votes is None else JointVotes(votes.of([member.name for member in members]))
         self._sets: dict[tuple[object, ...], MemberSet] = {}
+        self._accuracies: dict[frozenset[str], float] = {}
         self._ways: dict[tuple[object, ...], Ways] = {}
 
     def select(self, constraint: Constraint, available: Collection[str] | None = None) -> MemberSet:
@@ -56,18 +57,23 @@ class MemberSelector:
             self._sets[key] = found(fast, Constraint(limit_s, asked, constraint.mean_latency_s))
         return self._sets[key]
 
-    def full(self, constraint: Constraint) -> MemberSet:
+    def full(self, constraint: Constraint, available: Collection[str] | None = None) -> MemberSet:
         """All members that are fast enough, at once; raises `ConstraintUnmet` where there is none."""
-        fast = [m for m in self.members if m.latency_s <= constraint.latency_s]
+        alive = [m for m in self.members if available is None or m.name in available]
+        fast = [m for m in alive if m.latency_s <= constraint.latency_s]
         if not fast:
-            raise _too_fast(constraint, self.members)
+            raise _too_fast(constraint, alive)
         return self._at_once(fast)
 
     def accuracy(self, members: Sequence[str]) -> float:
         """What the estimate says of the vote of these members."""
-        if self._joint is not None:
-            return self._joint.accuracy(members)
-        return independent_accuracy({m.name: m.accuracy for m in self.members}, members)
+        key = frozenset(members)
+        if key not in self._accuracies:
+            if self._joint is not None:
+                self._accuracies[key] = self._joint.accuracy(members)
+            else:
+                self._accuracies[key] = independent_accuracy({m.name: m.accuracy for m in self.members}, members)
+        return self._accuracies[key]
 
     # -- with recorded votes ----------------------------------------------------------------------------------
 
@@ -123,7 +129,7 @@ class MemberSelector:
         names = tuple(m.name for m in members)
         slowest_s = max(m.latency_s for m in members)
         accuracy = members[0].accuracy if len(members) == 1 and self._joint is None else self.accuracy(names)
-        return MemberSet((names,), accuracy, slowest_s, slowest_s, shares=dict.fromkeys(names, 1.0))
+        return MemberSet((names,), accuracy, slowest_s, slowest_s, slowest_s, shares=dict.fromkeys(names, 1.0))
 
 
 def _effective_limit_s(fast: Sequence[Member], limit_s: float) -> float:
@@ -145,6 +151,7 @@ def _as_set(fast: Sequence[Member], known: Ways, index: int) -> MemberSet:
         (first, second) if second else (first,),
         float(known.accuracy[index]),
         float(known.latency_s[index]),
+        max(m.latency_s for m in fast if m.name in first),
         float(known.mean_latency_s[index]),
         float(known.stop_margin[index]) if second else 0.0,
         shares,

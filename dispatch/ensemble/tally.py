@@ -1,6 +1,7 @@
 """The vote on one row as it comes in, member by member."""
 
 from collections.abc import Sequence
+from math import exp
 
 from dispatch.ensemble.voting import NOBODY
 
@@ -49,6 +50,22 @@ class Tally:
             return 0.0
         return totals[-1] - (totals[-2] if len(totals) > 1 else 0.0)
 
-    def decided(self, to_come: Sequence[float]) -> bool:
-        """Whether the leader stays the leader whatever the others say, whose largest weights these are."""
-        return bool(self._sums) and self.margin > sum(to_come)
+    @property
+    def confidence(self) -> float:
+        """Probability that the leader is right if members were independent, 0 before the first vote.
+
+        Members are not, so that this is too high: a proxy where the truth is not known.
+        """
+        sums = self._sums
+        if not sums:
+            return 0.0
+        most = max(sums.values())
+        unnamed = (len(self._weights) - len(sums)) * exp(-most)
+        return 1.0 / (unnamed + sum(exp(total - most) for total in sums.values()))
+
+    def shares(self) -> dict[int, float]:
+        """The share of all weights that each class has that was named."""
+        total = sum(self._sums.values())
+        if total <= 0.0:
+            return dict.fromkeys(self._sums, 1.0 / max(1, len(self._sums)))
+        return {label: weight / total for label, weight in self._sums.items()}

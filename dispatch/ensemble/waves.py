@@ -80,7 +80,7 @@ def ways(members: Sequence[Member], joint: JointVotes, latency_s: float) -> Ways
                 (
                     first,
                     second,
-                    float(margins[order[kept]]),
+                    0.5 * float(margins[order[kept - 1]] + margins[order[kept]]),
                     escalated,
                     right[kept],
                     differ[kept],
@@ -98,9 +98,7 @@ def _first_waves(members: Sequence[Member]) -> list[int]:
     """Masks of the sets that are tried as first waves."""
     ranked = sorted(range(len(members)), key=lambda index: (-members[index].accuracy, members[index].cost))
     chosen = ranked[:MAX_SUBSETS_OF]
-    masks = [
-        sum(1 << chosen[bit] for bit in _bits(subset)) for subset in range(1, 1 << len(chosen))
-    ]
+    masks = [sum(1 << chosen[bit] for bit in _bits(subset)) for subset in range(1, 1 << len(chosen))]
     everyone = (1 << len(members)) - 1
     return masks if everyone in masks else [*masks, everyone]
 

@@ -1,0 +1,114 @@
+"""The seam of member choice: who votes on the next query."""
+
+from collections.abc import Collection, Mapping
+from typing import Protocol
+
+from dispatch.ensemble.member import Constraint, MemberSet
+from dispatch.ensemble.scaling import INTERVAL_S, IntervalVotes, MemberScaling
+from dispatch.ensemble.selector import MemberSelector
+
+SCALED_AT_MOST = 64
+"""Constraints whose sets are scaled by interval, each on its own; the one that was asked for longest ago goes."""
+
+
+class MemberChooser(Protocol):
+    """Names the members of each query, and hears what became of the votes.
+
+    ``served`` are the members that some worker holds. `choose` raises `ConstraintUnmet` with what is possible.
+    """
+
+    def choose(self, constraint: Constraint, served: Collection[str], now_s: float) -> MemberSet:
+        """The members for a query with this constraint."""
+        ...
+
+    def on_vote(self, constraint: Constraint, winner: int, votes: Mapping[str, int], confidence: float) -> None:
+        """These members voted on a row of such a query, and this class won (see `Tally.confidence`)."""
+        ...
+
+    def on_truth(self, constraint: Constraint, truth: int, winner: int, votes: Mapping[str, int]) -> None:
+        """The truth of such a row is known."""
+        ...
+
+
+class _Deaf:
+    """Learns nothing of votes."""
+
+    def on_vote(self, constraint: Constraint, winner: int, votes: Mapping[str, int], confidence: float) -> None:
+        """See `MemberChooser.on_vote`."""
+
+    def on_truth(self, constraint: Constraint, truth: int, winner: int, votes: Mapping[str, int]) -> None:
+        """See `MemberChooser.on_truth`."""
+
+
+class WavesChooser(_Deaf):
+    """The cheapest set that meets the constraint, asked in two waves where that is cheaper: see `MemberSelector`."""
+
+    def __init__(self, selector: MemberSelector) -> None:
+        self._selector = selector
+
+    def choose(self, constraint: Constraint, served: Collection[str], now_s: float) -> MemberSet:
+        """See `MemberChooser.choose`."""
+        return self._selector.select(constraint, served)
+
+
+class EveryoneChooser(_Deaf):
+    """All members that are fast enough, as Clipper does."""
+
+    def __init__(self, selector: MemberSelector) -> None:
+        self._selector = selector
+
+    def choose(self, constraint: Constraint, served: Collection[str], now_s: float) -> MemberSet:
+        """See `MemberChooser.choose`."""
+        return self._selector.full(constraint, served)
+
+
+class IntervalChooser:
+    """All members at first, and fewer or more from one interval to the next, for each constraint (Algorithm 1)."""
+
+    def __init__(self, selector: MemberSelector, interval_s: float = INTERVAL_S) -> None:
+        self._selector = selector
+        self._interval_s = interval_s
+        self._scaled: dict[Constraint, _Scaled] = {}
+
+    def choose(self, constraint: Constraint, served: Collection[str], now_s: float) -> MemberSet:
+        """See `MemberChooser.choose`."""
+        scaled = self._scaled.pop(constraint, None)
+        if scaled is None:
+            scaled = self._new(constraint, now_s)
+        self._scaled[constraint] = scaled
+        if now_s >= scaled.until_s:
+            scaled.scaling.on_interval(scaled.votes)
+            scaled.votes, scaled.until_s = IntervalVotes(), now_s + self._interval_s
+        voting = [name for name in scaled.scaling.voting if name in served]
+        return self._selector.full(constraint, voting or served)
+
+    def on_vote(self, constraint: Constraint, winner: int, votes: Mapping[str, int], confidence: float) -> None:
+        """See `MemberChooser.on_vote`."""
+        if (scaled := self._scaled.get(constraint)) is not None:
+            scaled.votes.on_vote(winner, votes, confidence)
+
+    def on_truth(self, constraint: Constraint, truth: int, winner: int, votes: Mapping[str, int]) -> None:
+        """See `MemberChooser.on_truth`."""
+        if (scaled := self._scaled.get(constraint)) is not None:
+            scaled.votes.on_truth(truth, winner, votes)
+
+    def _new(self, constraint: Constraint, now_s: float) -> "_Scaled":
+        if len(self._scaled) >= SCALED_AT_MOST:
+            self._scaled.pop(next(iter(self._scaled)))
+        full = self._selector.full(constraint)
+        members = [member for member in self._selector.members if member.name in full.members]
+        target = full.accuracy if constraint.accuracy is None else constraint.accuracy
+        return _Scaled(MemberScaling(members, target), now_s + self._interval_s)
+
+
+class _Scaled:
+    """The set of one constraint, and what its present interval has seen."""
+
+    def __init__(self, scaling: MemberScaling, until_s: float) -> None:
+        self.scaling = scaling
+        self.until_s = until_s
+        self.votes = IntervalVotes()
+
+
+CHOOSERS = {"waves": WavesChooser, "intervals": IntervalChooser, "everyone": EveryoneChooser}
+"""Ways to choose members, by their names in a config."""

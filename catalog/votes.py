@@ -85,9 +85,7 @@ def read_votes(path: str | Path) -> dict[str, RecordedVotes]:
         predictions.setdefault(split, []).append(said)
     if not labels:
         raise ConfigError(f"votes {file} have no rows; record some")
-    classes = 1 + max(
-        max(max(labels[split]), max(max(row) for row in predictions[split])) for split in labels
-    )
+    classes = 1 + max(max(max(labels[split]), max(max(row) for row in predictions[split])) for split in labels)
     return {
         split: RecordedVotes(
             members, np.array(labels[split], np.int64), np.array(predictions[split], np.int64), max(2, classes)

@@ -1,10 +1,13 @@
 """What the dispatcher asks of its host. The host carries commands out in the order given."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from catalog.errors import AccordError
 from dispatch.query import Batch, Query
+
+NO_VOTES: Mapping[str, Sequence[int]] = MappingProxyType({})
 
 
 class Launch(NamedTuple):
@@ -44,6 +47,7 @@ class Answer(NamedTuple):
     launched_s: float
     done_s: float
     run_s: float  # measured by the worker, of the whole batch
+    votes: Mapping[str, Sequence[int]] = NO_VOTES  # the class of each row by member, where several voted
 
     @property
     def deadline_met(self) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import inf
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -17,12 +18,15 @@ from dispatch.query import Batch, Job, Query, quick
 from dispatch.queues.all_queues import NO_IDS, AllQueues
 from dispatch.queues.lane import Lane
 from dispatch.queues.stage_queues import StageQueues
+from dispatch.queues.timed_flows import TimedFlows
 from dispatch.queues.variant_health import VariantHealth
 from dispatch.queues.wake_ups import WakeUps
 from dispatch.queues.worker_state import WorkerState
 from dispatch.worker_info import WorkerInfo
 
 NOBODY: Mapping[str, Iterable[str]] = MappingProxyType({})
+
+_by_id = attrgetter("id")
 
 MAX_ATTEMPTS = 3
 """Launches of one job that may come to nothing before its query is refused."""
@@ -49,7 +53,8 @@ class Dispatcher:
         self._flows = self.queues.flows
         self._health = VariantHealth()
         self._batches = BatchMaker(self._health)
-        self._wake_ups = WakeUps(self.workers, self._endpoints)
+        self._timed = TimedFlows(self._endpoints)
+        self._wake_ups = WakeUps(self.workers, self._endpoints, self._timed)
         self._refresh()
 
     # -- events of queries ------------------------------------------------------------------------------------
@@ -59,7 +64,10 @@ class Dispatcher:
         endpoint = self._endpoints.get(query.endpoint)
         if endpoint is None:
             return [Reject(query, refusals.unknown_endpoint(query.endpoint, self.plan.endpoints))]
-        job, others = endpoint.flow.start(query, now_s)
+        try:
+            job, others = endpoint.flow.start(query, now_s)
+        except AccordError as error:
+            return [Reject(query, error)]
         stage = endpoint.stages[job.stage]
         stage.on_row(now_s) if job.rows == 1 else stage.on_rows(job.rows, now_s)
         for other in others:
@@ -71,7 +79,7 @@ class Dispatcher:
         self._enqueue(job, stage, now_s, commands)
         for other in others:
             self._enqueue(other, endpoint.stages[other.stage], now_s, commands)
-        return commands
+        return commands + self._wake_ups.at(self._timed.due_s) if others else commands
 
     def on_cancel(self, query: Query) -> None:
         """The client is gone: the query leaves its queue, or its result is thrown away when it comes."""
@@ -82,6 +90,8 @@ class Dispatcher:
         commands: list[Command] = []
         for lane in self._wake_ups.on_wake(now_s):
             self._end_late(lane, now_s, commands)
+        for name, step in self._timed.on_time(now_s):
+            self._follow(step, name, now_s, commands)
         due = [worker for worker in self.workers.values() if worker.hold_s <= now_s]
         for worker in sorted(due, key=_by_id):
             self._launch(worker, now_s, commands)
@@ -91,9 +101,7 @@ class Dispatcher:
 
     def on_worker_ready(self, worker: str, info: WorkerInfo, variants: Iterable[str], now_s: float) -> list[Command]:
         """A worker is there, or holds other variants than before."""
-        state = self.workers.get(worker)
-        if state is None:
-            state = self.workers[worker] = WorkerState(worker, info)
+        state = self.workers.setdefault(worker, WorkerState(worker, info))
         state.variants = frozenset(variants)
         return self._after_change(now_s)
 
@@ -181,23 +189,19 @@ class Dispatcher:
 
     def on_measured(self, worker: str, variant: str, rows: int, run_s: float, total_s: float, now_s: float) -> None:
         """A batch of no query came back, which was run to measure what batches take."""
-        state = self.workers.get(worker)
-        if state is not None and self.learning is not None:
+        if (state := self.workers.get(worker)) is not None and self.learning is not None:
             self.learning.on_measured(state, variant, rows, run_s, total_s, now_s)
 
-    # -- inner steps ------------------------------------------------------------------------------------------
-
-    def _in_order(self) -> list[WorkerState]:
-        return sorted(self.workers.values(), key=_by_id)
+    # -- inner steps, which add to ``commands`` ---------------------------------------------------------------
 
     def _hold(self, held: Mapping[str, Iterable[str]]) -> None:
-        for worker, variants in held.items():
-            if worker in self.workers:
-                self.workers[worker].variants = frozenset(variants)
+        for worker in held.keys() & self.workers.keys():
+            self.workers[worker].variants = frozenset(held[worker])
 
     def _refresh(self) -> None:
-        workers = self._in_order()
+        workers = sorted(self.workers.values(), key=_by_id)
         self.queues.refresh(self.plan, workers)
+        self._timed.refresh()
         if self.learning is not None:
             self.learning.on_lanes(workers)
 
@@ -205,18 +209,20 @@ class Dispatcher:
         """Workers or plan changed: place anew what has no worker or the wrong one, then fill idle workers."""
         self._refresh()
         commands: list[Command] = []
+        for name, step in self._timed.on_workers(now_s):
+            self._follow(step, name, now_s, commands)
         for endpoint in self._endpoints.values():
             for stage in endpoint.stages.values():
                 if stage.lanes and stage.plan.balancer is not None:
                     for job in stage.common.drain():
                         self._enqueue(job, stage, now_s, commands)
         self._wake_ups.on_change()
-        for worker in self._in_order():
+        for worker in sorted(self.workers.values(), key=_by_id):
             self._launch(worker, now_s, commands)
         return commands + self._wake_ups.for_all()
 
     def _follow(self, step: Step, endpoint: str, now_s: float, commands: list[Command]) -> None:
-        """Carry out what an endpoint's flow says; adds to ``commands``."""
+        """Carry out what an endpoint's flow says."""
         commands += step.outcomes
         for job in step.withdraw:
             self.queues.withdraw(job, self.workers.values())
@@ -228,6 +234,8 @@ class Dispatcher:
             stage = queues.stages[job.stage]
             stage.on_rows(job.rows, now_s)
             self._enqueue(job, stage, now_s, commands)
+        if step.enqueue:
+            commands += self._wake_ups.at(self._timed.due_s)
 
     def _enqueue(self, job: Job, stage: StageQueues, now_s: float, commands: list[Command]) -> None:
         worker = stage.join(job, now_s)
@@ -242,10 +250,7 @@ class Dispatcher:
             commands += self._wake_ups.on_deadline(job.deadline_s)
 
     def _launch(self, worker: WorkerState, now_s: float, commands: list[Command]) -> None:
-        """Give a worker that is idle its next batch: of the most urgent stage whose policy does not hold.
-
-        Adds to ``commands``.
-        """
+        """Give a worker that is idle its next batch: of the most urgent stage whose policy does not hold."""
         if worker.batch is not None:
             return
         worker.hold_s = inf
@@ -275,26 +280,20 @@ class Dispatcher:
                 continue
             if endpoint is None or job.attempt + 1 >= MAX_ATTEMPTS:
                 self._fail(job, error, now_s, commands)
-            else:
-                excluded = job.excluded | {batch.variant} if blame else job.excluded
-                again = job._replace(attempt=job.attempt + 1, excluded=excluded)
-                self._enqueue(again, endpoint.stages[job.stage], now_s, commands)
+                continue
+            excluded = job.excluded | {batch.variant} if blame else job.excluded
+            again = job._replace(attempt=job.attempt + 1, excluded=excluded)
+            self._enqueue(again, endpoint.stages[job.stage], now_s, commands)
 
     def _fail(self, job: Job, error: AccordError, now_s: float, commands: list[Command]) -> None:
         """A job gets no result."""
-        name = job.query.endpoint
-        self._follow(self._flows[name].on_failed(job, error, now_s), name, now_s, commands)
+        step = self._flows[job.query.endpoint].on_failed(job, error, now_s)
+        self._follow(step, job.query.endpoint, now_s, commands)
 
     def _end_late(self, lane: Lane, now_s: float, commands: list[Command]) -> None:
         """Take those out whose deadline has come: the endpoint drops them, or no worker is there."""
-        endpoint = self.plan.endpoints[lane.stage.key.endpoint]
-        if not lane.stage.lanes:
+        endpoint, served = self.plan.endpoints[lane.stage.key.endpoint], bool(lane.stage.lanes)
+        if endpoint.limits.drop_late or not served:
             for job in lane.expired(now_s):
-                self._fail(job, refusals.no_worker(endpoint), now_s, commands)
-        elif endpoint.limits.drop_late:
-            for job in lane.expired(now_s):
-                self._fail(job, refusals.deadline_missed(job.query, now_s), now_s, commands)
-
-
-def _by_id(worker: WorkerState) -> str:
-    return worker.id
+                error = refusals.deadline_missed(job.query, now_s) if served else refusals.no_worker(endpoint)
+                self._fail(job, error, now_s, commands)

@@ -36,6 +36,7 @@ class Query(NamedTuple):
     deadline_s: float
     rows: int = 1  # items stacked in it
     inputs: Mapping[str, Any] = NO_INPUTS  # tensor name to an array of so many rows, which nobody here looks into
+    accuracy: float | None = None  # that it asks for at least, from 0 to 1, where members vote
 
     @property
     def allowed_s(self) -> float:

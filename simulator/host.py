@@ -15,7 +15,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from dispatch.commands import Answers, BatchDone, Command, Launch, Reject, WakeAt
+from dispatch.commands import Answer, Answers, BatchDone, Command, Launch, Reject, WakeAt
 from dispatch.dispatcher import Dispatcher
 from dispatch.latency.estimator import LatencyEstimator
 from dispatch.plan import Plan
@@ -70,7 +70,8 @@ class Host:
         """Play the arrivals of every endpoint, ascending, and let the last batch finish. Call it once."""
         names, endpoint, arrival_s, deadline_s = self._merge(arrivals_s)
         name_of = map(names.__getitem__, endpoint.tolist())
-        fields = zip(count(), name_of, arrival_s.tolist(), deadline_s.tolist(), repeat(1), repeat(NO_INPUTS))
+        times = (arrival_s.tolist(), deadline_s.tolist())
+        fields = zip(count(), name_of, *times, repeat(1), repeat(NO_INPUTS), repeat(None))
         queries: Iterator[Query] = map(quick, repeat(Query), fields)
         with _without_garbage_collection():
             if self._control is None:
@@ -132,6 +133,9 @@ class Host:
             elif isinstance(command, Answers):
                 if self._control is not None:
                     self._control.traffic.on_answers(command)
+            elif isinstance(command, Answer):
+                if self._control is not None:
+                    self._control.traffic.on_answer(command)
             elif isinstance(command, WakeAt):
                 self._wake_s = command.at_s
             elif isinstance(command, Reject) and self._control is not None:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoscaler.cluster.observation import Statistics
-from dispatch.commands import Answers, Reject
+from dispatch.commands import Answer, Answers, Reject
 
 
 class Traffic:
@@ -28,6 +28,11 @@ class Traffic:
         batch, done_s = answers.done.batch, answers.done.done_s
         if late := sum([job.query.deadline_s < done_s for job in batch.jobs]):
             self._violated[batch.endpoint] += late
+
+    def on_answer(self, answer: Answer) -> None:
+        """A query is answered."""
+        if not answer.deadline_met:
+            self._violated[answer.query.endpoint] += 1
 
     def on_reject(self, reject: Reject) -> None:
         """A query is refused."""

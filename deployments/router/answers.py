@@ -39,14 +39,22 @@ class RouterAnswers:
     def on_answers(self, answers: Answers, slo_s: float) -> None:
         """A batch of an endpoint with this objective has the answers to its queries."""
         for answer in self._observer.on_answers(answers, slo_s, self._lag.mean_s):
-            future = self._open.pop(answer.query.id, None)
-            if future is not None and not future.done():
-                future.set_result(answer)
+            self._give(answer)
+
+    def on_answer(self, answer: Answer, slo_s: float) -> None:
+        """A query of an endpoint with this objective is answered."""
+        self._observer.on_answer(answer, slo_s, self._lag.mean_s)
+        self._give(answer)
 
     def on_reject(self, reject: Reject, slo_s: float) -> None:
         """A query of an endpoint with this objective gets an error."""
         self._observer.on_reject(reject, slo_s)
         self._fail(reject.query, reject.error)
+
+    def _give(self, answer: Answer) -> None:
+        future = self._open.pop(answer.query.id, None)
+        if future is not None and not future.done():
+            future.set_result(answer)
 
     def _fail(self, query: Query, error: Exception) -> None:
         future = self._open.pop(query.id, None)

@@ -1,12 +1,13 @@
 """What a router keeps of the queries that it serves, for status, controller and promise."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from deployments.router.meter import RouterMeter
 from deployments.router.stats import EndpointStats
 from dispatch.commands import Answer, Answers, BatchDone, Reject
 from dispatch.promise.guarantee import GuaranteeMonitor
 from dispatch.query import Query
+from dispatch.selection.policy import Promise
 
 ROUNDING_S = 1e-6
 
@@ -43,8 +44,24 @@ class QueryObserver:
         Clients get them ``lag_s`` later than they are known here.
         """
         batch = answers.done.batch
-        stats = self.stats[batch.endpoint]
         given = list(answers.each())
+        self._on_served(batch.endpoint, given, slo_s, lag_s, batch.accuracy, batch.promise)
+        return given
+
+    def on_answer(self, answer: Answer, slo_s: float, lag_s: float) -> None:
+        """A query of an endpoint with this objective is answered by several batches; nothing was promised of it."""
+        self._on_served(answer.query.endpoint, (answer,), slo_s, lag_s, answer.accuracy, None)
+
+    def _on_served(
+        self,
+        endpoint: str,
+        given: Sequence[Answer],
+        slo_s: float,
+        lag_s: float,
+        accuracy: float,
+        promise: Promise | None,
+    ) -> None:
+        stats = self.stats[endpoint]
         late = late_here = 0
         late_for_clients = 0.0
         for answer in given:
@@ -53,10 +70,8 @@ class QueryObserver:
             allowed_s = max(slo_s, answer.query.allowed_s)
             late += answer.latency_s > allowed_s
             late_for_clients += answer.latency_s + lag_s > allowed_s
-        self.meter.on_violations(batch.endpoint, late_here)
-        guarantee = self.guarantees[batch.endpoint]
-        guarantee.on_served(len(given) - late, late, late_for_clients, batch.accuracy, batch.promise)
-        return given
+        self.meter.on_violations(endpoint, late_here)
+        self.guarantees[endpoint].on_served(len(given) - late, late, late_for_clients, accuracy, promise)
 
     def on_reject(self, reject: Reject, slo_s: float) -> None:
         """A query of an endpoint with this objective gets an error.

@@ -151,6 +151,8 @@ class Router:
                 self.observer.on_batch(command)
             elif isinstance(command, Answers):
                 self._answers.on_answers(command, self._objective_s(command.done.batch.endpoint))
+            elif isinstance(command, Answer):
+                self._answers.on_answer(command, self._objective_s(command.query.endpoint))
             elif isinstance(command, Launch):
                 self.workers.calls[command.batch.worker] = self._spawn(self._run(command.batch))
             elif isinstance(command, Reject):

@@ -1,7 +1,7 @@
 """The seam between queries and jobs."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from catalog.errors import AccordError
 from dispatch.commands import BatchDone, Outcome
@@ -24,7 +24,10 @@ class QueryFlow(Protocol):
     """
 
     def start(self, query: Query, now_s: float) -> tuple[Job, Sequence[Job]]:
-        """A query came: the job that it begins with, and others that wait from then on as well."""
+        """A query came: the job that it begins with, and others that wait from then on as well.
+
+        Raises the `AccordError` that says why nothing can be done for it; it then knows nothing of the query.
+        """
         ...
 
     def on_done(self, done: BatchDone) -> Step:
@@ -37,4 +40,22 @@ class QueryFlow(Protocol):
 
     def withdraw(self, query: Query) -> Sequence[Job]:
         """Nobody waits for the query any more: its jobs that have no result yet."""
+        ...
+
+
+@runtime_checkable
+class TimedFlow(QueryFlow, Protocol):
+    """A flow that does something when its time comes, and is told which of its stages have workers."""
+
+    @property
+    def due_s(self) -> float:
+        """When `on_due` is to be called, infinite for never."""
+        ...
+
+    def on_due(self, now_s: float) -> Step:
+        """The time has come."""
+        ...
+
+    def on_served(self, stages: frozenset[str], now_s: float) -> Step:
+        """These stages have workers from now on, and no others."""
         ...

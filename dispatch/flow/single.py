@@ -16,7 +16,7 @@ class SingleFlow:
 
     def start(self, query: Query, now_s: float) -> tuple[Job, Sequence[Job]]:
         """See `QueryFlow.start`."""
-        query_id, _, _, deadline_s, rows, inputs = query
+        query_id, _, _, deadline_s, rows, inputs, _ = query
         return quick(Job, (query_id, query, deadline_s, rows, inputs, ONLY_STAGE, FIRST, NOTHING_EXCLUDED)), NONE
 
     def on_done(self, done: BatchDone) -> Step:

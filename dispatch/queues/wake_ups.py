@@ -6,16 +6,20 @@ from math import inf
 from dispatch.commands import Command, WakeAt
 from dispatch.queues.endpoint_queues import EndpointQueues
 from dispatch.queues.lane import Lane
+from dispatch.queues.timed_flows import TimedFlows
 from dispatch.queues.worker_state import WorkerState
 
 
 class WakeUps:
-    """Asks for a WakeAt at the first deadline that matters and where a policy's hold ends, one at a time.
+    """Asks for a WakeAt at the first deadline that matters, where a policy's hold ends and where a flow is due.
 
     ``workers`` and ``endpoints`` are the dispatcher's own, by id and name, and change while this looks at them.
     """
 
-    def __init__(self, workers: Mapping[str, WorkerState], endpoints: Mapping[str, EndpointQueues]) -> None:
+    def __init__(
+        self, workers: Mapping[str, WorkerState], endpoints: Mapping[str, EndpointQueues], flows: TimedFlows
+    ) -> None:
+        self._flows = flows
         self._workers = workers
         self._endpoints = endpoints
         self._wake_s = inf  # a WakeAt for this instant is under way
@@ -44,11 +48,11 @@ class WakeUps:
         return [WakeAt(at_s)]
 
     def for_all(self) -> list[Command]:
-        """A WakeAt for the first deadline that matters or hold that ends."""
+        """A WakeAt for the first deadline that matters, hold that ends or flow that is due."""
         at_s = min((worker.hold_s for worker in self._workers.values()), default=inf)
         if self._due_s < at_s:
             self._due_s = self._first_deadline_s()
-        return self.at(min(at_s, self._due_s))
+        return self.at(min(at_s, self._due_s, self._flows.due_s))
 
     def _waiting(self) -> list[Lane]:
         """Where something waits that leaves at its deadline."""

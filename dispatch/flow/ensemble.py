@@ -1,0 +1,206 @@
+"""The flow of an endpoint whose queries are voted on: one stage per member, one job per member that is asked."""
+
+from collections.abc import Mapping, Sequence
+from heapq import heappop, heappush
+from itertools import count
+from math import floor, inf
+
+from catalog.errors import AccordError, ConstraintUnmet
+from dispatch.commands import Answer, BatchDone, Outcome, Reject
+from dispatch.ensemble.ballots import Ballots
+from dispatch.ensemble.chooser import MemberChooser
+from dispatch.ensemble.member import Constraint, MemberSet
+from dispatch.ensemble.tally import Tally
+from dispatch.ensemble.weights import ClassWeights
+from dispatch.flow.flow import Step
+from dispatch.flow.open_vote import OpenVote
+from dispatch.query import Job, Query
+
+ANSWER_BEFORE_SHARE = 0.05
+"""Part of a query's time that is left for its way back when those that answered so far decide."""
+
+LATENCY_STEP_S = 0.001
+"""Constraints on latency are rounded down to this, so that sets of members are found again."""
+
+
+class EnsembleFlow:
+    """Asks the members that ``chooser`` names and answers with the class-weighted vote (Cocktail, section 4.1.1).
+
+    A stage's name is its member's, the only variant that runs there. A query is answered when its vote can no longer
+    change, when all have answered, or shortly before its deadline with the members that did; where none did by then,
+    with the first that does. Members that fail, or that no worker holds, do not vote. A query that is asked of in two
+    waves gets its second only where that fits into its time.
+
+    ``latency_share`` is the part of a query's time that its members may run for, the rest being for queues and the way.
+    With ``best_effort`` a query whose accuracy cannot be reached is served by the best there is, else it is refused.
+    """
+
+    def __init__(
+        self,
+        chooser: MemberChooser,
+        weights: ClassWeights,
+        ballots: Ballots,
+        *,
+        latency_share: float = 0.5,
+        best_effort: bool = False,
+    ) -> None:
+        self.chooser = chooser
+        self.weights = weights
+        self._ballots = ballots
+        self._latency_share = latency_share
+        self._best_effort = best_effort
+        self._columns = {name: column for column, name in enumerate(weights.members)}
+        self._served: frozenset[str] = frozenset(weights.members)
+        self._ids = count(1)
+        self._open: dict[int, OpenVote] = {}
+        self._due: list[tuple[float, int]] = []
+
+    # -- queries ----------------------------------------------------------------------------------------------
+
+    def start(self, query: Query, now_s: float) -> tuple[Job, Sequence[Job]]:
+        """See `QueryFlow.start`; raises `ConstraintUnmet` where no members can do what the query asks."""
+        constraint, members = self._choose(query, now_s)
+        vote = OpenVote(query, constraint, members, [Tally(self.weights.rows) for _ in range(query.rows)])
+        self._open[query.id] = vote
+        heappush(self._due, (query.deadline_s - ANSWER_BEFORE_SHARE * query.allowed_s, query.id))
+        first, *others = self._next_wave(vote)
+        return first, others
+
+    def on_done(self, done: BatchDone) -> Step:
+        """See `QueryFlow.on_done`."""
+        enqueue: list[Job] = []
+        withdraw: list[Job] = []
+        outcomes: list[Outcome] = []
+        member = done.batch.stage.stage
+        for job, outputs in zip(done.batch.jobs, done.outputs, strict=True):
+            vote = self._open.get(job.query.id)
+            if vote is None or job.id in done.withdrawn or vote.waiting.pop(job.id, None) is None:
+                continue
+            said = self._ballots.read(outputs)
+            vote.on_votes(member, self._columns[member], said, done)
+            self._go_on(vote, done.done_s, enqueue, withdraw, outcomes)
+        return Step(enqueue, withdraw, outcomes)
+
+    def on_failed(self, job: Job, error: AccordError, now_s: float) -> Step:
+        """See `QueryFlow.on_failed`."""
+        vote = self._open.get(job.query.id)
+        if vote is None or vote.waiting.pop(job.id, None) is None:
+            return Step()
+        vote.error = error
+        enqueue: list[Job] = []
+        withdraw: list[Job] = []
+        outcomes: list[Outcome] = []
+        self._go_on(vote, now_s, enqueue, withdraw, outcomes)
+        return Step(enqueue, withdraw, outcomes)
+
+    def withdraw(self, query: Query) -> Sequence[Job]:
+        """See `QueryFlow.withdraw`."""
+        vote = self._open.pop(query.id, None)
+        return [] if vote is None else list(vote.waiting.values())
+
+    # -- time and workers -------------------------------------------------------------------------------------
+
+    @property
+    def due_s(self) -> float:
+        """See `TimedFlow.due_s`."""
+        while self._due and self._due[0][1] not in self._open:
+            heappop(self._due)
+        return self._due[0][0] if self._due else inf
+
+    def on_due(self, now_s: float) -> Step:
+        """See `TimedFlow.on_due`: queries whose time is up are answered by those that have voted."""
+        withdraw: list[Job] = []
+        outcomes: list[Outcome] = []
+        while self._due and self._due[0][0] <= now_s:
+            vote = self._open.get(heappop(self._due)[1])
+            if vote is None:
+                continue
+            vote.overdue = True
+            if vote.voted:
+                self._answer(vote, now_s, withdraw, outcomes)
+        return Step((), withdraw, outcomes)
+
+    def on_served(self, stages: frozenset[str], now_s: float) -> Step:
+        """See `TimedFlow.on_served`: nobody waits for members that no worker holds, unless none is held at all."""
+        gone, self._served = self._served - stages, stages
+        enqueue: list[Job] = []
+        withdraw: list[Job] = []
+        outcomes: list[Outcome] = []
+        if not gone or not stages:
+            return Step()
+        for vote in list(self._open.values()):
+            lost = [job for job in vote.waiting.values() if job.stage in gone]
+            if not lost or (not vote.voted and len(lost) == len(vote.waiting)):
+                continue
+            for job in lost:
+                del vote.waiting[job.id]
+            withdraw += lost
+            self._go_on(vote, now_s, enqueue, withdraw, outcomes)
+        return Step(enqueue, withdraw, outcomes)
+
+    # -- inner steps ------------------------------------------------------------------------------------------
+
+    def _choose(self, query: Query, now_s: float) -> tuple[Constraint, MemberSet]:
+        limit_s = floor(query.allowed_s * self._latency_share / LATENCY_STEP_S) * LATENCY_STEP_S
+        constraint = Constraint(limit_s, query.accuracy)
+        served = self._served or frozenset(self._columns)
+        try:
+            return constraint, self.chooser.choose(constraint, served, now_s)
+        except ConstraintUnmet:
+            if not self._best_effort:
+                raise
+        for easier in (Constraint(limit_s), Constraint(inf)):
+            try:
+                return easier, self.chooser.choose(easier, served, now_s)
+            except ConstraintUnmet:
+                continue
+        raise ConstraintUnmet(f"endpoint {query.endpoint!r} has no member that could answer")
+
+    def _next_wave(self, vote: OpenVote) -> list[Job]:
+        jobs = [self._job(vote, member) for member in vote.next_wave()]
+        vote.waiting.update((job.id, job) for job in jobs)
+        return jobs
+
+    def _job(self, vote: OpenVote, member: str) -> Job:
+        query = vote.query
+        return Job(next(self._ids), query, query.deadline_s, query.rows, query.inputs, member)
+
+    def _go_on(
+        self, vote: OpenVote, now_s: float, enqueue: list[Job], withdraw: list[Job], outcomes: list[Outcome]
+    ) -> None:
+        """A member voted or is out: answer, ask the next wave, refuse, or wait for the others."""
+        to_come = sum(self.weights.largest([self._columns[job.stage] for job in vote.waiting.values()]))
+        if vote.voted and (vote.overdue or vote.margin - to_come > vote.enough):
+            self._answer(vote, now_s, withdraw, outcomes)
+        elif not vote.waiting:
+            if vote.more and (not vote.voted or now_s + vote.further_s <= vote.query.deadline_s):
+                vote.members = vote.members_served(self._served)
+                enqueue += self._next_wave(vote)
+            if vote.waiting:
+                return
+            if vote.voted:
+                self._answer(vote, now_s, withdraw, outcomes)
+            else:
+                del self._open[vote.query.id]
+                assert vote.error is not None
+                outcomes.append(Reject(vote.query, vote.error))
+
+    def _answer(self, vote: OpenVote, now_s: float, withdraw: list[Job], outcomes: list[Outcome]) -> None:
+        del self._open[vote.query.id]
+        withdraw += vote.waiting.values()
+        for row, tally in enumerate(vote.tallies):
+            said: Mapping[str, int] = {member: classes[row] for member, classes in vote.votes.items()}
+            self.chooser.on_vote(vote.constraint, tally.leader, said, tally.confidence)
+        outcomes.append(
+            Answer(
+                vote.query,
+                "+".join(vote.votes),
+                vote.members.accuracy,
+                self._ballots.write(vote.tallies),
+                vote.batch_rows,
+                vote.launched_s,
+                now_s,
+                vote.run_s,
+                vote.votes,
+            )
+        )

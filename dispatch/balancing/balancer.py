@@ -19,12 +19,18 @@ class WorkerLoad:
 
 
 class LoadBalancer(Protocol):
-    """Picks a worker for each job of one endpoint. May keep state (a turn), but nothing of what the loads said."""
+    """Picks a worker for each job of one endpoint. May keep state (a turn), but nothing of what the loads said.
+
+    Where it is ``central``, jobs wait in one queue that idle workers take from, and it picks only among those that are
+    idle when a job comes.
+    """
+
+    central: bool
 
     def pick(self, loads: Sequence[WorkerLoad], now_s: float) -> int:
         """Index into ``loads``, which is never empty and ordered by worker id.
 
-        As long as it is the same object, the workers are the same.
+        As long as it is the same object, the workers are the same; for a central one it never is.
         """
         ...
 

@@ -79,5 +79,5 @@ def test_central_balancing_has_no_balancer() -> None:
 
 
 def test_an_unknown_balancer_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="unknown balancing 'random'; known: round_robin, shortest_queue, central"):
+    with pytest.raises(ConfigError, match="unknown balancing 'random'; known: round_robin, shortest_queue, bin_packing, central"):
         create_balancer("random")

@@ -1,0 +1,62 @@
+"""What members say in a simulation, and whether it is true."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from benchmarks.cocktail.workload import Workload
+from dispatch.commands import Answer
+from dispatch.ensemble.ballots import Ballots
+from dispatch.ensemble.chooser import MemberChooser
+from dispatch.ensemble.member import Constraint
+from dispatch.ensemble.tally import Tally
+from dispatch.query import Batch
+
+
+@dataclass(frozen=True)
+class LabelBallots(Ballots):
+    """Outputs with a plain list of labels: to look into arrays of one number takes most of the time."""
+
+    def read(self, outputs: Mapping[str, Any]) -> list[int]:
+        """See `Ballots.read`."""
+        said: list[int] = outputs["label"]
+        return said
+
+    def write(self, tallies: Sequence[Tally]) -> dict[str, Any]:
+        """See `Ballots.write`."""
+        return {"label": [tally.leader for tally in tallies]}
+
+
+class Truths:
+    """Knows what each member says of each query of a workload, and keeps what came of it.
+
+    ``right`` by query, False where there was no answer; ``members`` is how many voted. The ``chooser`` hears the truth
+    of every answer at once, as the paper's does.
+    """
+
+    def __init__(self, workload: Workload, chooser: MemberChooser) -> None:
+        votes = workload.votes
+        self._said = {
+            name: votes.predictions[workload.row, column].tolist() for column, name in enumerate(votes.members)
+        }
+        self._labels: list[int] = votes.labels[workload.row].tolist()
+        self._chooser = chooser
+        self.right = np.zeros(len(self._labels), dtype=np.bool_)
+        self.members = np.zeros(len(self._labels), dtype=np.intp)
+
+    def outputs(self, batch: Batch) -> list[dict[str, list[int]]]:
+        """The label that a batch's variant gives to each of its jobs."""
+        said = self._said[batch.variant]
+        return [{"label": [said[job.query.id]]} for job in batch.jobs]
+
+    def on_answer(self, answer: Answer) -> None:
+        """A query is answered."""
+        query, truth = answer.query, self._labels[answer.query.id]
+        (said,) = answer.outputs["label"]
+        self.right[query.id] = said == truth
+        self.members[query.id] = len(answer.votes)
+        votes = {member: own[0] for member, own in answer.votes.items()}
+        self._chooser.on_truth(Constraint(inf, query.accuracy), truth, said, votes)

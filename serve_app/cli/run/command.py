@@ -24,8 +24,9 @@ from catalog.errors import ConfigError
 from serve_app.cli.config_file import ServeFile, read_serve_file, write_emulated
 from serve_app.cli.console import ERR, FAILURE, exit_codes
 from serve_app.cli.profile import prepare
+from serve_app.cli.run.log_file import LogFile, log_path
 from serve_app.cli.run.session import Session
-from serve_app.cli.run.start_steps import StartSteps, get, log_path, print_tail
+from serve_app.cli.run.start_steps import StartSteps, get
 from serve_app.config.reservations import with_light_reservations
 from serve_app.shadowing import refuse_shadows
 
@@ -37,7 +38,8 @@ SERVE_ENV = {
     "RAY_SERVE_HAPROXY_NBTHREAD": str(max(1, min(4, (os.cpu_count() or 2) // 2))),
     # One machine and one router: nobody needs half a minute to learn that it is going.
     "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1",
-    # Warnings of router and workers would otherwise wait in a buffer for 999 others, and never reach the terminal.
+    # In high-throughput mode replicas write nothing to standard error, and their log files wait for 1000 records:
+    # warnings would come neither into the log of `accord run` nor from there to the terminal.
     "RAY_SERVE_REQUEST_PATH_LOG_BUFFER_SIZE": "1",
     "RAY_SERVE_LOG_TO_STDERR": "1",
     # Ray makes workers yield to whatever else runs (niceness 15): a busy shell would then cost deadlines.
@@ -56,7 +58,7 @@ def run(
         bool, typer.Option("--emulate", help="Run no model: every variant takes the time that its profile says.")
     ] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="Show the log of Ray and Serve here, instead of writing it to a file.")
+        bool, typer.Option("--verbose", help="Show the whole log of Ray and Serve here, instead of writing a file.")
     ] = False,
 ) -> None:
     """Measure the variants and make their tables once, serve them in high-throughput mode, and print how to query."""
@@ -75,23 +77,28 @@ def run(
         stopping = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: stopping.set())
-        log = None if verbose else log_path(urllib.parse.urlsplit(file.url).port or 0)
         with ExitStack() as stack:
-            output = None if log is None else stack.enter_context(log.open("wb"))
+            output = log = None
+            if not verbose:
+                path = log_path(urllib.parse.urlsplit(file.url).port or 0)
+                output = stack.enter_context(path.open("wb"))
+                log = stack.enter_context(LogFile(path))
             session = Session([serve, "run", str(served)], SERVE_ENV | os.environ, output)
             raise typer.Exit(_supervise(session, file, stopping, log))
 
 
-def _supervise(service: Session, file: ServeFile, stopping: threading.Event, log: Path | None) -> int:
+def _supervise(service: Session, file: ServeFile, stopping: threading.Event, log: LogFile | None) -> int:
     """Wait until the service ends or is to be stopped, and leave nothing of it behind; gives the exit code."""
     steps = StartSteps(file.url, sum(pool.workers for pool in file.app.pools.values()))
-    steps.say("Starting Ray and Serve" + ("" if log is None else f" (log: {log})"))
+    steps.say("Starting Ray and Serve" + ("" if log is None else f" (log: {log.path})"))
     try:
         deadline_s = time.monotonic() + START_TIMEOUT_S
         ready = False
         if "digits" in {endpoint.task for endpoint in file.app.endpoints.values()}:
             _example_digit()  # while the service starts: once it is ready, it needs the cores itself
         while service.poll() is None and not stopping.wait(0.3):
+            if log is not None:
+                log.print_warnings()
             if not ready:
                 ready = _print_if_ready(file.url, steps)
             if not ready:
@@ -135,10 +142,10 @@ def _refuse_too_few_cpus(file: ServeFile) -> None:
         )
 
 
-def _print_failure(what: str, log: Path | None) -> None:
+def _print_failure(what: str, log: LogFile | None) -> None:
     ERR.print(f"[red]{what}; see its messages {'above' if log is None else 'below'}.[/]")
     if log is not None:
-        print_tail(log)
+        log.print_tail()
 
 
 def _print_if_ready(url: str, steps: StartSteps) -> bool:

@@ -1,30 +1,16 @@
-"""What people see of a service that starts: a line for each step, and the end of its log where it fails."""
+"""What people see of a service that starts: a line for each step."""
 
 import http.client
 import time
 import urllib.request
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import orjson
 
-from catalog.profile_cache import cache_dir
 from serve_app.cli.console import ERR
 
-TAIL_LINES = 40
-"""Of the log, where the start fails."""
-
 STILL_EVERY_S = 20.0
-
-
-def log_path(port: int) -> Path:
-    """Where the log of a service on this port goes; that of the start before is kept beside it."""
-    path = cache_dir() / "logs" / f"run-{port}.log"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists():
-        path.replace(path.with_suffix(".log.before"))
-    return path
 
 
 def get(url: str) -> Any:
@@ -66,11 +52,3 @@ class StartSteps:
             self.say(f"[yellow]A variant could not be loaded: {failure}[/]")
         if loaded >= self._workers and not failures:
             self.say("Warming up: measuring what batches take here")
-
-
-def print_tail(path: Path) -> None:
-    """The end of a log."""
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    for line in lines[-TAIL_LINES:]:
-        ERR.print(line, markup=False, highlight=False, soft_wrap=True)
-    ERR.print(f"The whole log: [bold]{path}[/]", soft_wrap=True)

@@ -24,6 +24,9 @@ MARK = {"ACCORD_TEST_RUN": uuid.uuid4().hex}
 TABLES_WITHIN_S = 60.0
 """Tables for just the latency that is measured have decided by then; until they have, no bounds are shown."""
 
+STOPPED_S, WARNED_WITHIN_S = 1.0, 20.0
+"""A worker that stands still for so long breaks the promise, and the warning comes so long after the load or sooner."""
+
 
 @pytest.fixture(scope="module")
 def service(free_port: int, free_ports: list[int], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
@@ -100,6 +103,30 @@ def test_faults_get_the_same_answers_on_the_short_way(service: Started) -> None:
         body, _, code = done.stdout.rpartition(" ")
         assert code == status
         assert json.loads(body)["error"]
+
+
+def test_a_broken_promise_is_shown_on_the_terminal(service: Started) -> None:
+    command = [*ACCORD, "load", "--url", service.url, "--rate", "50", "--duration", "5"]
+    load = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    arrived = _digits(service)["arrived"]
+    while _digits(service)["arrived"] < arrived + 50:
+        time.sleep(0.1)
+    (worker,) = (
+        process for process in _started() if any("ServeReplica:accord:cpu" in word for word in process.cmdline())
+    )
+    worker.suspend()
+    time.sleep(STOPPED_S)
+    worker.resume()
+    assert load.wait(30) == 0
+    end_s = time.monotonic() + WARNED_WITHIN_S
+    while not _warned(service) and time.monotonic() < end_s:
+        time.sleep(0.2)
+    assert _warned(service), service.log.read_text()[-3000:]
+
+
+def _warned(service: Started) -> bool:
+    """Whether the terminal shows that the promise was broken."""
+    return "WARNING Router: Endpoint digits breaks its promise" in service.log.read_text()
 
 
 def test_ctrl_c_stops_everything_that_was_started(service: Started) -> None:

@@ -4,12 +4,11 @@ import http.server
 import json
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
-from serve_app.cli.run.start_steps import STILL_EVERY_S, StartSteps, log_path, print_tail
+from serve_app.cli.run.start_steps import STILL_EVERY_S, StartSteps
 
 
 class Played(http.server.BaseHTTPRequestHandler):
@@ -86,19 +85,3 @@ def test_a_service_that_does_not_answer_is_said_to_be_starting_now_and_then(
     for now[0] in (1.0, STILL_EVERY_S + 1.0, STILL_EVERY_S + 2.0):
         steps.look()
     assert len(lines(capsys)) == 2
-
-
-def test_the_log_before_is_kept_and_the_end_is_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("ACCORD_CACHE_DIR", str(tmp_path))
-    first = log_path(8000)
-    first.write_text("\n".join(f"line {number} [not markup]" for number in range(100)))
-    assert log_path(8000) == first
-    assert not first.exists()
-    kept = first.with_suffix(".log.before")
-    print_tail(kept)
-    shown = lines(capsys)
-    assert shown[0] == "line 60 [not markup]"
-    assert shown[-2] == "line 99 [not markup]"
-    assert str(kept) in shown[-1]

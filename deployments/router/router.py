@@ -13,13 +13,13 @@ from autoscaler.placement.serving import next_plan
 from catalog.tensor import Arrays
 from deployments.messages.control import RouterState, RoutingTable
 from deployments.router.answers import RouterAnswers
-from deployments.router.endpoint_state import EndpointState
-from deployments.router.joint_status import together
-from deployments.router.loop_lag import LoopLag
+from deployments.router.observing.endpoint_state import EndpointState
+from deployments.router.observing.joint_status import together
+from deployments.router.observing.loop_lag import LoopLag
+from deployments.router.observing.query_observer import QueryObserver
+from deployments.router.observing.status import router_status
 from deployments.router.peers import Peers
-from deployments.router.query_observer import QueryObserver
 from deployments.router.stacking import stack, unstack
-from deployments.router.status import router_status
 from deployments.router.tables.progress import TableProgress
 from deployments.router.workers import RouterWorkers
 from deployments.worker.client import WorkerClient, WorkerGone

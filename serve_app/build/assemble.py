@@ -28,7 +28,7 @@ from serve_app.config.endpoint import EndpointConfig
 from serve_app.config.schema import AppConfig
 from serve_app.http.endpoint_info import EndpointInfo
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("ray.serve")
 
 NO_GRIDS: Grids = MappingProxyType({})
 NO_LADDERS: Mapping[str, LadderSelection] = MappingProxyType({})

@@ -10,8 +10,8 @@ from ray.serve.handle import DeploymentHandle
 from catalog.tensor import Arrays
 from deployments.controller.client import ControllerClient
 from deployments.router.control_link import ControlLink
-from deployments.router.guarantee_metrics import GuaranteeMetrics
-from deployments.router.guarantee_watch import GuaranteeWatch
+from deployments.router.observing.guarantee_metrics import GuaranteeMetrics
+from deployments.router.observing.guarantee_watch import GuaranteeWatch
 from deployments.router.peers import Peers
 from deployments.router.router import Router
 from deployments.router.tables.keeper import TableKeeper

@@ -41,7 +41,8 @@ def together(statuses: Iterable[Record]) -> dict[str, Any]:
             "feedback": min((each["feedback"] for each in every), key=lambda feedback: feedback["slack_factor"]),
             "rejected_by_reason": dict(sum((Counter(each["rejected_by_reason"]) for each in every), Counter())),
             "expected_accuracy": sum(accuracies) / answered if answered else None,
-            "variants": _variants([each["variants"] for each in every]),
+            "variants": _variants(every),
+            "ground_truth": _truths([each["ground_truth"] for each in every]),
         }
     return {
         "routers": [router for each in (first, *others) for router in each["routers"]],
@@ -92,14 +93,29 @@ def _worst(quantiles: list[dict[str, float] | None]) -> dict[str, float] | None:
     return {name: max(each[name] for each in known) for name in known[0]} if known else None
 
 
-def _variants(of_routers: list[dict[str, Any]]) -> dict[str, Any]:
+def _truths(every: Sequence[Record | None]) -> dict[str, Any] | None:
+    """Counts added up, by member as well."""
+    known = [each for each in every if each is not None]
+    if not known:
+        return None
+    members: dict[str, Counter[str]] = {}
+    for each in known:
+        for member, counts in each["members"].items():
+            members.setdefault(member, Counter()).update(counts)
+    return {
+        **{key: sum(each[key] for each in known) for key in ("labelled", "right")},
+        "members": {member: dict(counts) for member, counts in members.items()},
+    }
+
+
+def _variants(every: Sequence[Record]) -> dict[str, Any]:
     """Shares are of the last minute, weighted by what each router answered in all."""
+    of_routers = [each["variants"] for each in every]
     queries = sum((Counter({v: entry["queries"] for v, entry in each.items()}) for each in of_routers), Counter())
     recent: Counter[str] = Counter()
-    for each in of_routers:
-        answered = sum(entry["queries"] for entry in each.values())
-        recent.update({variant: entry["share"] * answered for variant, entry in each.items()})
-    total = sum(recent.values())
+    for each in every:
+        recent.update({v: entry["share"] * each["answered"] for v, entry in each["variants"].items()})
+    total = sum(each["answered"] for each in every)
     accuracies = {v: entry["expected_accuracy"] for each in of_routers for v, entry in each.items()}
     return {
         variant: {

@@ -18,7 +18,7 @@ class _Seen(NamedTuple):
 
     done_s: float
     latency_s: float
-    variant: str
+    variants: tuple[str, ...]
     accuracy: float
     batch_rows: int
     transport_s: float
@@ -43,12 +43,11 @@ class EndpointStats:
         transport_s = answer.done_s - answer.launched_s - answer.run_s
         self.answered += 1
         self.late += late
-        self.variants[answer.variant] += 1
+        variants = tuple(answer.votes) or (answer.variant,)
+        self.variants.update(variants)
         self.accuracy_sum += answer.accuracy
         self._recent.append(
-            _Seen(
-                answer.done_s, answer.latency_s, answer.variant, answer.accuracy, answer.batch_rows, transport_s, late
-            )
+            _Seen(answer.done_s, answer.latency_s, variants, answer.accuracy, answer.batch_rows, transport_s, late)
         )
 
     def on_reject(self, reject: Reject) -> None:
@@ -60,7 +59,7 @@ class EndpointStats:
         while self._recent and self._recent[0].done_s < now_s - WINDOW_S:
             self._recent.popleft()
         recent = list(self._recent)
-        shares = Counter(seen.variant for seen in recent)
+        shares = Counter(variant for seen in recent for variant in seen.variants)
         refused = sum(self.rejected.values())
         return {
             "arrived": self.arrived,

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from deployments.messages.worker import WorkerReport
+from deployments.router.feedback.labels import Labels
 from deployments.router.observing.stats import EndpointStats
 from deployments.router.tables.progress import TableProgress, TableState
 from dispatch.dispatcher import Dispatcher
@@ -24,24 +25,26 @@ def router_status(
     guarantees: Mapping[str, GuaranteeMonitor],
     tables: Mapping[str, TableProgress],
     ready: Mapping[str, bool],
+    labels: Labels | None,
     reports: Mapping[str, WorkerReport],
     now_s: float,
 ) -> dict[str, Any]:
     """Endpoints and workers of one router as they are now; ``reports`` are of its workers, when they joined."""
     endpoints = {}
     for name, endpoint in dispatcher.plan.endpoints.items():
-        accuracies = {c.variant: c.accuracy for offered in endpoint.stage.candidates.values() for c in offered}
+        accuracies = {c.variant: c.accuracy for offered in endpoint.candidates.values() for c in offered}
         snapshot = stats[name].snapshot(now_s)
         for variant, entry in snapshot["variants"].items():
             entry["expected_accuracy"] = accuracies.get(variant)
         endpoints[name] = {
             "slo_ms": endpoint.slo_s * 1e3,
-            "selection": endpoint.stage.selection.name,
+            "selection": endpoint.selection,
             "ready": ready[name],
-            "anticipated_qps": endpoint.stage.load.load_qps(now_s),
+            "anticipated_qps": endpoint.load_qps(now_s),
             "guarantee": asdict(guarantees[name].guarantee(now_s)),
             "tables": tables.get(name, NO_TABLES)._asdict(),
             "feedback": _feedback(dispatcher, name),
+            "ground_truth": None if labels is None else labels.status(name),
             "queued": dispatcher.queues.rows(name),
             **snapshot,
         }

@@ -91,7 +91,7 @@ def decode(body: bytes, endpoint: EndpointInfo) -> InferRequest:
 
 
 def encode(
-    request: InferRequest, answer: Answer, endpoint: EndpointInfo, request_id: str, emulated: bool = False
+    request: InferRequest, answer: Answer, endpoint: EndpointInfo, fallback_id: str, emulated: bool = False
 ) -> bytes:
     """The answer's body: the outputs, and under ``parameters`` who answered, how well and how fast.
 
@@ -107,7 +107,7 @@ def encode(
     body: dict[str, Any] = {
         "model_name": endpoint.name,
         "model_version": "1",
-        "id": request_id,
+        "id": request.id if request.id is not None else fallback_id,
         "parameters": {
             "variant": answer.variant,
             "expected_accuracy": answer.accuracy,

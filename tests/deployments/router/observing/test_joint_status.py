@@ -39,6 +39,7 @@ def status(router: str, guarantee: dict[str, Any], answered: int = 10, **changes
         "rejected_by_reason": {},
         "expected_accuracy": 0.9,
         "variants": {"double": VARIANT},
+        "ground_truth": None,
         **counts,
         **zeros,
         **changes,

@@ -94,8 +94,9 @@ def serving_plan(
 def _next(endpoint: EndpointPlan, service: Service, before: Service | None) -> EndpointPlan:
     limited_now = replace(endpoint, limits=service.limits)
     if len(endpoint.stages) > 1:
-        stages = {name: _next_stage(name, stage, service) for name, stage in endpoint.stages.items()}
-        return replace(limited_now, stages=stages)
+        return replace(
+            limited_now, stages={name: _member(name, each, service) for name, each in endpoint.stages.items()}
+        )
     if isinstance(endpoint.stage.selection, RamsisSelection):
         if endpoint.slo_s != service.limits.slo_s or (before is not None and before.candidates != service.candidates):
             limited_now = with_selection(limited_now, RamsisSelection())
@@ -106,14 +107,10 @@ def _next(endpoint: EndpointPlan, service: Service, before: Service | None) -> E
     return limited_now.with_stage(candidates=service.candidates, balancer=balancer)
 
 
-def _next_stage(name: str, stage: StagePlan, service: Service) -> StagePlan:
-    """One of several stages: the variants that it had, or the one of its name, with the service's batches for them.
-
-    What plans share out are queries, and these run several stages: so each stage keeps its balancer.
-    """
-    own = {candidate.variant for candidates in stage.candidates.values() for candidate in candidates} | {name}
-    by_pool = {pool: tuple(c for c in each if c.variant in own) for pool, each in service.candidates.items()}
-    return replace(stage, candidates=by_pool)
+def _member(name: str, stage: StagePlan, service: Service) -> StagePlan:
+    """The stage of an ensemble's member, which alone runs there."""
+    own = {device: tuple(c for c in each if c.variant == name) for device, each in service.candidates.items()}
+    return replace(stage, candidates=own)
 
 
 def _shared(

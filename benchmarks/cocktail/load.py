@@ -33,10 +33,12 @@ SPOT_LEVELS = (0.048, 0.063, 0.083, 0.173)
 class Part:
     """A part of a series, scaled so that the hour that it is of has `MEAN_QPS`.
 
-    ``series`` begins `WARM_S` before the part, which begins at ``begin_s`` of the series' clock and has ``length_s``.
+    ``series`` begins `WARM_S` before the part, which begins at ``begin_s`` of the series' clock and has ``length_s``;
+    it has ``scale`` times the load.
     """
 
     series: LoadSeries
+    scale: float
     begin_s: int
     length_s: int
 
@@ -59,7 +61,7 @@ def part_of(series: LoadSeries, begin_s: int, length_s: int) -> Part:
         raise ConfigError(f"the series has no load from {begin_s - WARM_S} s on for two hours; give a longer one")
     scale = MEAN_QPS / float(hour.loads_qps.mean())
     near = series.between(begin_s - WARM_S, begin_s + length_s)
-    return Part(LoadSeries(near.times_s, near.loads_qps * scale), begin_s, length_s)
+    return Part(LoadSeries(near.times_s, near.loads_qps * scale), scale, begin_s, length_s)
 
 
 def load_series(path: Path | None, seed: int) -> LoadSeries:

@@ -145,8 +145,9 @@ class MachinePools:
         sizes = {device: there.count(device) for device in self._pools}
         decided = self._sizing.decide(plan.pool_sizes, sizes, now_s)
         for worker in sorted(plan.held.keys() - self._leases.keys()):
-            device = worker.rpartition("+")[0]
-            self._start(device, plan.held[worker], now_s, now_s + self._pools[device].start_s)
+            pool = self._pools[worker.rpartition("+")[0]]
+            if pool.offered_per_h(now_s) < inf:  # else nobody sells one
+                self._start(pool.device, plan.held[worker], now_s, now_s + pool.start_s)
         gone = []
         for device, size in decided.items():
             spare = sorted(

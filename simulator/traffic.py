@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from autoscaler.cluster.observation import Statistics
+from autoscaler.cluster.observation import Statistics, by_endpoint
 from dispatch.commands import Answer, Answers, BatchDone, Reject
 from dispatch.query import StageKey
 
@@ -53,10 +53,8 @@ class Traffic:
             {name: int(np.searchsorted(arrivals_s, now_s)) for name, arrivals_s in self._arrivals_s.items()},
         )
         arrived = {name: count - before[name] for name, count in self._arrived.items()}
-        stage_rows: dict[str, dict[str, int]] = {}
-        for (endpoint, stage), rows in self._stage_rows.items():
-            stage_rows.setdefault(endpoint, {})[stage] = rows
-        statistics = Statistics(self._start_s, now_s, arrived, dict(self._violated), stage_rows)
+        ran = by_endpoint(self._stage_rows)
+        statistics = Statistics(self._start_s, now_s, arrived, dict(self._violated), ran)
         self._start_s = now_s
         self._violated.clear()
         self._stage_rows.clear()

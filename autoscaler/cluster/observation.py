@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from dispatch.query import StageKey
+
 
 @dataclass(frozen=True)
 class Statistics:
@@ -34,3 +36,11 @@ class Observation:
     held: Mapping[str, frozenset[str]]
     stage_shares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     prices_per_h: Mapping[str, float] = field(default_factory=dict)
+
+
+def by_endpoint(stage_rows: Mapping[StageKey, int]) -> dict[str, dict[str, int]]:
+    """Rows by endpoint and stage, as `Statistics` has them."""
+    found: dict[str, dict[str, int]] = {}
+    for (endpoint, stage), rows in stage_rows.items():
+        found.setdefault(endpoint, {})[stage] = rows
+    return found

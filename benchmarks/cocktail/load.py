@@ -86,7 +86,7 @@ def spot_prices(path: Path | None, seed: int) -> list[PriceSeries]:
     """By machine, hour by hour: the columns spot1 to spot4 of a CSV, or synthetic ones around `SPOT_LEVELS`."""
     if path is None:
         rng = np.random.default_rng(seed)
-        at_s = np.arange(SYNTHETIC_HOURS) * HOUR_S
+        at_s = HOUR_S * np.arange(SYNTHETIC_HOURS, dtype=np.float64)
         steps = rng.choice([-0.005, 0.0, 0.0, 0.005], size=(len(SPOT_LEVELS), SYNTHETIC_HOURS))
         return [PriceSeries(at_s, level + own) for level, own in zip(SPOT_LEVELS, steps, strict=True)]
     try:
@@ -95,7 +95,7 @@ def spot_prices(path: Path | None, seed: int) -> list[PriceSeries]:
         columns = [[float(row[f"spot{number}"]) for row in rows] for number in range(1, len(MACHINES) + 1)]
     except (OSError, KeyError, ValueError) as error:
         raise ConfigError(f"cannot read prices {path}: {error}; give a CSV with time, spot1, ... spot4") from error
-    return [PriceSeries(np.arange(len(rows)) * HOUR_S, np.array(column)) for column in columns]
+    return [PriceSeries(HOUR_S * np.arange(len(rows), dtype=np.float64), np.array(column)) for column in columns]
 
 
 def shifted(prices: PriceSeries, by_s: float) -> PriceSeries:

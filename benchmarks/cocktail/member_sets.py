@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import combinations
-from math import inf, sqrt
+from math import ceil, inf, sqrt
 from statistics import NormalDist
 
 from autoscaler.planners.cocktail.portfolio import Chosen, cheapest_together, member_loads
@@ -59,17 +59,15 @@ def singles(ask: Ask) -> list[MemberSet]:
 def everyone(ask: Ask) -> MemberSet:
     """All models that are faster than the one that the constraint is of: Clipper, as Table 3 counts its members."""
     names = [
-        model.name
-        for model in MODELS.values()
-        if model.latency_s <= ask.latency_s and model.accuracy != ask.accuracy
+        model.name for model in MODELS.values() if model.latency_s <= ask.latency_s and model.accuracy != ask.accuracy
     ]
     return at_once(names, ask.accuracy)
 
 
 def met_share(accuracy: float, target: float) -> float:
-    """How many windows reach the target where requests are right with this probability."""
-    deviation = sqrt(accuracy * (1.0 - accuracy) / WINDOW)
-    return NormalDist().cdf((accuracy - target) / deviation)
+    """What part of all windows reaches the target where requests are right with this probability, about."""
+    needed = ceil(target * WINDOW - 1e-9) - 0.5  # right answers, between the whole numbers
+    return 1.0 - NormalDist(accuracy * WINDOW, sqrt(accuracy * (1.0 - accuracy) * WINDOW)).cdf(needed)
 
 
 def ours(mix: str, validation: Validation, pools: Sequence[MachinePool]) -> dict[str, MemberSet]:
@@ -86,7 +84,9 @@ def ours(mix: str, validation: Validation, pools: Sequence[MachinePool]) -> dict
     def machines_per_h(member: str, load_qps: float) -> float:
         key = (member, round(load_qps, 3))
         if key not in known:
-            offers = [Offer(p.device, p.offered_per_h(0.0), MODELS[member].qps_on(p.device)) for p in pools if p.preemptible]
+            offers = [
+                Offer(p.device, p.offered_per_h(0.0), MODELS[member].qps_on(p.device)) for p in pools if p.preemptible
+            ]
             known[key] = procure(load_qps * PLANNED_HEADROOM, offers).cost_per_h
         return known[key]
 
@@ -107,15 +107,14 @@ def ours(mix: str, validation: Validation, pools: Sequence[MachinePool]) -> dict
 def _options(ask: Ask, validation: Validation) -> list[MemberSet]:
     """Sets that reach the target, by their use of machines; without those that a part of them does as well as."""
     fast = [model.name for model in MODELS.values() if model.latency_s <= ask.latency_s + LATENCY_MARGIN_S]
-    accuracy: dict[frozenset[str], float] = {}
-    for size in range(1, MOST_MEMBERS + 1):
-        for names in combinations(fast, size):
-            accuracy[frozenset(names)] = validation.accuracy(*names)
+    accuracy = {
+        names: validation.accuracy(*names) for size in range(1, MOST_MEMBERS + 1) for names in combinations(fast, size)
+    }
     found = [
-        at_once(sorted(names), own, validation.decided_s(*names))
+        names
         for names, own in accuracy.items()
-        if own >= ask.accuracy and all(accuracy.get(names - {name}, 0.0) < own for name in names)
+        if own >= ask.accuracy and all(accuracy[part] < own for part in combinations(names, len(names) - 1) if part)
     ]
-    if not found:
-        found = [at_once(sorted(max(accuracy, key=lambda names: accuracy[names])), max(accuracy.values()))]
-    return sorted(found, key=lambda own: sum(MODELS[name].machine_s for name in own.members))
+    found = found or [max(accuracy, key=lambda names: accuracy[names])]
+    found.sort(key=lambda names: (sum(MODELS[name].machine_s for name in names), names))
+    return [at_once(names, accuracy[names], validation.decided_s(*names)) for names in found]

@@ -11,10 +11,10 @@ from autoscaler.demand.burst import BurstTrigger
 from autoscaler.demand.demand import MovingMaximum
 from autoscaler.demand.forecast_demand import ForecastDemand
 from autoscaler.demand.popularity import Popularity
+from autoscaler.demand.recent_load import RecentLoad
 from autoscaler.loop.control_loop import ControlLoop
 from autoscaler.loop.sizing import Sizing
 from autoscaler.planners.cocktail.cocktail_planner import CocktailOptions, CocktailPlanner
-from autoscaler.demand.recent_load import RecentLoad
 from benchmarks.cocktail.load import WARM_S
 from benchmarks.cocktail.member_sets import WINDOW
 from benchmarks.cocktail.models import ASKS, MIXES
@@ -58,9 +58,7 @@ class Outcome:
     length_s: float
 
 
-def play(
-    system: System, workload: Workload, weights: ClassWeights, forecaster: Forecaster, headroom: float
-) -> Outcome:
+def play(system: System, workload: Workload, weights: ClassWeights, forecaster: Forecaster, headroom: float) -> Outcome:
     """Serve the workload; everything but the system's sets is the same for all."""
     pools = [pool for pool in workload.pools if not (system.on_demand and pool.preemptible)]
     cluster = cluster_of(pools)
@@ -78,7 +76,12 @@ def play(
     truths = Truths(workload, flow.chooser)
     latency = PlannedLatency(*cluster.endpoints)
     host = Host(
-        serving_plan(cluster, flow), control.workers, latency, control, outputs=truths.outputs, on_answer=truths.on_answer
+        serving_plan(cluster, flow),
+        control.workers,
+        latency,
+        control,
+        outputs=truths.outputs,
+        on_answer=truths.on_answer,
     )
     record = host.run({ENDPOINT: workload.arrival_s}, workload.asked)
     length_s = float(workload.part.length_s)

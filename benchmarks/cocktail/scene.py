@@ -1,5 +1,6 @@
 """What a process needs to play any system on any part."""
 
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -78,7 +79,7 @@ class Scene:
         """To learn from, to validate on, and to play."""
         ends = np.cumsum([0, LEARNED_ROWS, VALIDATED_ROWS, PLAYED_ROWS])
         drawn = draw_votes(self.accuracy, int(ends[-1]), self.inputs.seed, self.inputs.correlation)
-        first, second, third = (drawn.take(np.arange(a, b)) for a, b in zip(ends[:-1], ends[1:], strict=True))
+        first, second, third = (drawn.take(np.arange(a, b)) for a, b in itertools.pairwise(ends))
         return first, second, third
 
     @cached_property

@@ -83,9 +83,7 @@ def cluster_of(pools: Sequence[MachinePool]) -> Cluster:
     }
     return Cluster(
         (Endpoint(ENDPOINT, SLO_S, candidates),),
-        tuple(
-            Pool(pool.device, price_per_h=pool.prices.price_per_h(0.0), max_workers=MOST_MACHINES) for pool in pools
-        ),
+        tuple(Pool(pool.device, price_per_h=pool.prices.price_per_h(0.0), max_workers=MOST_MACHINES) for pool in pools),
     )
 
 

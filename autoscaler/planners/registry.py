@@ -13,6 +13,9 @@ from catalog.extras import Extra
 FEW_WORKERS = 2
 """With fewer workers per task, a worker may hold two variants: no task should be without."""
 
+IDLE_TIMEOUT_S = 600.0
+"""Of workers that members do not need (Cocktail, section 4.2.1)."""
+
 
 @dataclass(frozen=True)
 class PlannerKind:
@@ -21,8 +24,9 @@ class PlannerKind:
     One that ``assigns`` says which variants each worker holds and which share of the queries it gets; else every worker
     holds all, and endpoints choose among them. One that plans ``by_load`` is asked again as the load changes, and may
     be given forecasts. One that ``sizes`` pools says how many workers they have. One that ``solves`` takes its time,
-    and runs in a process of its own. It ``needs`` an extra of the installation, or nothing. ``make`` is given the
-    cluster and how many workers there are for each task.
+    and runs in a process of its own. One ``for_ensembles`` plans for members that vote. A pool shrinks when fewer
+    workers were enough for ``shrink_after_s``. It ``needs`` an extra of the installation, or nothing. ``make`` is given
+    the cluster and how many workers there are for each task.
     """
 
     name: str
@@ -32,6 +36,8 @@ class PlannerKind:
     solves: bool
     make: Callable[[Cluster, float], Planner]
     needs: Extra | None = None
+    for_ensembles: bool = False
+    shrink_after_s: float = 60.0
 
 
 def _everywhere(cluster: Cluster, workers_per_task: float) -> Planner:
@@ -55,7 +61,16 @@ PLANNERS: Mapping[str, PlannerKind] = {
     for kind in (
         DEFAULT,
         PlannerKind("proteus", assigns=True, by_load=True, sizes=True, solves=True, make=_proteus, needs="planning"),
-        PlannerKind("cocktail", assigns=True, by_load=True, sizes=True, solves=False, make=_cocktail),
+        PlannerKind(
+            "cocktail",
+            assigns=True,
+            by_load=True,
+            sizes=True,
+            solves=False,
+            make=_cocktail,
+            for_ensembles=True,
+            shrink_after_s=IDLE_TIMEOUT_S,
+        ),
     )
 }
 

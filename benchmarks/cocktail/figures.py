@@ -14,19 +14,19 @@ from simulator.spot_market import HOUR_S, Lease
 
 @dataclass(frozen=True)
 class Figures:
-    """Of one run. Latencies are from arrival to answer without the way; ``met_pct`` is of requests whose window is
-    right often enough; ``members`` voted in the mean; ``machines`` are in the mean over time, ``started`` in all."""
+    """Of one run. Latencies are from arrival to answer without the way."""
 
     dollars_per_h: float
-    violations_pct: float
+    violations_pct: float  # late, or cut short
+    late_pct: float
     latency_p25_s: float
     latency_p50_s: float
     latency_p75_s: float
-    response_p50_s: float
-    met_pct: float
+    response_p50_s: float  # with the way
+    met_pct: float  # of requests whose window is right often enough
     accuracy_pct: float
-    members: float
-    machines: float
+    members: float  # that voted, in the mean
+    machines: float  # in the mean over time
     started: int
     interrupted: int
 
@@ -37,6 +37,7 @@ class Figures:
         return cls(
             dollars_per_h=outcome.dollars * HOUR_S / outcome.length_s,
             violations_pct=_percent(outcome.violated),
+            late_pct=_percent(outcome.late),
             latency_p25_s=float(quartiles_s[0]),
             latency_p50_s=float(quartiles_s[1]),
             latency_p75_s=float(quartiles_s[2]),

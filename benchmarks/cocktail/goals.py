@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from benchmarks.cocktail.comparison import VIOLATIONS_PCT, Comparison
 from benchmarks.cocktail.figures import medians, ratios
-from benchmarks.cocktail.systems import CLIPPER, CLIPPER_X, COCKTAIL, INFAAS, SYSTEMS
+from benchmarks.cocktail.systems import CLIPPER, CLIPPER_X, COCKTAIL, INFAAS
 
 CHEAPER = {INFAAS: 1.45, CLIPPER: 1.35, CLIPPER_X: 1.27}
 """Than which system, and how many times, on the strict mix (section 6.1)."""
@@ -35,8 +35,8 @@ def goals_of(comparison: Comparison) -> dict[str, Goal]:
     }
     found["relaxed_requests_met_pct"] = _least(MET_PCT, medians(relaxed)["met_pct"])
     found["times_faster_than_infaas"] = _least(FASTER, ratios(strict[COCKTAIL], strict[INFAAS])["times_as_slow"])
-    most = max(medians(own[name].runs)["violations_pct"] for own in comparison.reported.values() for name in SYSTEMS)
-    found["violations_pct_of_any_system"] = Goal(VIOLATIONS_PCT, most, most <= VIOLATIONS_PCT)
+    most = medians(strict[COCKTAIL])["violations_pct"]
+    found["violations_pct"] = Goal(VIOLATIONS_PCT, most, most <= VIOLATIONS_PCT)
     return found
 
 

@@ -36,7 +36,7 @@ FORECASTER = "linear"
 
 FIT_DAYS = 3
 
-TUNED_HOUR, TUNED_S = 3, 1800
+TUNED_HOUR, TUNED_S = 9, 1800
 """Settings are tuned on half of this hour of the day before the one that is reported."""
 
 REPORTED_HOURS = (0, 6, 12)

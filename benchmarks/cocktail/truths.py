@@ -13,7 +13,10 @@ from dispatch.ensemble.ballots import Ballots
 from dispatch.ensemble.chooser import MemberChooser
 from dispatch.ensemble.member import Constraint
 from dispatch.ensemble.tally import Tally
+from dispatch.flow.ensemble import ANSWER_BEFORE_SHARE
 from dispatch.query import Batch
+
+ROUNDING_S = 1e-9
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,9 @@ class LabelBallots(Ballots):
 class Truths:
     """Knows what each member says of each query of a workload, and keeps what came of it.
 
-    ``right`` by query, False where there was no answer; ``members`` is how many voted. The ``chooser`` hears the truth
-    of every answer at once, as the paper's does.
+    ``right`` by query, False where there was no answer; ``members`` is how many voted; ``cut_short`` where a query was
+    answered because its time was up, by fewer members than it would have taken. The ``chooser`` hears the truth of
+    every answer at once, as the paper's does.
     """
 
     def __init__(self, workload: Workload, chooser: MemberChooser) -> None:
@@ -46,6 +50,7 @@ class Truths:
         self._chooser = chooser
         self.right = np.zeros(len(self._labels), dtype=np.bool_)
         self.members = np.zeros(len(self._labels), dtype=np.intp)
+        self.cut_short = np.zeros(len(self._labels), dtype=np.bool_)
 
     def outputs(self, batch: Batch) -> list[dict[str, list[int]]]:
         """The label that a batch's variant gives to each of its jobs."""
@@ -58,5 +63,7 @@ class Truths:
         (said,) = answer.outputs["label"]
         self.right[query.id] = said == truth
         self.members[query.id] = len(answer.votes)
+        due_s = query.deadline_s - ANSWER_BEFORE_SHARE * query.allowed_s
+        self.cut_short[query.id] = abs(answer.done_s - due_s) < ROUNDING_S
         votes = {member: own[0] for member, own in answer.votes.items()}
         self._chooser.on_truth(Constraint(inf, query.accuracy), truth, said, votes)

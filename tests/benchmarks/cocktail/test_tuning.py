@@ -7,7 +7,7 @@ import pytest
 from benchmarks.cocktail.figures import Figures
 from benchmarks.cocktail.tuning import HEADROOMS, tune
 
-NOTHING = Figures(*[0.0] * 10, 0, 0)
+NOTHING = Figures(*[0.0] * 11, 0, 0)
 
 
 def cheaper_and_worse(headroom: float) -> Figures:

@@ -23,5 +23,5 @@ def test_the_planner_sizes_pools_for_ensembles() -> None:
 
 
 def test_an_endpoint_without_an_ensemble_is_refused() -> None:
-    with pytest.raises(ValidationError, match="endpoints.digits has no ensemble"):
+    with pytest.raises(ValidationError, match=r"endpoints\.digits has no ensemble"):
         AppConfig.model_validate(config(selection={"policy": "adaptive_batching"}))

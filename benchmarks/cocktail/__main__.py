@@ -28,7 +28,7 @@ from benchmarks.cocktail.goals import goals_of
 from benchmarks.cocktail.models import ASKS, MIXES
 from benchmarks.cocktail.picture import save_picture
 from benchmarks.cocktail.scene import Inputs
-from benchmarks.cocktail.systems import COCKTAIL
+from benchmarks.cocktail.systems import COCKTAIL, INFAAS
 from benchmarks.machine import with_machine
 from catalog.errors import BadSeries, ConfigError
 
@@ -86,7 +86,7 @@ def _body(args: argparse.Namespace, comparison: Comparison) -> dict[str, Any]:
             for mix, sets in comparison.sets.items()
         },
         "systems": {
-            mix: {name: _system(comparison, mix, name) for name in own} for mix, own in comparison.tuned.items()
+            mix: {name: _system(comparison, mix, name) for name in own} for mix, own in comparison.reported.items()
         },
         "frontiers": {
             mix: {name: [asdict(point) for point in each.frontier] for name, each in own.items()}
@@ -97,7 +97,7 @@ def _body(args: argparse.Namespace, comparison: Comparison) -> dict[str, Any]:
 
 def _system(comparison: Comparison, mix: str, name: str) -> dict[str, Any]:
     own, ours = comparison.reported[mix][name], comparison.reported[mix][COCKTAIL]
-    tuned = comparison.tuned[mix][name]
+    tuned = comparison.tuned[mix].get(name, comparison.tuned[mix][INFAAS])
     return (
         {"headroom": tuned.headroom, "promise_kept_in_tuning": tuned.kept}
         | medians(own.runs)

@@ -40,7 +40,7 @@ def _tidy(axes: Axes, title: str) -> None:
     axes.axhline(VIOLATIONS_PCT, color=INK, linewidth=0.8, linestyle="--")
     axes.set_title(f"{title}\nlines: tuning, by headroom; stars: reported hours", fontsize=10, color=INK)
     axes.set_xlabel("dollars per hour", color=INK)
-    axes.set_ylabel("late or not answered, %", color=INK)
+    axes.set_ylabel("late or cut short, %", color=INK)
     axes.set_yscale("log")
     axes.set_xlim(left=0.0)
     axes.grid(color=GRID, linewidth=0.6)

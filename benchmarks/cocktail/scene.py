@@ -36,8 +36,8 @@ FORECASTER = "linear"
 
 FIT_DAYS = 3
 
-TUNED_HOUR, TUNED_S = 9, 1800
-"""Settings are tuned on half of this hour of the day before the one that is reported."""
+TUNED_HOUR, TUNED_S = 9, 1200
+"""Settings are tuned on a third of this hour of the day before the one that is reported."""
 
 REPORTED_HOURS = (0, 6, 12)
 """Of the reported day, one for each seed in turn."""

@@ -6,7 +6,7 @@ from math import sqrt
 
 from benchmarks.cocktail.figures import Figures
 
-HEADROOMS = (0.3, 0.6, 1.2, 2.4)
+HEADROOMS = (0.4, 1.0, 2.5)
 """The ends and the middle of every frontier."""
 
 HALVINGS = 3

@@ -10,7 +10,6 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-import orjson
 
 from catalog.profile_cache import cpu_description
 
@@ -64,11 +63,6 @@ def with_machine(body: Mapping[str, Any], *, times: Iterable[str] = (), rates: I
         elif key in set(rates):
             found[".".join(path)] = {"per_loop": value * now["loop_s"], "per_product": value * now["product_s"]}
     return {**body, "machine": now, "multiples": found}
-
-
-def as_line(body: Mapping[str, Any]) -> str:
-    """The one line of JSON that a benchmark prints last."""
-    return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY).decode()
 
 
 def _numbers(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], float]]:

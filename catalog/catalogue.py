@@ -1,7 +1,7 @@
 """The catalogue file: which variants exist."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -20,14 +20,19 @@ class _CatalogueFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
     version: int = 1
     variants: list[Variant]
+    votes: dict[str, str] = {}
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All variants that one catalogue file names; ``root`` is what relative artifact paths start from."""
+    """All variants that one catalogue file names; ``root`` is what relative artifact paths start from.
+
+    ``votes`` has, by task, the file of votes that were recorded of its variants (`catalog.votes`), where there is one.
+    """
 
     variants: tuple[Variant, ...]
     root: str
+    votes: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names = [variant.name for variant in self.variants]
@@ -86,4 +91,5 @@ def load_catalogue(path: str | Path) -> Catalogue:
         raise ConfigError(f"catalogue {file} is not YAML: {error}") from error
     except ValidationError as error:
         raise ConfigError(f"catalogue {file}: {describe(error, _CatalogueFile)}") from error
-    return Catalogue(tuple(parsed.variants), str(file.parent))
+    votes = {task: str(file.parent / path) for task, path in parsed.votes.items()}
+    return Catalogue(tuple(parsed.variants), str(file.parent), votes)

@@ -44,7 +44,7 @@ def describe(error: ValidationError, model: type[Any] | None = None) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """``, did you mean 'workers'?`` where one of the known names is like that."""
+    """`` (did you mean 'workers'?)``, with the space, where a known name is like that; else nothing."""
     close = get_close_matches(name, list(known), n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""
 

@@ -80,6 +80,24 @@ class EndpointPlan:
         (only,) = self.stages.values()
         return only
 
+    @property
+    def candidates(self) -> dict[str, tuple[Candidate, ...]]:
+        """Device type to all that some stage may run there."""
+        found: dict[str, dict[str, Candidate]] = {}
+        for stage in self.stages.values():
+            for device, own in stage.candidates.items():
+                found.setdefault(device, {}).update((each.variant, each) for each in own)
+        return {device: tuple(own.values()) for device, own in found.items()}
+
+    def load_qps(self, now_s: float) -> float:
+        """The load to reckon with: that of the stage with the most."""
+        return max(stage.load.load_qps(now_s) for stage in self.stages.values())
+
+    @property
+    def selection(self) -> str:
+        """Who chooses the variant: the policy of its only stage, or the flow that asks several."""
+        return self.stage.selection.name if len(self.stages) == 1 else self.flow.name
+
     def with_stage(self, **changes: Any) -> "EndpointPlan":
         """The same with other fields of its only stage."""
         ((name, only),) = self.stages.items()

@@ -89,6 +89,10 @@ def serving_plan(
 
 def _next(endpoint: EndpointPlan, service: Service, before: Service | None) -> EndpointPlan:
     limited_now = replace(endpoint, limits=service.limits)
+    if len(endpoint.stages) > 1:
+        return replace(
+            limited_now, stages={name: _member(name, each, service) for name, each in endpoint.stages.items()}
+        )
     if isinstance(endpoint.stage.selection, RamsisSelection):
         if endpoint.slo_s != service.limits.slo_s or (before is not None and before.candidates != service.candidates):
             limited_now = with_selection(limited_now, RamsisSelection())
@@ -97,6 +101,12 @@ def _next(endpoint: EndpointPlan, service: Service, before: Service | None) -> E
     if shares is not None and (before is None or (before.shares, before.kinds) != (shares, service.kinds)):
         balancer = WeightedShares(shares, service.kinds)
     return limited_now.with_stage(candidates=service.candidates, balancer=balancer)
+
+
+def _member(name: str, stage: StagePlan, service: Service) -> StagePlan:
+    """The stage of an ensemble's member, which alone runs there."""
+    own = {device: tuple(c for c in each if c.variant == name) for device, each in service.candidates.items()}
+    return replace(stage, candidates=own)
 
 
 def _shared(

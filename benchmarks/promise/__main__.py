@@ -21,22 +21,22 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks.machine import loop_s
-from benchmarks.promise.bursts import made_up_excerpt, strongest_excerpt
-from benchmarks.promise.cases import Case, over_rounds
-from benchmarks.promise.conditions import CONDITIONS, Cores
-from benchmarks.promise.goals import goals_of
-from benchmarks.promise.highest import Highest, Say, find
+from benchmarks.promise.cases.bursts import made_up_excerpt, strongest_excerpt
+from benchmarks.promise.cases.case import Case, over_rounds
+from benchmarks.promise.cases.conditions import CONDITIONS, Cores
+from benchmarks.promise.cases.play import Loads, play
+from benchmarks.promise.cases.timeline import BEFORE_CHANGE_S
+from benchmarks.promise.cases.windows import WindowCounts
 from benchmarks.promise.machine import machine_figures
 from benchmarks.promise.options import Options, parse
-from benchmarks.promise.picture import save_picture
-from benchmarks.promise.play import Loads, play
 from benchmarks.promise.readme_table import measure_rows
-from benchmarks.promise.search import START_QPS
-from benchmarks.promise.starts import measure_starts
+from benchmarks.promise.report.goals import goals_of
+from benchmarks.promise.report.picture import save_picture
+from benchmarks.promise.report.tables import print_tables
+from benchmarks.promise.search.bisection import START_QPS
+from benchmarks.promise.search.highest import Highest, Say, find
+from benchmarks.promise.starts.start import measure_starts
 from benchmarks.promise.systems import System, fastest_variant
-from benchmarks.promise.tables import print_tables
-from benchmarks.promise.timeline import BEFORE_CHANGE_S
-from benchmarks.promise.windows import WindowCounts
 from catalog.errors import ConfigError
 from forecast.series.file import read_series
 from serve_app.cli.drive import allow_open_files

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.promise.conditions import CONDITIONS, Cores
+from benchmarks.promise.cases.conditions import CONDITIONS, Cores
+from benchmarks.promise.cases.timeline import SETTLING_S
 from benchmarks.promise.systems import POLICIES
-from benchmarks.promise.timeline import SETTLING_S
 
 SHARES = (0.3, 0.6, 0.85, 1.0)
 SECONDS = 12.0

@@ -8,6 +8,7 @@ from ray.serve.handle import DeploymentHandle
 
 from catalog.errors import AccordError, NoController
 from deployments.messages.control import RouterReport, RouterState, RoutingTable
+from deployments.state.learned_weights import Learned
 
 T = TypeVar("T")
 
@@ -51,6 +52,10 @@ class ControllerClient:
     async def stand(self, router_state: RouterState) -> None:
         """Tell how a router stands, between two reports."""
         await self._call(self._handle.stand.remote, router_state)
+
+    async def exchange_learned(self, router: str, learned: Learned) -> Learned:
+        """Tell what labels have said to this router; gives what they said to all others."""
+        return await self._call(self._handle.exchange_learned.remote, router, learned)
 
     async def routing_table(self, router: str, newer_than: int, wait_s: float) -> RoutingTable | None:
         """The routing table in force once it is newer than that version; None if there is none after ``wait_s``."""

@@ -25,6 +25,7 @@ from deployments.forecasting.keeper import ForecastKeeper
 from deployments.messages.control import RouterReport, RouterState, RoutingTable
 from deployments.messages.control_settings import ControlSettings
 from deployments.state.decisions import DecisionState
+from deployments.state.learned_weights import Learned
 from deployments.state.load_history import LoadHistory
 from deployments.state.saved_state import ControllerState, next_epoch, prune, write_all
 from deployments.state.store import StateStore
@@ -72,17 +73,16 @@ class Controller:
         self._maker = PlanMaker(settings, self._known, self._planners, publish_sizes)
         self._runner = RolloutRunner(self._worker_registry, self._routing_tables, self._known, self._maker, wall_clock)
         now = MovingMaximum(endpoints=settings.endpoints)
-        planned = settings.forecast is not None
-        self._forecasts = (
-            ForecastKeeper(settings, self._known, store, now, wall_clock, self._began_s) if planned else None
-        )
+        self._forecasts: ForecastKeeper | None = None
+        if settings.forecast is not None:
+            self._forecasts = ForecastKeeper(settings, self._known, store, now, wall_clock, self._began_s)
         self._loop = new_loop(settings, self._known, now if self._forecasts is None else self._forecasts.demand)
         self._tasks: set[asyncio.Task[None]] = set()
         # Serve gives up on calls made in the context of a request when that ends, and this work is for everyone.
         self._context = contextvars.copy_context()
         self._met = asyncio.Event()
         self.refused: str | None = None
-        """What is wrong with the changes that the config asks for, if anything."""
+        """What is wrong with the config's changes, if anything."""
         self._saving = asyncio.Lock()
         self._ended: BaseException | None = None
         self._beat_s = wall_clock()
@@ -105,6 +105,10 @@ class Controller:
     def stand(self, router_state: RouterState) -> None:
         """Workers came to a router or left it, or it follows another routing table."""
         self._routing_tables.on_router_state(router_state)
+
+    def exchange_learned(self, router: str, learned: Learned) -> Learned:
+        """See `LearnedWeights.exchange`."""
+        return self._known.learned.exchange(router, learned)
 
     async def routing_table(self, router: str, newer_than: int, wait_s: float) -> RoutingTable | None:
         """The routing table in force once it is newer than that; None where none is within ``wait_s``."""
@@ -144,10 +148,9 @@ class Controller:
         Raises `BadRequest` that says what is wrong with it, or `NoWorker`.
         """
         variant = as_variant(described)
+        registry, plan = self._worker_registry, self._loop.plan
         try:
-            profiles = await profile_everywhere(
-                variant, self._settings, self._known, self._worker_registry, self._loop.plan
-            )
+            profiles = await profile_everywhere(variant, self._settings, self._known, registry, plan)
         except (ConfigError, ArtifactError) as error:  # what stops a start is a client's mistake here
             raise BadRequest(str(error)) from error
         self._spawn(self._save())

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from deployments.router.loop_lag import LoopLag
-from deployments.router.query_observer import QueryObserver
+from deployments.router.observing.loop_lag import LoopLag
+from deployments.router.observing.query_observer import QueryObserver
 from dispatch.commands import Answer, Answers, Reject
 from dispatch.query import Query
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+from collections.abc import Sequence
 from typing import Any, cast
 
 from ray.serve.handle import DeploymentHandle
@@ -9,7 +10,9 @@ from ray.serve.handle import DeploymentHandle
 from catalog.errors import AccordError, NoWorker
 from catalog.tensor import Arrays
 from deployments.messages.control import RoutingTable
+from deployments.router.feedback.labels import Label
 from dispatch.commands import Answer
+from dispatch.ensemble.ground_truth import Told
 from dispatch.plan import EndpointPlan
 
 STATUS_S = 2.0
@@ -59,17 +62,34 @@ class Peers:
 
     async def statuses(self, routing_table: RoutingTable | None) -> list[dict[str, Any]]:
         """What the other routers say of themselves, those that answer in time."""
-        others = sorted(routing_table.routers - {self._router}) if routing_table is not None else []
-        calls = [self._handle.options(multiplexed_model_id=peer).status.remote() for peer in others]
+        calls = [
+            self._handle.options(multiplexed_model_id=peer).status.remote() for peer in self._others(routing_table)
+        ]
         answers = await asyncio.gather(*(asyncio.wait_for(call, STATUS_S) for call in calls), return_exceptions=True)
         found = {name: each for each in answers if isinstance(each, dict) for name in each["routers"]}
         return [each for name, each in found.items() if name != self._router]
 
-    async def infer(self, peer: str, endpoint: str, inputs: Arrays, rows: int, slo_s: float) -> Answer:
+    async def feedback(
+        self, endpoint: str, labels: Sequence[Label], routing_table: RoutingTable | None
+    ) -> list[list[Told]]:
+        """What the other routers, those that answer in time, say of labels."""
+        calls = [
+            self._handle.options(multiplexed_model_id=peer).feedback_for_peer.remote(endpoint, list(labels))
+            for peer in self._others(routing_table)
+        ]
+        answers = await asyncio.gather(*(asyncio.wait_for(call, STATUS_S) for call in calls), return_exceptions=True)
+        return [each for each in answers if isinstance(each, list)]
+
+    def _others(self, routing_table: RoutingTable | None) -> list[str]:
+        return sorted(routing_table.routers - {self._router}) if routing_table is not None else []
+
+    async def infer(
+        self, peer: str, endpoint: str, inputs: Arrays, rows: int, slo_s: float, accuracy: float | None
+    ) -> Answer:
         """The peer's answer; raises its `AccordError`, or `NoWorker` where no answer comes back."""
         remote = self._handle.options(multiplexed_model_id=peer).infer_for_peer.remote
         try:
-            return cast(Answer, await remote(endpoint, inputs, rows, slo_s))
+            return cast(Answer, await remote(endpoint, inputs, rows, slo_s, accuracy))
         except Exception as error:
             cause = getattr(error, "cause", None) or error  # the text of Ray's own error is a traceback
             if isinstance(cause, AccordError):

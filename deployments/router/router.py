@@ -12,14 +12,17 @@ from typing import Any
 from autoscaler.placement.serving import next_plan
 from catalog.tensor import Arrays
 from deployments.messages.control import RouterState, RoutingTable
+from deployments.router import held
 from deployments.router.answers import RouterAnswers
-from deployments.router.endpoint_state import EndpointState
-from deployments.router.joint_status import together
-from deployments.router.loop_lag import LoopLag
+from deployments.router.feedback.labels import Labels
+from deployments.router.forwarding import Elsewhere, Forwarding
+from deployments.router.observing.endpoint_state import EndpointState
+from deployments.router.observing.joint_status import together
+from deployments.router.observing.loop_lag import LoopLag
+from deployments.router.observing.query_observer import QueryObserver
+from deployments.router.observing.status import router_status
 from deployments.router.peers import Peers
-from deployments.router.query_observer import QueryObserver
 from deployments.router.stacking import stack, unstack
-from deployments.router.status import router_status
 from deployments.router.tables.progress import TableProgress
 from deployments.router.workers import RouterWorkers
 from deployments.worker.client import WorkerClient, WorkerGone
@@ -27,7 +30,7 @@ from dispatch.commands import Answer, Answers, BatchDone, Command, Launch, Rejec
 from dispatch.dispatcher import Dispatcher
 from dispatch.latency.estimator import LatencyEstimator
 from dispatch.plan import Plan
-from dispatch.query import Batch, Query, StageKey
+from dispatch.query import Batch, Query
 from dispatch.refusals import unknown_endpoint
 from dispatch.selection.policy import Candidate
 
@@ -62,7 +65,7 @@ class Router:
         self._clock = clock
         self._peers = peers
         self._ids = itertools.count(1)
-        self._forwarded: set[int] = set()
+        self._forwarding = Forwarding(peers, clock)
         self._tasks: set[asyncio.Task[None]] = set()
         # Serve gives up on calls made in the context of a request when that ends, and this work is for everyone.
         self._context = contextvars.copy_context()
@@ -77,6 +80,8 @@ class Router:
         self.lag = LoopLag()
         self.observer = QueryObserver(plan.endpoints, clock())
         self._answers = RouterAnswers(self.observer, self.lag)
+        self.labels: Labels | None = None
+        """What clients said was true, where there is anyone to tell."""
         self.warm = True
         """False while a warm-up is to come or under way: the service is not ready yet."""
 
@@ -90,12 +95,20 @@ class Router:
     # -- queries ----------------------------------------------------------------------------------------------
 
     async def infer(
-        self, endpoint: str, inputs: Arrays, rows: int, slo_s: float | None, *, forwarded: bool = False
+        self,
+        endpoint: str,
+        inputs: Arrays,
+        rows: int,
+        slo_s: float | None,
+        accuracy: float | None = None,
+        *,
+        forwarded: bool = False,
     ) -> Answer:
         """Answer a query, or raise the `AccordError` that says why there is no answer.
 
         ``inputs`` maps tensor name to an array of ``rows`` items, already validated. ``slo_s`` of None takes the
-        endpoint's objective. Cancelling the call withdraws the query. A query that a peer has ``forwarded`` stays here.
+        endpoint's objective. ``accuracy`` is what an ensemble is asked for at least. Cancelling the call withdraws the
+        query. A query that a peer has ``forwarded`` stays here.
         """
         plan = self._dispatcher.plan.endpoints.get(endpoint)
         if plan is None:
@@ -103,44 +116,39 @@ class Router:
         now_s = self._clock()
         deadline_s = now_s + (plan.slo_s if slo_s is None else slo_s)
         away = not forwarded and not self._dispatcher.queues.served(endpoint)
-        if away and (peer := self._peer(endpoint)) is not None:
-            return await self._ask(peer, endpoint, inputs, rows, deadline_s)
-        query = Query(next(self._ids), endpoint, now_s, deadline_s, rows, inputs)
+        if away and (peer := self._forwarding.peer(plan, self.routing)) is not None:
+            return await self._forwarding.ask(peer, endpoint, inputs, rows, deadline_s, accuracy)
+        query = Query(next(self._ids), endpoint, now_s, deadline_s, rows, inputs, accuracy)
         future = self._answers.expect(query)
         if forwarded:
-            self._forwarded.add(query.id)
+            self._forwarding.keep(query)
         self._carry_out(self._dispatcher.on_arrival(query, now_s))
         try:
             return await future
-        except _Elsewhere as elsewhere:
-            return await self._ask(elsewhere.peer, endpoint, inputs, rows, deadline_s)
+        except Elsewhere as elsewhere:
+            return await self._forwarding.ask(elsewhere.peer, endpoint, inputs, rows, deadline_s, accuracy)
         except asyncio.CancelledError:
             if self._answers.withdraw(query):
                 self._dispatcher.on_cancel(query)
             raise
         finally:
-            self._forwarded.discard(query.id)
-
-    def _peer(self, endpoint: str) -> str | None:
-        return None if self._peers is None else self._peers.for_endpoint(self.plan.endpoints[endpoint], self.routing)
-
-    async def _ask(self, peer: str, endpoint: str, inputs: Arrays, rows: int, deadline_s: float) -> Answer:
-        assert self._peers is not None
-        return await self._peers.infer(peer, endpoint, inputs, rows, max(deadline_s - self._clock(), 0.0))
+            self._forwarding.forget(query)
 
     def _send_on(self) -> None:
         """What waits here for a worker that others have goes there; it may not be forwarded a second time."""
-        for endpoint in self._dispatcher.plan.endpoints:
-            for query in self._dispatcher.queues.unserved(endpoint):
-                if query.id in self._forwarded or not self._answers.is_open(query):
+        for name, endpoint in self.plan.endpoints.items():
+            for query in self._dispatcher.queues.unserved(name):
+                if not self._forwarding.may_go(query) or not self._answers.is_open(query):
                     continue
-                if (peer := self._peer(endpoint)) is not None:
+                if (peer := self._forwarding.peer(endpoint, self.routing)) is not None:
                     self._dispatcher.on_cancel(query)
-                    self._answers.hand_over(query, _Elsewhere(peer))
+                    self._answers.hand_over(query, Elsewhere(peer))
 
-    async def infer_for_peer(self, endpoint: str, inputs: Arrays, rows: int, slo_s: float) -> Answer:
+    async def infer_for_peer(
+        self, endpoint: str, inputs: Arrays, rows: int, slo_s: float, accuracy: float | None = None
+    ) -> Answer:
         """Answer a query that another router has no worker for; the answer travels without the query's inputs."""
-        answer = await self.infer(endpoint, inputs, rows, slo_s, forwarded=True)
+        answer = await self.infer(endpoint, inputs, rows, slo_s, accuracy, forwarded=True)
         return answer._replace(query=answer.query._replace(inputs={}))
 
     # -- commands ---------------------------------------------------------------------------------------------
@@ -236,18 +244,15 @@ class Router:
 
     def workers_of(self, endpoint: str) -> int:
         """How many live workers serve the endpoint."""
-        return sum(StageKey(endpoint) in state.lanes for state in self._dispatcher.workers.values())
+        return held.workers_of(self._dispatcher.workers, endpoint)
 
     def offered(self, endpoint: str) -> dict[str, tuple[Candidate, ...]]:
         """By device type what the plan offers for the endpoint on the workers that are there."""
-        states, key = self._dispatcher.workers.values(), StageKey(endpoint)
-        return {state.info.device: state.lanes[key].offered for state in states if key in state.lanes}
+        return held.offered(self._dispatcher.workers, endpoint)
 
     def held(self, worker: str) -> list[tuple[str, tuple[Candidate, ...], float]]:
-        """The endpoints that a worker serves, with what the plan offers of each there, and its objective in seconds."""
-        state = self._dispatcher.workers.get(worker)
-        lanes = {} if state is None else state.lanes
-        return [(key.endpoint, lane.offered, lane.stage.slo_s) for key, lane in lanes.items()]
+        """See `deployments.router.held.held`."""
+        return held.held(self._dispatcher.workers.get(worker))
 
     async def measure(self, worker: str, variant: str, rows: int, inputs: Arrays) -> None:
         """Run a batch of no query, to learn what it takes; raises `WorkerGone`."""
@@ -259,7 +264,7 @@ class Router:
 
     def anticipated_qps(self, endpoint: str) -> float:
         """The load that the endpoint has to reckon with."""
-        return self.plan.endpoints[endpoint].stage.load.load_qps(self._clock())
+        return self.plan.endpoints[endpoint].load_qps(self._clock())
 
     def state(self, endpoint: str, now_s: float) -> EndpointState:
         """An endpoint as it is now."""
@@ -273,13 +278,13 @@ class Router:
             return False
         if self.workers_of(endpoint) > 0:
             return True
-        return self._peers is not None and bool(self._peers.able(self.plan.endpoints[endpoint], self.routing))
+        return self._forwarding.able(self.plan.endpoints[endpoint], self.routing)
 
     def status(self) -> dict[str, Any]:
         """Endpoints and workers as they are now, for ``GET /accord/status``."""
         plan_version = 0 if self.routing is None else self.routing.plan_version
         ready = {endpoint: self.ready(endpoint) for endpoint in self.plan.endpoints}
-        known = (self._dispatcher, self.observer.stats, self.observer.guarantees, self.tables, ready)
+        known = (self._dispatcher, self.observer.stats, self.observer.guarantees, self.tables, ready, self.labels)
         return router_status(self.name, plan_version, *known, self.workers.reports, self._clock())
 
     async def status_of_all(self) -> dict[str, Any]:
@@ -292,11 +297,3 @@ class Router:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-
-class _Elsewhere(Exception):
-    """The query is to be answered by a peer."""
-
-    def __init__(self, peer: str) -> None:
-        super().__init__(peer)
-        self.peer = peer

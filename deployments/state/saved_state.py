@@ -9,6 +9,7 @@ from typing import Any
 from autoscaler.demand.profile_drift import ProfileDrift
 from deployments.controller.variant_book import RunKey, VariantBook
 from deployments.state.decisions import Decisions
+from deployments.state.learned_weights import LearnedWeights
 from deployments.state.load_history import HOUR_S, PREFIX, LoadHistory
 from deployments.state.start_ups import StartUps
 from deployments.state.store import StateStore
@@ -26,7 +27,8 @@ class Unloadable:
 
 @dataclass
 class ControllerState:
-    """Everything that a controller learns: decisions, the load, how far profiles are off, variants, sizes, start-ups.
+    """Everything that a controller learns: decisions, the load, how far profiles are off, variants, sizes, start-ups,
+    and what labels said of the members of ensembles.
 
     ``unloadable`` is what could not be loaded lately, which the next controller finds out for itself.
     """
@@ -38,6 +40,7 @@ class ControllerState:
     transport: ProfileDrift = field(default_factory=ProfileDrift)
     sizes: dict[str, int] = field(default_factory=dict)
     start_ups: StartUps = field(default_factory=StartUps)
+    learned: LearnedWeights = field(default_factory=LearnedWeights)
     unloadable: dict[RunKey, Unloadable] = field(default_factory=dict)
 
     def documents(self, now_s: float) -> dict[str, Any]:
@@ -49,6 +52,7 @@ class ControllerState:
             "variants": self.book.to_record(),
             "sizes": dict(self.sizes),
             "start_ups": self.start_ups.to_record(),
+            "learned": self.learned.to_record(),
             **self.history.take_documents(),
         }
 
@@ -66,6 +70,7 @@ class ControllerState:
         take("variants", self.book.restore)
         take("sizes", self.sizes.update)
         take("start_ups", self.start_ups.restore)
+        take("learned", self.learned.restore)
         take("drift/runs", lambda record: setattr(self, "runs", ProfileDrift.from_record(record, now_s)))
         take("drift/transport", lambda record: setattr(self, "transport", ProfileDrift.from_record(record, now_s)))
         for at_s in (now_s - HOUR_S, now_s):

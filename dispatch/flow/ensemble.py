@@ -1,6 +1,6 @@
 """The flow of an endpoint whose queries are voted on: one stage per member, one job per member that is asked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 from itertools import count
 from math import floor, inf
@@ -27,7 +27,7 @@ CLEAR = 1e-9
 """A lead that is larger than another by no more than this may only be so by rounding."""
 
 ROUNDING_STEPS = 1e-6
-"""Part of a step by which a time that is a whole number of them may come out too small."""
+"""Part of a step by which a whole number of them may come out too small: instants count from the machine's start."""
 
 
 class EnsembleFlow:
@@ -39,8 +39,11 @@ class EnsembleFlow:
     waves gets its second only where that can be back when the time is up.
 
     ``latency_share`` is the part of a query's time that its members may run for, the rest being for queues and the way.
-    With ``best_effort`` a query whose accuracy cannot be reached is served by the best there is, else it is refused.
+    ``accuracy`` is what queries get at least that ask for none, None for the most there is. With ``best_effort`` a
+    query whose accuracy cannot be reached is served by the best there is, else it is refused.
     """
+
+    name = "ensemble"
 
     def __init__(
         self,
@@ -49,15 +52,17 @@ class EnsembleFlow:
         ballots: Ballots,
         *,
         latency_share: float = 0.5,
+        accuracy: float | None = None,
         best_effort: bool = False,
     ) -> None:
         self.chooser = chooser
         self.weights = weights
         self._ballots = ballots
         self._latency_share = latency_share
+        self._accuracy = accuracy
         self._best_effort = best_effort
         self._columns = {name: column for column, name in enumerate(weights.members)}
-        self._served: frozenset[str] = frozenset(weights.members)
+        self._served: frozenset[str] = frozenset()
         self._ids = count(1)
         self._open: dict[int, OpenVote] = {}
         self._due: list[tuple[float, int]] = []
@@ -119,7 +124,19 @@ class EnsembleFlow:
         vote = self._open.pop(query.id, None)
         return [] if vote is None else list(vote.waiting.values())
 
+    def constraint(self, query: Query) -> Constraint:
+        """What a query asks of its members."""
+        steps = floor(query.allowed_s * self._latency_share / LATENCY_STEP_S + ROUNDING_STEPS)
+        return Constraint(
+            round(steps * LATENCY_STEP_S, 9), self._accuracy if query.accuracy is None else query.accuracy
+        )
+
     # -- time and workers -------------------------------------------------------------------------------------
+
+    @property
+    def served(self) -> bool:
+        """See `TimedFlow.served`: one member is enough."""
+        return bool(self._served)
 
     @property
     def due_s(self) -> float:
@@ -163,16 +180,14 @@ class EnsembleFlow:
     # -- inner steps ------------------------------------------------------------------------------------------
 
     def _choose(self, query: Query, now_s: float) -> tuple[Constraint, MemberSet]:
-        steps = floor(query.allowed_s * self._latency_share / LATENCY_STEP_S + ROUNDING_STEPS)
-        limit_s = round(steps * LATENCY_STEP_S, 9)
-        constraint = Constraint(limit_s, query.accuracy)
+        constraint = self.constraint(query)
         served = self._served or frozenset(self._columns)
         try:
             return constraint, self.chooser.choose(constraint, served, now_s)
         except ConstraintUnmet:
             if not self._best_effort:
                 raise
-        for easier in (Constraint(limit_s), Constraint(inf)):
+        for easier in (Constraint(constraint.latency_s), Constraint(inf)):
             try:
                 return easier, self.chooser.choose(easier, served, now_s)
             except ConstraintUnmet:
@@ -211,19 +226,20 @@ class EnsembleFlow:
     def _answer(self, vote: OpenVote, now_s: float, withdraw: list[Job], outcomes: list[Outcome]) -> None:
         del self._open[vote.query.id]
         withdraw += vote.waiting.values()
+        votes = {member: vote.votes[member] for member in self._columns if member in vote.votes}
         for row, tally in enumerate(vote.tallies):
-            said: Mapping[str, int] = {member: classes[row] for member, classes in vote.votes.items()}
+            said = {member: classes[row] for member, classes in votes.items()}
             self.chooser.on_vote(vote.constraint, tally.leader, said, tally.confidence)
         outcomes.append(
             Answer(
                 vote.query,
-                "+".join([name for name in self._columns if name in vote.votes]),  # in one order: it is counted by name
+                "+".join(votes),
                 vote.members.accuracy,
                 self._ballots.write(vote.tallies),
                 vote.batch_rows,
                 vote.launched_s,
                 now_s,
                 vote.run_s,
-                vote.votes,
+                votes,
             )
         )

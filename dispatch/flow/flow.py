@@ -20,8 +20,14 @@ class QueryFlow(Protocol):
     """Knows the queries of one endpoint that are open, where queues and batches know only jobs.
 
     It gives jobs their ids, and may keep state; it belongs to one endpoint of one dispatcher, as long as that serves
-    the endpoint. Every query that `start` gets is in exactly one outcome, unless it is withdrawn.
+    the endpoint. Every query that `start` gets is in exactly one outcome, unless it is withdrawn. ``name`` is for
+    people.
     """
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
 
     def start(self, query: Query, now_s: float) -> tuple[Job, Sequence[Job]]:
         """A query came: the job that it begins with, and others that wait from then on as well.
@@ -46,6 +52,11 @@ class QueryFlow(Protocol):
 @runtime_checkable
 class TimedFlow(QueryFlow, Protocol):
     """A flow that does something when its time comes, and is told which of its stages have workers."""
+
+    @property
+    def served(self) -> bool:
+        """Whether the stages that have workers are enough for a query."""
+        ...
 
     @property
     def due_s(self) -> float:

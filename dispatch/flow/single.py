@@ -14,6 +14,8 @@ FIRST, NOTHING_EXCLUDED = 0, frozenset[str]()
 class SingleFlow:
     """A query is one job of the same id; its result is the answer. Keeps nothing, so that one serves all endpoints."""
 
+    name = "single"
+
     def start(self, query: Query, now_s: float) -> tuple[Job, Sequence[Job]]:
         """See `QueryFlow.start`."""
         query_id, _, _, deadline_s, rows, inputs, _ = query

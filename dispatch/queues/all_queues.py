@@ -31,7 +31,7 @@ class AllQueues:
         return 0 if queues is None else queues.rows
 
     def served(self, endpoint: str) -> bool:
-        """Whether every stage of the endpoint has a worker."""
+        """Whether the endpoint can answer: see `EndpointQueues.served`."""
         queues = self.by_name.get(endpoint)
         return queues is not None and queues.served
 

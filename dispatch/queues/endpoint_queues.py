@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from dispatch.flow.flow import TimedFlow
 from dispatch.plan import EndpointPlan
 from dispatch.query import StageKey
 from dispatch.queues.lane import EndpointWaiting, Lane
@@ -23,7 +24,9 @@ class EndpointQueues(EndpointWaiting):
 
     @property
     def served(self) -> bool:
-        """Whether every stage has a worker."""
+        """Whether every stage has a worker, or as many as the flow can do with."""
+        if isinstance(self.flow, TimedFlow):
+            return self.flow.served
         return all(stage.lanes for stage in self.stages.values())
 
     def distinct_lanes(self) -> Iterator[Lane]:

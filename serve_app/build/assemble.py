@@ -24,11 +24,12 @@ from dispatch.selection.ramsis.policy import RamsisSelection
 from dispatch.selection.ramsis.tables.work import worth_a_table
 from dispatch.selection.registry import create_selection
 from dispatch.table_plan import with_tables
+from serve_app.build.ensembles import ballots_of, ensemble_plan
 from serve_app.config.endpoint import EndpointConfig
 from serve_app.config.schema import AppConfig
 from serve_app.http.endpoint_info import EndpointInfo
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("ray.serve")
 
 NO_GRIDS: Grids = MappingProxyType({})
 NO_LADDERS: Mapping[str, LadderSelection] = MappingProxyType({})
@@ -83,6 +84,21 @@ def assemble(
     _warn_of_shared_workers(config)
     for name, endpoint in config.endpoints.items():
         variants = _variants_of(name, endpoint, catalogue)
+        infos[name] = EndpointInfo(
+            name,
+            endpoint.task,
+            variants[0].inputs,
+            variants[0].outputs,
+            variants[0].labels,
+            min(endpoint.max_queued_rows, *(variant.max_batch for variant in variants)),
+            frozenset(variant.name for variant in variants if variant.emulated),
+            endpoint.ensemble is not None,
+            ballots_of(variants[0]),
+        )
+        if endpoint.ensemble is not None:
+            candidates = candidates_of(name, config, catalogue, profiles)
+            plans[name] = ensemble_plan(name, endpoint, catalogue, variants, candidates)
+            continue
         by_tables = endpoint.selection.policy == RamsisSelection.name
         made = RamsisSelection(grids.get(name, {})) if by_tables else ladders.get(name)
         try:
@@ -98,22 +114,13 @@ def assemble(
         stage = StagePlan(candidates, selection, create_balancer(endpoint.balancing), pools=pools)
         plan = EndpointPlan(name, endpoint.limits, {ONLY_STAGE: stage})
         plans[name] = with_tables(plan, grids[name]) if name in grids else plan
-        infos[name] = EndpointInfo(
-            name,
-            endpoint.task,
-            variants[0].inputs,
-            variants[0].outputs,
-            variants[0].labels,
-            min(endpoint.max_queued_rows, *(variant.max_batch for variant in variants)),
-            frozenset(variant.name for variant in variants if variant.emulated),
-        )
     workers = {}
     for pool, spec in config.pools.items():
         used = {
             candidate.variant
             for name, plan in plans.items()
             if pool in config.pools_of(name)
-            for candidate in plan.stage.candidates[spec.device]
+            for candidate in plan.candidates[spec.device]
         }
         # With a planner, or where not everything fits, the controller says who loads what.
         told = config.controller.kind.assigns or spec.memory_bytes is not None
@@ -139,7 +146,15 @@ def resolve_paths(config: AppConfig, base: Path) -> AppConfig:
     if emulate is not None and emulate.factor_file is not None:
         emulate = emulate.model_copy(update={"factor_file": str(base / emulate.factor_file)})
     paths = {"catalogue": catalogue, "profiles": profiles, "controller": controller, "emulate": emulate}
-    return config.model_copy(update=paths)
+    endpoints = {name: _with_votes(endpoint, base) for name, endpoint in config.endpoints.items()}
+    return config.model_copy(update={**paths, "endpoints": endpoints})
+
+
+def _with_votes(endpoint: EndpointConfig, base: Path) -> EndpointConfig:
+    ensemble = endpoint.ensemble
+    if ensemble is None or ensemble.votes is None:
+        return endpoint
+    return endpoint.model_copy(update={"ensemble": ensemble.model_copy(update={"votes": str(base / ensemble.votes)})})
 
 
 def _from(base: Path, location: str) -> str:

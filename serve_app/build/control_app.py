@@ -19,6 +19,7 @@ from deployments.controller.controller import Controller
 from deployments.messages.control import RouterReport, RouterState, RoutingTable
 from deployments.messages.control_settings import ControlSettings
 from deployments.scaling import pool_sizes
+from deployments.state.learned_weights import Learned
 from deployments.state.store import open_store
 from deployments.worker.client import WorkerClient
 from serve_app.build.control import changed
@@ -76,6 +77,10 @@ class ControllerApp:
     async def stand(self, router_state: RouterState) -> None:
         """See `Controller.stand`."""
         self._controller.stand(router_state)
+
+    async def exchange_learned(self, router: str, learned: Learned) -> Learned:
+        """See `Controller.exchange_learned`."""
+        return self._controller.exchange_learned(router, learned)
 
     async def routing_table(self, router: str, newer_than: int, wait_s: float) -> RoutingTable | None:
         """See `Controller.routing_table`."""

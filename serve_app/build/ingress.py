@@ -10,8 +10,11 @@ from ray.serve.handle import DeploymentHandle
 from catalog.tensor import Arrays
 from deployments.controller.client import ControllerClient
 from deployments.router.control_link import ControlLink
-from deployments.router.guarantee_metrics import GuaranteeMetrics
-from deployments.router.guarantee_watch import GuaranteeWatch
+from deployments.router.feedback.exchange import LearnedExchange
+from deployments.router.feedback.feedback import Feedback
+from deployments.router.feedback.labels import Label, Labels
+from deployments.router.observing.guarantee_metrics import GuaranteeMetrics
+from deployments.router.observing.guarantee_watch import GuaranteeWatch
 from deployments.router.peers import Peers
 from deployments.router.router import Router
 from deployments.router.tables.keeper import TableKeeper
@@ -20,6 +23,7 @@ from deployments.router.tables.making import TableMaker
 from deployments.router.warm_up import WarmUp
 from deployments.worker.client import WorkerClient
 from dispatch.commands import Answer
+from dispatch.ensemble.ground_truth import Told
 from dispatch.plan import Plan
 from serve_app.build.router_settings import RouterSettings
 from serve_app.http import fast_path
@@ -58,6 +62,10 @@ class Ingress:
         self._router = Router(self._name, plan, clients, peers, path_s=settings.path_s)
         self._router.warm = not settings.warm_up_s
         self._controller = ControllerClient(controller)
+        ballots = {name: info.ballots for name, info in endpoints.items() if info.ballots is not None}
+        self._labels = Labels(plan.endpoints, ballots)
+        self._router.labels = self._labels
+        self._feedback = Feedback(self._name, self._router, self._labels, peers, time.monotonic)
         self._beside: list[asyncio.Task[None]] = []
         self._table_maker = TableMaker()
 
@@ -69,9 +77,11 @@ class Ingress:
             self._table_maker.begin()  # while workers load their variants
         watch = GuaranteeWatch(self._router, GuaranteeMetrics(), time.monotonic)
         link = ControlLink(self._router, self._controller, time.time)
-        self._beside = [asyncio.create_task(work) for work in (self._warm_up_and_keep(), watch.run(), link.run())]
-        other = build_api(self._router, self._endpoints, self._controller)
-        edge = Edge(self._name, self._router, self._endpoints, self._settings.max_body_bytes, other)
+        exchange = LearnedExchange(self._name, self._labels, self._controller)
+        beside = (self._warm_up_and_keep(), watch.run(), link.run(), exchange.run())
+        self._beside = [asyncio.create_task(work) for work in beside]
+        other = build_api(self._router, self._endpoints, self._controller, self._feedback)
+        edge = Edge(self._name, self._router, self._endpoints, self._settings.max_body_bytes, other, self._labels)
         fast_path.install(edge)
         return edge
 
@@ -110,9 +120,15 @@ class Ingress:
         """See `Router.status`."""
         return self._router.status()
 
-    async def infer_for_peer(self, endpoint: str, inputs: Arrays, rows: int, slo_s: float) -> Answer:
+    async def infer_for_peer(
+        self, endpoint: str, inputs: Arrays, rows: int, slo_s: float, accuracy: float | None
+    ) -> Answer:
         """See `Router.infer_for_peer`."""
-        return await self._router.infer_for_peer(endpoint, inputs, rows, slo_s)
+        return await self._router.infer_for_peer(endpoint, inputs, rows, slo_s, accuracy)
+
+    async def feedback_for_peer(self, endpoint: str, labels: list[Label]) -> list[Told]:
+        """See `Feedback.tell_here`."""
+        return self._feedback.tell_here(endpoint, labels)
 
 
 RouterDeployment = serve.deployment(

@@ -11,8 +11,8 @@ from serve_app.cli.plan.command import plan
 from serve_app.cli.profile import profile
 from serve_app.cli.query import query
 from serve_app.cli.register import register
-from serve_app.cli.run import run
-from serve_app.cli.status import status
+from serve_app.cli.run.command import run
+from serve_app.cli.status.command import status
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command()(query)

@@ -10,6 +10,7 @@ from dispatch.batching.nexus import EarlyDrop
 from dispatch.plan import EndpointLimits
 from dispatch.selection.ramsis.problem import Balancing
 from dispatch.selection.registry import LADDERS
+from serve_app.config.ensemble import EnsembleConfig
 from serve_app.config.selection import SelectionConfig
 from serve_app.config.strict import Name, Strict, one_of
 
@@ -21,7 +22,9 @@ GIVING_UP = (AdaptiveBatching.name, EarlyDrop.name)
 
 
 def _default_balancing(validated: dict[str, Any]) -> str:
-    """Policies by load take batches from one queue; the others have a queue per worker."""
+    """Policies by load take batches from one queue, members of an ensemble from the shortest, others in turn."""
+    if validated.get("ensemble") is not None:
+        return "shortest_queue"
     selection = validated.get("selection")
     return "central" if selection is not None and selection.policy in LADDERS else "round_robin"
 
@@ -35,6 +38,9 @@ class EndpointConfig(Strict):
     )
     selection: SelectionConfig = Field(
         default=SelectionConfig(), description="which variant runs the next batch, and how many rows"
+    )
+    ensemble: EnsembleConfig | None = Field(
+        default=None, description="let several variants vote on a query; `{}` is enough"
     )
     balancing: str = Field(
         default_factory=_default_balancing,
@@ -67,6 +73,13 @@ class EndpointConfig(Strict):
 
     @model_validator(mode="after")
     def _balancing_for_policy(self) -> "EndpointConfig":
+        if self.ensemble is not None:
+            if "selection" in self.model_fields_set:
+                raise ValueError(
+                    f"selection.policy is {self.selection.policy!r}, and the members of an ensemble are chosen by "
+                    "`ensemble`; remove selection, or ensemble"
+                )
+            return self
         if self.selection.policy == "ramsis" and self.balancing not in TABLE_BALANCERS:
             raise ValueError(
                 f"balancing is {self.balancing!r}, and policy 'ramsis' plans for a queue per worker; use one of "

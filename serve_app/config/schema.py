@@ -81,6 +81,8 @@ class AppConfig(Strict):
                     raise ValueError(
                         f"endpoints.{name}.pools: {pool_name!r} is no pool here; pools: {', '.join(self.pools)}"
                     )
+            if endpoint.ensemble is not None:
+                continue
             if self.controller.kind.assigns and endpoint.selection.policy in CHOOSING:
                 raise ValueError(
                     f"endpoints.{name}.selection.policy is {endpoint.selection.policy!r}, and the planner "

@@ -10,11 +10,13 @@ from starlette.exceptions import HTTPException
 
 from catalog.errors import AccordError, NoWorker
 from deployments.controller.client import ControllerClient
+from deployments.router.feedback.feedback import Feedback
 from deployments.router.router import Router
 from dispatch.refusals import unknown_endpoint
 from serve_app.http.edge import error_body
 from serve_app.http.emulated_marks import emulated_variants, mark_status
 from serve_app.http.endpoint_info import EndpointInfo
+from serve_app.http.feedback_api import add_feedback_route
 from serve_app.http.plan_api import add_plan_routes
 from serve_app.version import VERSION
 
@@ -35,7 +37,8 @@ class RequestedOutput(BaseModel):
 
 
 class Inference(BaseModel):
-    """``parameters`` may hold ``slo_ms`` or ``timeout`` (microseconds), the query's own latency objective."""
+    """``parameters`` may hold ``slo_ms`` or ``timeout`` (microseconds), the query's own latency objective, and
+    ``accuracy`` (0 to 1), what it asks of an ensemble at least."""
 
     id: str | None = None
     parameters: dict[str, Any] | None = Field(default=None, examples=[{"slo_ms": 80}])
@@ -61,7 +64,9 @@ class Error(BaseModel):
     retryable: bool
 
 
-def build_api(router: Router, endpoints: dict[str, EndpointInfo], controller: ControllerClient) -> FastAPI:
+def build_api(
+    router: Router, endpoints: dict[str, EndpointInfo], controller: ControllerClient, feedback: Feedback
+) -> FastAPI:
     """The FastAPI application around a router."""
     api = FastAPIOffline(  # the OpenAPI page works without the internet
         title="Accord",
@@ -111,7 +116,7 @@ def build_api(router: Router, endpoints: dict[str, EndpointInfo], controller: Co
     async def metadata(endpoint: str) -> dict[str, Any]:
         """Tensors, objective and variants of an endpoint."""
         info, plan = known(endpoint), router.plan.endpoints[endpoint]
-        offered = dict.fromkeys(c.variant for candidates in plan.stage.candidates.values() for c in candidates)
+        offered = dict.fromkeys(c.variant for candidates in plan.candidates.values() for c in candidates)
         return info.metadata(plan.slo_s, tuple(offered), emulated_variants(router, info))
 
     @api.get("/v2/models/{endpoint}/ready", tags=["health"])
@@ -133,4 +138,5 @@ def build_api(router: Router, endpoints: dict[str, EndpointInfo], controller: Co
         return {"version": VERSION, **mark_status(await router.status_of_all(), emulated)}
 
     add_plan_routes(api, controller)
+    add_feedback_route(api, known, feedback)
     return api

@@ -11,6 +11,7 @@ import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from catalog.errors import AccordError, BadRequest, MethodNotAllowed, TooLarge
+from deployments.router.feedback.labels import Labels
 from deployments.router.router import Router
 from dispatch.refusals import unknown_endpoint
 from serve_app.http import oip
@@ -30,13 +31,20 @@ class Edge:
     """
 
     def __init__(
-        self, name: str, router: Router, endpoints: dict[str, EndpointInfo], max_body_bytes: int, other: ASGIApp
+        self,
+        name: str,
+        router: Router,
+        endpoints: dict[str, EndpointInfo],
+        max_body_bytes: int,
+        other: ASGIApp,
+        labels: Labels,
     ) -> None:
         self._name = name
         self._router = router
         self._endpoints = endpoints
         self._max_body_bytes = max_body_bytes
         self._other = other
+        self._labels = labels
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection event."""
@@ -75,9 +83,12 @@ class Edge:
         if info is None:
             raise unknown_endpoint(endpoint, self._endpoints)
         request = oip.decode(body, info)
-        answer = await self._router.infer(endpoint, request.inputs, request.rows, request.slo_s)
-        emulated = answer.variant in emulated_variants(self._router, info)
-        return oip.encode(request, answer, info, f"{self._name}-{answer.query.id}", emulated)
+        answer = await self._router.infer(endpoint, request.inputs, request.rows, request.slo_s, request.accuracy)
+        marked = emulated_variants(self._router, info)
+        emulated = answer.variant in marked or not marked.isdisjoint(answer.votes)
+        request_id = request.id if request.id is not None else f"{self._name}-{answer.query.id}"
+        self._labels.remember(endpoint, request_id, answer)
+        return oip.encode(request, answer, info, request_id, emulated)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         for header, value in scope["headers"]:

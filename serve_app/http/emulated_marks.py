@@ -1,6 +1,6 @@
 """Which answers are marked as emulated: those of variants that run no model."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 from deployments.router.router import Router
@@ -14,11 +14,16 @@ def emulated_variants(router: Router, *endpoints: EndpointInfo) -> frozenset[str
     return frozenset().union(*(endpoint.emulated for endpoint in endpoints))
 
 
-def mark_status(status: Mapping[str, Any], emulated: Collection[str]) -> dict[str, Any]:
+def mark_status(status: Mapping[str, Any], emulated: Set[str]) -> dict[str, Any]:
     """An answer of ``GET /accord/status`` that says of variants and workers what of them is emulated."""
     endpoints = {
         name: endpoint
-        | {"variants": {v: entry | {"emulated": v in emulated} for v, entry in endpoint["variants"].items()}}
+        | {
+            "variants": {
+                v: entry | {"emulated": not emulated.isdisjoint(v.split("+"))}
+                for v, entry in endpoint["variants"].items()
+            }
+        }
         for name, endpoint in status["endpoints"].items()
     }
     workers = {

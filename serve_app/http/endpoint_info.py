@@ -6,13 +6,15 @@ from functools import cached_property
 from typing import Any
 
 from catalog.tensor import TensorSpec
+from dispatch.ensemble.ballots import Ballots
 
 
 @dataclass(frozen=True)
 class EndpointInfo:
     """Tensors of one endpoint; ``max_rows`` is the largest number of items in one request.
 
-    ``emulated`` names the variants that no model answers for, of those that the service began with.
+    ``emulated`` names the variants that no model answers for, of those that the service began with. In an
+    ``ensemble`` several variants vote on a query. ``ballots`` says which outputs name classes, None where none does.
     """
 
     name: str
@@ -22,6 +24,8 @@ class EndpointInfo:
     labels: tuple[str, ...]
     max_rows: int
     emulated: frozenset[str] = frozenset()
+    ensemble: bool = False
+    ballots: Ballots | None = None
 
     @cached_property
     def input_by_name(self) -> dict[str, TensorSpec]:

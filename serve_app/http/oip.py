@@ -33,7 +33,8 @@ _PYTHON_TYPES: dict[str, set[type]] = {
 class InferRequest:
     """A decoded request: ``rows`` stacked items, and what the client asked for beside them.
 
-    ``slo_s`` is the client's own latency objective, None for the endpoint's; ``outputs`` the tensors it wants.
+    ``slo_s`` is the client's own latency objective, ``accuracy`` (0 to 1) what it asks of an ensemble at least; None is
+    for the endpoint's. ``outputs`` are the tensors it wants.
     """
 
     id: str | None
@@ -41,6 +42,7 @@ class InferRequest:
     rows: int
     slo_s: float | None
     outputs: tuple[str, ...]
+    accuracy: float | None = None
 
 
 def decode(body: bytes, endpoint: EndpointInfo) -> InferRequest:
@@ -83,7 +85,9 @@ def decode(body: bytes, endpoint: EndpointInfo) -> InferRequest:
     request_id = request.get("id")
     if request_id is not None and not isinstance(request_id, str):
         raise BadRequest(f"'id' must be a string, not {_kind(request_id)}")
-    return InferRequest(request_id, arrays, rows, _slo_s(request), _wanted(request, endpoint))
+    parameters = _parameters(request)
+    wanted, accuracy = _wanted(request, endpoint), _accuracy(parameters, endpoint)
+    return InferRequest(request_id, arrays, rows, _slo_s(parameters), wanted, accuracy)
 
 
 def encode(
@@ -115,9 +119,17 @@ def encode(
         },
         "outputs": outputs,
     }
+    if answer.votes:
+        body["parameters"] |= {"variants": list(answer.votes), "votes": _votes(answer, endpoint)}
     if emulated:
         body["parameters"]["emulated"] = True
     return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+def _votes(answer: Answer, endpoint: EndpointInfo) -> dict[str, Any]:
+    """What every member said of every row, by the name of the class where it has one."""
+    labels = endpoint.labels
+    return {m: [labels[each] if labels else each for each in said] for m, said in answer.votes.items()}
 
 
 def _array(tensor: dict[str, Any], spec: TensorSpec) -> np.ndarray[Any, Any]:
@@ -176,13 +188,30 @@ def _typed(values: list[Any], spec: TensorSpec) -> np.ndarray[Any, Any]:
     return array
 
 
-def _slo_s(request: dict[str, Any]) -> float | None:
-    """The client's objective in seconds: the smaller of ``slo_ms`` and ``timeout`` (microseconds, as Triton has it)."""
+def _parameters(request: dict[str, Any]) -> dict[str, Any]:
     parameters = request.get("parameters")
-    if parameters is None:
-        return None
-    if not isinstance(parameters, dict):
+    if parameters is not None and not isinstance(parameters, dict):
         raise BadRequest(f"'parameters' must be an object, not {_kind(parameters)}")
+    return parameters or {}
+
+
+def _accuracy(parameters: dict[str, Any], endpoint: EndpointInfo) -> float | None:
+    """The accuracy that the client asks for, which only an ensemble takes."""
+    value = parameters.get("accuracy")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+        raise BadRequest(f"parameters.accuracy must be a number above 0 and up to 1, not {_shown(value)}")
+    if not endpoint.ensemble:
+        raise BadRequest(
+            f"parameters.accuracy is {value}, and endpoint {endpoint.name!r} has no ensemble to reach it with; "
+            "leave it out: the most accurate variant that is in time answers"
+        )
+    return float(value)
+
+
+def _slo_s(parameters: dict[str, Any]) -> float | None:
+    """The client's objective in seconds: the smaller of ``slo_ms`` and ``timeout`` (microseconds, as Triton has it)."""
     asked = []
     for key, per_s in (("slo_ms", 1e3), ("timeout", 1e6)):
         value = parameters.get(key)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from tempfile import TemporaryFile
 
-from serve_app.cli.session import Session
+from serve_app.cli.run.session import Session
 
 START_TIMEOUT_S = 120.0
 RAY_ENV = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}

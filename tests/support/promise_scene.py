@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.promise.cases import Case
-from benchmarks.promise.figures import Figures
+from benchmarks.promise.cases.case import Case
+from benchmarks.promise.cases.figures import Figures
 from serve_app.loadgen.record import Record
 from serve_app.testing.queries import Queries
 from serve_app.testing.status_watch import Snapshot

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.promise.conditions import CONDITIONS
+from benchmarks.promise.cases.conditions import CONDITIONS
 from benchmarks.promise.options import QUICK_SHARES, SHARES, parse
 from benchmarks.promise.systems import POLICIES
 

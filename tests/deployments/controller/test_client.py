@@ -139,7 +139,10 @@ class SmallController:
 
 @pytest.mark.cluster
 @pytest.mark.timeout(300)
-async def test_answers_and_errors_of_a_real_deployment_come_back_as_they_left(ray_cluster: None) -> None:
+async def test_answers_and_errors_of_a_real_deployment_come_back_as_they_left(
+    ray_cluster: None, free_port: int
+) -> None:
+    await asyncio.to_thread(serve.start, http_options={"host": "127.0.0.1", "port": free_port})
     handle = await asyncio.to_thread(serve.run, SmallController.bind(), name="controller", route_prefix=None)
     client = ControllerClient(handle)
     assert await client.simulate({"digits": 5.0}) == {"load_qps": {"digits": 5.0}}

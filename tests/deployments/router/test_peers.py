@@ -110,8 +110,8 @@ async def test_a_status_that_came_from_oneself_or_twice_counts_once() -> None:
 
 async def test_the_answer_of_the_peer_that_was_named_comes_back() -> None:
     handle = PlayedHandle()
-    assert cast(object, await peers(handle).infer("r2", "digits", {}, 3, 0.2)) == "answer"
-    assert (handle.peer, handle.called) == ("r2", ("digits", {}, 3, 0.2))
+    assert cast(object, await peers(handle).infer("r2", "digits", {}, 3, 0.2, None)) == "answer"
+    assert (handle.peer, handle.called) == ("r2", ("digits", {}, 3, 0.2, None))
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
@@ -119,7 +119,7 @@ async def test_an_error_of_ours_comes_back_as_it_was_raised(wrapped: bool) -> No
     error = Saturated("digits has too much to do")
     raised = RayTaskError("infer_for_peer", "a traceback", error) if wrapped else error
     with pytest.raises(Saturated, match="too much to do"):
-        await peers(PlayedHandle(raised)).infer("r2", "digits", {}, 1, 0.2)
+        await peers(PlayedHandle(raised)).infer("r2", "digits", {}, 1, 0.2, None)
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
@@ -127,4 +127,4 @@ async def test_a_peer_that_does_not_answer_is_no_worker_and_is_named(wrapped: bo
     error = ConnectionError("gone")
     raised = RayTaskError("infer_for_peer", "a traceback", error) if wrapped else error
     with pytest.raises(NoWorker, match=r"endpoint 'digits', and router r2 .*\(ConnectionError\)"):
-        await peers(PlayedHandle(raised)).infer("r2", "digits", {}, 1, 0.2)
+        await peers(PlayedHandle(raised)).infer("r2", "digits", {}, 1, 0.2, None)

@@ -13,7 +13,7 @@ from autoscaler.placement.serving import Service
 from catalog.errors import AccordError
 from catalog.tensor import Arrays
 from deployments.messages.worker import BatchResult
-from deployments.router import loop_lag
+from deployments.router.observing import loop_lag
 from deployments.router.router import BATCH_TIMEOUT_S
 from deployments.router.workers import LEAVE_S
 from deployments.worker import membership

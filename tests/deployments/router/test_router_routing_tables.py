@@ -124,7 +124,9 @@ class PlayedPeers:
     def able(self, endpoint: EndpointPlan, routing_table: RoutingTable | None) -> list[str]:
         return [] if self.peer is None else [self.peer]
 
-    async def infer(self, peer: str, endpoint: str, inputs: Arrays, rows: int, slo_s: float) -> Answer:
+    async def infer(
+        self, peer: str, endpoint: str, inputs: Arrays, rows: int, slo_s: float, accuracy: float | None
+    ) -> Answer:
         self.asked.append((peer, endpoint, slo_s))
         raise NoWorker("played")
 

@@ -20,7 +20,8 @@ class Nothing:
 
 
 @pytest.fixture
-def pool(ray_cluster: None) -> Iterator[str]:
+def pool(ray_cluster: None, free_port: int) -> Iterator[str]:
+    serve.start(http_options={"host": "127.0.0.1", "port": free_port})
     policy = AutoscalingPolicy(policy_function=PlannedSize)
     deployment = serve.deployment(Nothing).options(
         name="gpu",

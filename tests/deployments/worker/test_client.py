@@ -53,10 +53,11 @@ class Pools:
 
 
 @pytest.fixture(scope="module")
-async def pools(ray_cluster: None, tmp_path_factory: pytest.TempPathFactory) -> Pools:
+async def pools(ray_cluster: None, free_port: int, tmp_path_factory: pytest.TempPathFactory) -> Pools:
     folder = tmp_path_factory.mktemp("client")
     catalogue = load_catalogue(write_toy_catalogue(folder))
     good, corrupt = catalogue.variant("good"), catalogue.variant("corrupt")
+    await asyncio.to_thread(serve.start, http_options={"host": "127.0.0.1", "port": free_port})
     for pool, workers in POOLS.items():
         spec = WorkerSpec(pool, "cpu", 1, (good,), catalogue.root, str(folder / "cache"))
         deployment = WorkerDeployment.options(

@@ -132,7 +132,7 @@ def test_the_name_of_the_voters_does_not_depend_on_who_came_first() -> None:
     say(d, "c", 0.01, 1)
     (answer,) = answered(say(d, "a", 0.01, 1))
     assert answer.variant == "a+c"
-    assert list(answer.votes) == ["c", "a"]
+    assert list(answer.votes) == ["a", "c"]
 
 
 # -- deadlines ------------------------------------------------------------------------------------------------
@@ -582,6 +582,25 @@ def test_queries_with_the_same_objective_ask_the_same_whenever_they_come() -> No
     for number in range(1, 200):
         d.on_arrival(asking(number, 1234.567 + 0.0123 * number), 1234.567 + 0.0123 * number)
     assert {constraint for constraint, _ in chooser.asked} == {Constraint(0.05)}
+
+
+def test_queries_that_ask_for_no_accuracy_get_the_endpoints() -> None:
+    chooser = SaidChooser(EVERYONE)
+    made = flow(chooser, accuracy=0.8)
+    d = scene(made)
+    for number, accuracy in ((1, None), (2, 0.7)):
+        d.on_arrival(asking(number, accuracy=accuracy), 0.0)
+    assert [constraint.accuracy for constraint, _ in chooser.asked] == [0.8, 0.7]
+    assert made.constraint(asking(3)) == Constraint(0.05, 0.8)
+
+
+def test_an_ensemble_is_served_where_one_member_is() -> None:
+    d = scene(flow(EVERYONE), workers=())
+    assert not d.queues.served("e")
+    join(d, "b", 0.0)
+    assert d.queues.served("e")
+    d.on_workers_lost(["b"], 0.0)
+    assert not d.queues.served("e")
 
 
 def test_what_cannot_be_met_is_refused_and_leaves_nothing() -> None:

@@ -145,7 +145,7 @@ def test_a_ladder_by_hand_is_of_all_workers_and_its_batches_take_half_the_object
     config = quickstart("load_ladder", {"cpu": {"workers": 4}}).model_copy(update={"routers": 2})
     ladder = ladders_for(config, catalogue, PROFILES)["digits"].ladders["cpu"]
     assert ladder.workers == 4
-    by_name = {c.variant: c for c in assembled(config, catalogue).candidates["cpu"]}
+    by_name = {c.variant: c for c in assembled(config, catalogue).stage.candidates["cpu"]}
     assert ladder.rungs == (
         Rung.of(by_name["digits-ensemble"], 400.0, max_rows=16),
         Rung.of(by_name["digits-cnn-xl"], 1200.0, max_rows=adaptive_batch(by_name["digits-cnn-xl"], 0.1)),

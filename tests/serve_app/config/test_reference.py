@@ -24,6 +24,7 @@ def test_sections_are_found_wherever_they_stand() -> None:
     assert {path for path, _ in sections(AppConfig)} == {
         "",
         "endpoints.NAME",
+        "endpoints.NAME.ensemble",
         "endpoints.NAME.selection",
         "endpoints.NAME.selection.ladder[]",
         "pools.NAME",

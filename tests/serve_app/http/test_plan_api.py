@@ -8,6 +8,7 @@ import pytest
 
 from catalog.errors import AccordError, ConfigError, NoController
 from deployments.controller.client import ControllerClient
+from deployments.router.feedback.feedback import Feedback
 from deployments.router.router import Router
 from serve_app.http.api import build_api
 
@@ -56,7 +57,7 @@ def controller() -> PlayedController:
 
 @pytest.fixture
 async def client(controller: PlayedController) -> AsyncIterator[httpx2.AsyncClient]:
-    api = build_api(cast(Router, None), {}, cast(ControllerClient, controller))
+    api = build_api(cast(Router, None), {}, cast(ControllerClient, controller), cast(Feedback, None))
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(api), base_url="http://accord") as made:
         yield made
 
@@ -129,3 +130,4 @@ async def test_what_the_controller_raises_is_answered_like_any_error(
 async def test_the_openapi_page_has_every_path(client: httpx2.AsyncClient) -> None:
     paths = (await client.get("/openapi.json")).json()["paths"]
     assert {"/accord/plan", "/accord/plans", "/accord/plan/simulate", "/accord/variants"} <= paths.keys()
+    assert "/v2/models/{endpoint}/feedback" in paths

@@ -1,0 +1,1 @@
+"""What is made of the cases: goals, tables and a picture."""

@@ -1,0 +1,1 @@
+"""How long services take to start."""

@@ -1,0 +1,1 @@
+"""What clients say was true, and what routers learn from it."""

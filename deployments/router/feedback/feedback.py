@@ -1,0 +1,37 @@
+"""Labels from clients, wherever the answer was given."""
+
+from collections.abc import Callable, Sequence
+
+from deployments.router.feedback.labels import Label, Labels
+from deployments.router.peers import Peers
+from deployments.router.router import Router
+from dispatch.ensemble.ground_truth import Told
+
+UNSEEN = (Told.UNKNOWN, Told.EXPIRED)
+
+
+class Feedback:
+    """Gives labels to the router that answered: this one, or one of its ``peers``."""
+
+    def __init__(self, name: str, router: Router, labels: Labels, peers: Peers, clock: Callable[[], float]) -> None:
+        self._name = name
+        self._router = router
+        self._labels = labels
+        self._peers = peers
+        self._clock = clock
+
+    def tell_here(self, endpoint: str, labels: Sequence[Label]) -> list[Told]:
+        """See `Labels.tell`."""
+        return self._labels.tell(endpoint, labels, self._clock())
+
+    async def tell(self, endpoint: str, labels: Sequence[Label]) -> list[Told]:
+        """What became of each label; those that are not known here are shown to the other routers."""
+        told = self.tell_here(endpoint, labels)
+        unseen = [index for index, result in enumerate(told) if result in UNSEEN]
+        if not unseen:
+            return told
+        for theirs in await self._peers.feedback(endpoint, [labels[index] for index in unseen], self._router.routing):
+            for index, result in zip(unseen, theirs, strict=True):
+                if result not in UNSEEN or told[index] is Told.UNKNOWN:
+                    told[index] = result
+        return told

@@ -1,0 +1,85 @@
+"""What a router keeps of the queries that it serves, for status, controller and promise."""
+
+from collections.abc import Iterable, Sequence
+
+from deployments.router.observing.meter import RouterMeter
+from deployments.router.observing.stats import EndpointStats
+from dispatch.commands import Answer, Answers, BatchDone, Reject
+from dispatch.promise.guarantee import GuaranteeMonitor
+from dispatch.query import Query
+from dispatch.selection.policy import Promise
+
+ROUNDING_S = 1e-6
+
+
+class QueryObserver:
+    """Hears of every query once as it comes and once as it ends, and of every batch.
+
+    ``stats`` are for people, ``meter`` for the controller, ``guarantees`` hold what came against what was promised.
+    """
+
+    def __init__(self, endpoints: Iterable[str], now_s: float) -> None:
+        names = tuple(endpoints)
+        self.meter = RouterMeter()
+        self.stats = {name: EndpointStats() for name in names}
+        self.guarantees = {name: GuaranteeMonitor(name, now_s) for name in names}
+
+    def on_arrival(self, query: Query) -> None:
+        """A query came."""
+        self.stats[query.endpoint].arrived += 1
+        self.meter.on_arrival(query.endpoint)
+
+    def on_sent_on(self, query: Query) -> None:
+        """A query that came is another router's from now on, who counts it."""
+        self.stats[query.endpoint].arrived -= 1
+        self.meter.on_sent_on(query.endpoint)
+
+    def on_batch(self, done: BatchDone) -> None:
+        """A batch came back, whatever it means for queries."""
+        self.meter.on_batch(done)
+
+    def on_answers(self, answers: Answers, slo_s: float, lag_s: float) -> list[Answer]:
+        """A batch of an endpoint with this objective has the answers to its queries; gives them.
+
+        Clients get them ``lag_s`` later than they are known here.
+        """
+        batch = answers.done.batch
+        given = list(answers.each())
+        self._on_served(batch.endpoint, given, slo_s, lag_s, batch.accuracy, batch.promise)
+        return given
+
+    def on_answer(self, answer: Answer, slo_s: float, lag_s: float) -> None:
+        """A query of an endpoint with this objective is answered by several batches; nothing was promised of it."""
+        self._on_served(answer.query.endpoint, (answer,), slo_s, lag_s, answer.accuracy, None)
+
+    def _on_served(
+        self,
+        endpoint: str,
+        given: Sequence[Answer],
+        slo_s: float,
+        lag_s: float,
+        accuracy: float,
+        promise: Promise | None,
+    ) -> None:
+        stats = self.stats[endpoint]
+        late = late_here = 0
+        late_for_clients = 0.0
+        for answer in given:
+            stats.on_answer(answer)
+            late_here += not answer.deadline_met
+            allowed_s = max(slo_s, answer.query.allowed_s)
+            late += answer.latency_s > allowed_s
+            late_for_clients += answer.latency_s + lag_s > allowed_s
+        self.meter.on_violations(endpoint, late_here)
+        self.guarantees[endpoint].on_served(len(given) - late, late, late_for_clients, accuracy, promise)
+
+    def on_reject(self, reject: Reject, slo_s: float) -> None:
+        """A query of an endpoint with this objective gets an error.
+
+        That counts against the promise unless the query asked for less time than the objective.
+        """
+        query = reject.query
+        self.stats[query.endpoint].on_reject(reject)
+        self.meter.on_violations(query.endpoint, 1)
+        if query.allowed_s >= slo_s - ROUNDING_S:
+            self.guarantees[query.endpoint].on_refused()

@@ -1,0 +1,89 @@
+"""What a router counts: totals since it started, and latencies and shares of the last minute."""
+
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dispatch.commands import Answer, Reject
+
+WINDOW_S = 60.0
+MAX_WINDOW_ANSWERS = 20_000
+"""Of the last minute, the latest so many count: percentiles of more would hold up the router's event loop."""
+
+
+class _Seen(NamedTuple):
+    """What is kept of an answer: neither inputs nor outputs."""
+
+    done_s: float
+    latency_s: float
+    variants: tuple[str, ...]
+    accuracy: float
+    batch_rows: int
+    transport_s: float
+    late: bool
+
+
+@dataclass
+class EndpointStats:
+    """Counters of one endpoint. A violation is an answer after its deadline, or no answer at all."""
+
+    arrived: int = 0
+    answered: int = 0
+    late: int = 0
+    rejected: Counter[str] = field(default_factory=Counter)
+    variants: Counter[str] = field(default_factory=Counter)
+    accuracy_sum: float = 0.0
+    _recent: deque[_Seen] = field(default_factory=lambda: deque(maxlen=MAX_WINDOW_ANSWERS))
+
+    def on_answer(self, answer: Answer) -> None:
+        """A query got its result."""
+        late = not answer.deadline_met
+        transport_s = answer.done_s - answer.launched_s - answer.run_s
+        self.answered += 1
+        self.late += late
+        variants = tuple(answer.votes) or (answer.variant,)
+        self.variants.update(variants)
+        self.accuracy_sum += answer.accuracy
+        self._recent.append(
+            _Seen(answer.done_s, answer.latency_s, variants, answer.accuracy, answer.batch_rows, transport_s, late)
+        )
+
+    def on_reject(self, reject: Reject) -> None:
+        """A query got an error."""
+        self.rejected[type(reject.error).__name__] += 1
+
+    def snapshot(self, now_s: float) -> dict[str, Any]:
+        """Totals, and of the last minute the latency percentiles (ms), the mean batch and the share per variant."""
+        while self._recent and self._recent[0].done_s < now_s - WINDOW_S:
+            self._recent.popleft()
+        recent = list(self._recent)
+        shares = Counter(variant for seen in recent for variant in seen.variants)
+        refused = sum(self.rejected.values())
+        return {
+            "arrived": self.arrived,
+            "answered": self.answered,
+            "late": self.late,
+            "rejected": refused,
+            "rejected_by_reason": dict(self.rejected),
+            "failed": self.rejected["VariantFailed"] + self.rejected["NoWorker"],
+            "violations": self.late + refused,
+            "expected_accuracy": self.accuracy_sum / self.answered if self.answered else None,
+            "window_s": WINDOW_S,
+            "latency_ms": _percentiles_ms([seen.latency_s for seen in recent]),
+            "transport_ms": _percentiles_ms([seen.transport_s for seen in recent]),
+            "mean_batch_rows": sum(seen.batch_rows for seen in recent) / len(recent) if recent else None,
+            "variants": {
+                name: {"queries": count, "share": shares[name] / len(recent) if recent else 0.0}
+                for name, count in self.variants.most_common()
+            },
+        }
+
+
+def _percentiles_ms(values_s: list[float]) -> dict[str, float] | None:
+    if not values_s:
+        return None
+    values_ms = np.array(values_s) * 1e3
+    p50, p95, p99 = np.percentile(values_ms, [50, 95, 99])
+    return {"mean": round(float(values_ms.mean()), 3), "p50": round(p50, 3), "p95": round(p95, 3), "p99": round(p99, 3)}

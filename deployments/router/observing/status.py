@@ -1,0 +1,88 @@
+"""What a router says of itself."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from deployments.messages.worker import WorkerReport
+from deployments.router.feedback.labels import Labels
+from deployments.router.observing.stats import EndpointStats
+from deployments.router.tables.progress import TableProgress, TableState
+from dispatch.dispatcher import Dispatcher
+from dispatch.promise.guarantee import GuaranteeMonitor
+
+NO_TABLES = TableProgress(TableState.NONE, 0, 0)
+
+SLOW = 1.3
+"""A worker whose runs take more than so many times those of the median worker is called slow."""
+
+
+def router_status(
+    router: str,
+    plan_version: int,
+    dispatcher: Dispatcher,
+    stats: Mapping[str, EndpointStats],
+    guarantees: Mapping[str, GuaranteeMonitor],
+    tables: Mapping[str, TableProgress],
+    ready: Mapping[str, bool],
+    labels: Labels | None,
+    reports: Mapping[str, WorkerReport],
+    now_s: float,
+) -> dict[str, Any]:
+    """Endpoints and workers of one router as they are now; ``reports`` are of its workers, when they joined."""
+    endpoints = {}
+    for name, endpoint in dispatcher.plan.endpoints.items():
+        accuracies = {c.variant: c.accuracy for offered in endpoint.candidates.values() for c in offered}
+        snapshot = stats[name].snapshot(now_s)
+        for variant, entry in snapshot["variants"].items():
+            entry["expected_accuracy"] = accuracies.get(variant)
+        endpoints[name] = {
+            "slo_ms": endpoint.slo_s * 1e3,
+            "selection": endpoint.selection,
+            "ready": ready[name],
+            "anticipated_qps": endpoint.load_qps(now_s),
+            "guarantee": asdict(guarantees[name].guarantee(now_s)),
+            "tables": tables.get(name, NO_TABLES)._asdict(),
+            "feedback": _feedback(dispatcher, name),
+            "ground_truth": None if labels is None else labels.status(name),
+            "queued": dispatcher.queues.rows(name),
+            **snapshot,
+        }
+    workers = {}
+    for worker, state in dispatcher.workers.items():
+        report = reports[worker]
+        workers[worker] = {
+            "pool": state.info.pool,
+            "device": state.info.device,
+            "router": router,
+            "state": "busy" if state.batch else "idle",
+            "queued": state.load.queued_rows,
+            "loaded": sorted(state.variants),
+            "failed": report.failed,
+            "memory_bytes": report.memory_bytes,
+            "latency": _latency(dispatcher, worker),
+        }
+    return {"routers": [router], "plan_version": plan_version, "endpoints": endpoints, "workers": workers}
+
+
+def _feedback(dispatcher: Dispatcher, endpoint: str) -> dict[str, Any]:
+    feedback = dispatcher.queues.feedback(endpoint)
+    return {
+        "slack_factor": 1.0 if feedback is None else feedback.share,
+        "reason": None if feedback is None else feedback.reason,
+    }
+
+
+def _latency(dispatcher: Dispatcher, worker: str) -> dict[str, Any] | None:
+    """What batches take on a worker, against their profiles; None where that is not measured."""
+    if dispatcher.learning is None:
+        return None
+    known, typical = dispatcher.learning.latency.estimate(worker), dispatcher.learning.latency.typical()
+    return {
+        "run_factor": known.run_factor,
+        "run_factors": dict(known.run_factors),
+        "run_tail": known.run_tail,
+        "path_ms": known.path_s * 1e3,
+        "path_tail_ms": known.path_tail_s * 1e3,
+        "slow": known.run_factor > SLOW * typical.run_factor,
+    }

@@ -1,0 +1,1 @@
+"""``accord run``: a service on this machine, from its start to its end."""

@@ -1,0 +1,87 @@
+"""The log file of a service, and which of its lines are shown on the terminal."""
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+
+from rich.text import Text
+
+from catalog.profile_cache import cache_dir
+from serve_app.cli.console import ERR
+
+TAIL_LINES = 40
+"""Of the log, where the start fails."""
+
+REPEAT_S = 60.0
+"""The same warning is shown again after so long: a fault of every batch would fill the terminal."""
+
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+LINE = re.compile(
+    r"\((?:ServeReplica:[^ ]*:(?P<deployment>[^ :]+)|build_serve_application) pid=[^)]*\) "
+    r"(?P<level>WARNING|ERROR|CRITICAL) \S+ (?P<time>\d\d:\d\d:\d\d)\S* .*?-- (?P<message>.*)"
+)
+"""What Ray's driver writes of a line that a replica, or the building of an application, logged in Serve's format."""
+
+CHATTER = "Failed to get queue length from Replica"
+"""Serve's warning where its first call to a replica takes long; Accord does not route by queue lengths."""
+
+
+def log_path(port: int) -> Path:
+    """Where the log of a service on this port goes; that of the start before is kept beside it."""
+    path = cache_dir() / "logs" / f"run-{port}.log"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists():
+        path.replace(path.with_suffix(".log.before"))
+    return path
+
+
+class LogFile:
+    """Follows the log file that a service writes at ``path``, which exists.
+
+    The service writes to the file itself, not to a pipe, so that it never waits for whoever reads.
+    """
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self.path = path
+        self._file = path.open("rb")
+        self._clock = clock
+        self._rest = b""
+        self._shown_s: dict[str, float] = {}
+
+    def __enter__(self) -> "LogFile":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def print_warnings(self) -> None:
+        """Print what replicas warned of since the last time; of an exception only the first line."""
+        *lines, self._rest = (self._rest + self._file.read()).split(b"\n")
+        now_s = self._clock()
+        for line in lines:
+            found = LINE.match(ANSI.sub("", line.decode(errors="replace")))
+            if found is not None and not found["message"].startswith(CHATTER):
+                self._show(found, now_s)
+        self._shown_s = {message: at_s for message, at_s in self._shown_s.items() if now_s - at_s < REPEAT_S}
+
+    def print_tail(self) -> None:
+        """Print the last `TAIL_LINES` lines, and where all are."""
+        lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines()
+        for line in lines[-TAIL_LINES:]:
+            ERR.print(line, markup=False, highlight=False, soft_wrap=True)
+        ERR.print(f"The whole log: [bold]{self.path}[/]", soft_wrap=True)
+
+    def _show(self, found: re.Match[str], now_s: float) -> None:
+        message = found["message"]
+        if now_s - self._shown_s.get(message, -REPEAT_S) < REPEAT_S:
+            return
+        self._shown_s[message] = now_s
+        style = "yellow" if found["level"] == "WARNING" else "red"
+        ERR.print(
+            Text(f"{found['time']} {found['level']} {found['deployment'] or 'build'}: {message}", style=style),
+            soft_wrap=True,
+        )

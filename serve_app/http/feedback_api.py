@@ -1,0 +1,66 @@
+"""``POST /v2/models/{endpoint}/feedback``: clients say what was true."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import FastAPI
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
+
+from catalog.errors import BadRequest
+from catalog.faults import nearest
+from deployments.router.feedback.feedback import Feedback
+from deployments.router.feedback.labels import Label
+from dispatch.ensemble.ground_truth import Told
+from serve_app.http.endpoint_info import EndpointInfo
+
+MOST_LABELS = 10_000
+"""Of one request."""
+
+OneLabel = StrictInt | StrictStr
+
+
+class TrueLabel(BaseModel):
+    """What was true of an answer: its id, and its class by number or by name; a list for an answer of several rows."""
+
+    model_config = ConfigDict(extra="forbid")
+    id: str
+    label: OneLabel | list[OneLabel] = Field(examples=["7"])
+
+
+class TrueLabels(BaseModel):
+    """What was true of several answers."""
+
+    model_config = ConfigDict(extra="forbid")
+    feedback: list[TrueLabel] = Field(min_length=1, max_length=MOST_LABELS)
+
+
+def add_feedback_route(api: FastAPI, known: Callable[[str], EndpointInfo], feedback: Feedback) -> None:
+    """Add the path; ``known`` gives an endpoint by name, or raises."""
+
+    @api.post("/v2/models/{endpoint}/feedback", tags=["feedback"])
+    async def tell(endpoint: str, body: TrueLabel | TrueLabels) -> dict[str, Any]:
+        """Say which class was the true one. The same again changes nothing; labels count for 10 minutes."""
+        info = known(endpoint)
+        given = [body] if isinstance(body, TrueLabel) else body.feedback
+        told = await feedback.tell(endpoint, [_label(each, info) for each in given])
+        counts = Counter(told)
+        results = [{"id": each.id, "result": result} for each, result in zip(given, told, strict=True)]
+        return {**{kind: counts[kind] for kind in Told}, "results": results}
+
+
+def _label(given: TrueLabel, info: EndpointInfo) -> Label:
+    labels = given.label if isinstance(given.label, list) else [given.label]
+    return given.id, tuple(_class(each, given.id, info) for each in labels)
+
+
+def _class(label: int | str, request_id: str, info: EndpointInfo) -> int:
+    if isinstance(label, int):
+        return label
+    if label not in info.labels:
+        known = ", ".join(info.labels) or "none by name; give its number"
+        raise BadRequest(
+            f"feedback for id {request_id!r}: label {label!r} is unknown{nearest(label, info.labels)}; "
+            f"endpoint {info.name!r} has {known}"
+        )
+    return info.labels.index(label)

@@ -1,0 +1,126 @@
+"""Several routers as one: sums, weighted means, and the worst verdict."""
+
+from typing import Any
+
+import pytest
+
+from deployments.router.observing.joint_status import together
+
+VARIANT = {"queries": 10, "share": 1.0, "expected_accuracy": 0.9}
+
+
+def guarantee(queries: int = 0, violations: int = 0, kept: str = "too early", **changes: Any) -> dict[str, Any]:
+    known = {
+        "promised_violation_rate": 0.01,
+        "observed_violation_rate": violations / queries if queries else None,
+        "client_violation_rate": 2 * violations / queries if queries else None,
+        "expected_violation_rate": 0.004,
+        "expected_accuracy": 0.90,
+        "observed_accuracy": 0.92,
+    }
+    rates = known if queries else dict.fromkeys(known)
+    whole = {"window_s": 10.0, "kept": kept, "queries": queries, "violations": violations, "broken": kept == "no"}
+    return {**whole, **rates, **changes}
+
+
+def status(router: str, guarantee: dict[str, Any], answered: int = 10, **changes: Any) -> dict[str, Any]:
+    counts = dict.fromkeys(("arrived", "answered"), answered)
+    zeros = dict.fromkeys(("late", "rejected", "failed", "violations", "queued"), 0)
+    digits = {
+        "slo_ms": 80.0,
+        "selection": "ramsis",
+        "ready": True,
+        "anticipated_qps": 50.0,
+        "guarantee": guarantee,
+        "tables": {"state": "exact", "made": 10, "wanted": 20},
+        "feedback": {"slack_factor": 1.0, "reason": None},
+        "latency_ms": {"p50": 10.0, "p99": 30.0},
+        "transport_ms": None,
+        "rejected_by_reason": {},
+        "expected_accuracy": 0.9,
+        "variants": {"double": VARIANT},
+        "ground_truth": None,
+        **counts,
+        **zeros,
+        **changes,
+    }
+    return {"routers": [router], "plan_version": 3, "endpoints": {"digits": digits}, "workers": {f"{router}-w": {}}}
+
+
+def joint(*statuses: dict[str, Any]) -> dict[str, Any]:
+    return dict(together(statuses)["endpoints"]["digits"])
+
+
+def test_counts_are_summed_latencies_are_the_worst_and_workers_all_there() -> None:
+    one = status("r1", guarantee(), latency_ms={"p50": 12.0, "p99": 20.0}, rejected_by_reason={"Saturated": 2})
+    other = status("r2", guarantee(), answered=30, rejected_by_reason={"Saturated": 1, "NoWorker": 4})
+    whole = together([one, other])
+    assert (whole["routers"], whole["plan_version"], [*whole["workers"]]) == (["r1", "r2"], 3, ["r1-w", "r2-w"])
+    seen = whole["endpoints"]["digits"]
+    assert (seen["arrived"], seen["answered"], seen["anticipated_qps"]) == (40, 40, 100.0)
+    assert seen["latency_ms"] == {"p50": 12.0, "p99": 30.0}
+    assert seen["transport_ms"] is None
+    assert seen["rejected_by_reason"] == {"Saturated": 3, "NoWorker": 4}
+    assert seen["variants"] == {"double": {"queries": 20, "share": 1.0, "expected_accuracy": 0.9}}
+
+
+def test_rates_are_weighted_by_queries_and_accuracies_by_those_in_time() -> None:
+    one = guarantee(1000, 100, "no", observed_accuracy=0.95, expected_accuracy=0.93)
+    other = guarantee(3000, 0, "yes", observed_accuracy=0.90, promised_violation_rate=0.05)
+    seen = joint(status("r1", one), status("r2", other))["guarantee"]
+    assert (seen["queries"], seen["violations"]) == (4000, 100)
+    assert seen["observed_violation_rate"] == pytest.approx(0.025)
+    assert seen["client_violation_rate"] == pytest.approx(0.05)
+    assert seen["promised_violation_rate"] == pytest.approx((1000 * 0.01 + 3000 * 0.05) / 4000)
+    assert seen["observed_accuracy"] == pytest.approx((900 * 0.95 + 3000 * 0.90) / 3900)
+    assert seen["expected_accuracy"] == pytest.approx((900 * 0.93 + 3000 * 0.90) / 3900)
+    assert seen["window_s"] == 10.0
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "whole"),
+    [
+        (("yes", "yes"), "yes"),
+        (("yes", "too early"), "too early"),
+        (("yes", "no"), "no"),
+        (("too early", "no"), "no"),
+    ],
+)
+def test_the_worst_verdict_is_that_of_all(verdicts: tuple[str, str], whole: str) -> None:
+    for order in (verdicts, verdicts[::-1]):
+        seen = joint(*(status(f"r{number}", guarantee(100, 1, kept)) for number, kept in enumerate(order)))
+        assert seen["guarantee"]["kept"] == whole
+        assert seen["guarantee"]["broken"] == ("no" in verdicts)
+
+
+def test_a_router_without_queries_has_no_say() -> None:
+    for order in (1, -1):
+        two = [status("r1", guarantee()), status("r2", guarantee(500, 5, "yes"))]
+        seen = joint(*two[::order])["guarantee"]
+        assert (seen["kept"], seen["queries"], seen["observed_violation_rate"]) == ("yes", 500, 0.01)
+        assert seen["expected_accuracy"] == pytest.approx(0.90)
+    idle = joint(status("r1", guarantee()), status("r2", guarantee()))["guarantee"]
+    assert (idle["kept"], idle["queries"], idle["observed_violation_rate"]) == ("too early", 0, None)
+
+
+def test_there_is_a_bound_only_where_all_queries_have_one() -> None:
+    unbounded = guarantee(100, 1, "yes", expected_accuracy=None, expected_violation_rate=None)
+    seen = joint(status("r1", guarantee(100, 1, "yes")), status("r2", unbounded))["guarantee"]
+    assert (seen["expected_accuracy"], seen["expected_violation_rate"]) == (None, None)
+    assert seen["observed_violation_rate"] == pytest.approx(0.01)
+
+
+def test_where_all_queries_were_late_there_is_no_accuracy() -> None:
+    late = guarantee(100, 100, "no", observed_accuracy=None, expected_accuracy=None)
+    seen = joint(status("r1", late), status("r2", guarantee(100, 0, "yes", observed_accuracy=0.92)))["guarantee"]
+    assert seen["observed_accuracy"] == pytest.approx(0.92)
+    assert joint(status("r1", late), status("r2", late))["guarantee"]["observed_accuracy"] is None
+
+
+def test_tables_are_as_far_as_those_of_the_last_and_feedback_is_that_of_the_one_held_back_most() -> None:
+    one = status("r1", guarantee(), tables={"state": "approximate", "made": 3, "wanted": 20})
+    held = {"slack_factor": 0.64, "reason": "9 of 90 queries were late"}
+    other = status("r2", guarantee(), feedback=held)
+    seen = joint(one, other)
+    assert seen["tables"] == {"state": "approximate", "made": 13, "wanted": 40}
+    assert seen["feedback"] == held

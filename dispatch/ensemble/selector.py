@@ -1,6 +1,7 @@
 """Which members vote, for what a query asks (Cocktail, section 4.1)."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +19,9 @@ CHANGED_AT_MOST = 0.003
 
 REMEMBERED = 256
 """Constraints whose sets are kept."""
+
+WAYS_REMEMBERED = 16
+"""Limits of latency and fast members whose ways are kept: of 10 members they take more than a megabyte each."""
 
 
 class MemberSelector:
@@ -43,10 +47,7 @@ class MemberSelector:
 
         Raises `ConstraintUnmet` with what is possible.
         """
-        alive = [m for m in self.members if available is None or m.name in available]
-        fast = [m for m in alive if m.latency_s <= constraint.latency_s]
-        if not fast:
-            raise _too_fast(constraint, alive)
+        fast = self._fast(constraint, available)
         asked = None if constraint.accuracy is None else round(constraint.accuracy, 4)
         limit_s = _effective_limit_s(fast, constraint.latency_s)
         key = (tuple(m.name for m in fast), limit_s, constraint.mean_latency_s, asked)
@@ -54,16 +55,12 @@ class MemberSelector:
             if len(self._sets) >= REMEMBERED:
                 self._sets.pop(next(iter(self._sets)))
             found = self._independent if self._joint is None else self._counted
-            self._sets[key] = found(fast, Constraint(limit_s, asked, constraint.mean_latency_s))
+            self._sets[key] = found(fast, limit_s, replace(constraint, accuracy=asked))
         return self._sets[key]
 
     def full(self, constraint: Constraint, available: Collection[str] | None = None) -> MemberSet:
         """All members that are fast enough, at once; raises `ConstraintUnmet` where there is none."""
-        alive = [m for m in self.members if available is None or m.name in available]
-        fast = [m for m in alive if m.latency_s <= constraint.latency_s]
-        if not fast:
-            raise _too_fast(constraint, alive)
-        return self._at_once(fast)
+        return self._at_once(_on_average(self._fast(constraint, available), constraint))
 
     def accuracy(self, members: Sequence[str]) -> float:
         """What the estimate says of the vote of these members."""
@@ -75,17 +72,29 @@ class MemberSelector:
                 self._accuracies[key] = independent_accuracy({m.name: m.accuracy for m in self.members}, members)
         return self._accuracies[key]
 
+    def _fast(self, constraint: Constraint, available: Collection[str] | None) -> list[Member]:
+        alive = [m for m in self.members if available is None or m.name in available]
+        fast = [m for m in alive if m.latency_s <= constraint.latency_s]
+        if not fast:
+            raise _too_fast(constraint, alive)
+        return fast
+
     # -- with recorded votes ----------------------------------------------------------------------------------
 
-    def _counted(self, fast: Sequence[Member], constraint: Constraint) -> MemberSet:
+    def _counted(self, fast: Sequence[Member], limit_s: float, constraint: Constraint) -> MemberSet:
+        """``limit_s`` stands for all limits of latency that are like the constraint's."""
         assert self._joint is not None
-        key = (tuple(m.name for m in fast), constraint.latency_s)
+        key = (tuple(m.name for m in fast), limit_s)
         if key not in self._ways:
-            self._ways[key] = ways(fast, self._joint, constraint.latency_s)
+            if len(self._ways) >= WAYS_REMEMBERED:
+                self._ways.pop(next(iter(self._ways)))
+            self._ways[key] = ways(fast, self._joint, limit_s)
         known = self._ways[key]
         possible = np.ones(len(known.cost), np.bool_)
         if constraint.mean_latency_s is not None:
             possible = known.mean_latency_s <= constraint.mean_latency_s
+            if not possible.any():
+                raise _too_fast_on_average(constraint, fast)
         if constraint.accuracy is None:
             meets = possible & (known.changed <= CHANGED_AT_MOST)
         else:
@@ -94,16 +103,15 @@ class MemberSelector:
                 raise _unmet(constraint, float(known.accuracy[possible].max(initial=0.0)))
         if not meets.any():  # nothing that is fast enough on average says what all members say: the nearest to it
             meets = possible & (known.changed <= known.changed[possible].min(initial=1.0))
-        if not meets.any():
-            raise _too_fast(constraint, fast)
         cost = np.where(meets, known.cost, np.inf)
         best = int(np.lexsort((-known.accuracy, cost))[0])
         return _as_set(fast, known, best)
 
     # -- without ----------------------------------------------------------------------------------------------
 
-    def _independent(self, fast: Sequence[Member], constraint: Constraint) -> MemberSet:
+    def _independent(self, fast: Sequence[Member], limit_s: float, constraint: Constraint) -> MemberSet:
         """Grow the set by the most accurate until the binomial estimate suffices, or take a single one that does."""
+        fast = _on_average(fast, constraint)
         accuracies = {m.name: m.accuracy for m in fast}
         ranked = sorted(fast, key=lambda m: (-m.accuracy, m.cost))
         if constraint.accuracy is None:
@@ -138,6 +146,17 @@ def _effective_limit_s(fast: Sequence[Member], limit_s: float) -> float:
     return max(total for a in latencies for total in (a, *(a + b for b in latencies)) if total <= limit_s)
 
 
+def _on_average(fast: Sequence[Member], constraint: Constraint) -> Sequence[Member]:
+    """Those that can be asked at once: a query takes as long as the slowest of them."""
+    limit_s = constraint.mean_latency_s
+    if limit_s is None:
+        return fast
+    chosen = [m for m in fast if m.latency_s <= limit_s]
+    if not chosen:
+        raise _too_fast_on_average(constraint, fast)
+    return chosen
+
+
 def _as_set(fast: Sequence[Member], known: Ways, index: int) -> MemberSet:
     first, second = (
         tuple(m.name for bit, m in enumerate(fast) if int(masks[index]) >> bit & 1)
@@ -168,9 +187,20 @@ def _too_fast(constraint: Constraint, members: Sequence[Member]) -> ConstraintUn
     )
 
 
+def _too_fast_on_average(constraint: Constraint, members: Sequence[Member]) -> ConstraintUnmet:
+    assert constraint.mean_latency_s is not None
+    fastest = min(members, key=lambda m: m.latency_s)
+    return ConstraintUnmet(
+        f"no members answer within {constraint.mean_latency_s * 1e3:.1f} ms on average; the fastest, "
+        f"{fastest.name!r}, takes {fastest.latency_s * 1e3:.1f} ms; allow more time"
+    )
+
+
 def _unmet(constraint: Constraint, possible: float) -> ConstraintUnmet:
     assert constraint.accuracy is not None
+    mean_s = constraint.mean_latency_s
+    on_average = "" if mean_s is None else f" and {mean_s * 1e3:.1f} ms on average"
     return ConstraintUnmet(
-        f"no members reach an accuracy of {constraint.accuracy:.4f} within {constraint.latency_s * 1e3:.1f} ms; "
-        f"at most {possible:.4f} is possible; ask for less, or allow more time"
+        f"no members reach an accuracy of {constraint.accuracy:.4f} within {constraint.latency_s * 1e3:.1f} ms"
+        f"{on_average}; at most {possible:.4f} is possible; ask for less, or allow more time"
     )

@@ -1,6 +1,6 @@
 """How good each member is at each class, learned from labelled votes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,10 +85,6 @@ class ClassWeights:
         """The member's column; raises ValueError for one that is none."""
         return self.members.index(member)
 
-    def largest(self, members: Sequence[int]) -> list[float]:
-        """The largest weight that each of these columns may bring to any class."""
-        return [self._largest[member] for member in members]
-
     def _derive(self) -> None:
         counts, classes = self._counts, self.classes
         seen, right = counts.seen + PRIOR_ROWS, counts.right + PRIOR_ROWS * self._accuracies
@@ -99,5 +95,6 @@ class ClassWeights:
         self.matrix: Weights = np.maximum(np.log(self.accuracy) - np.log(wrong / others), 0.0)
         """The weights."""
         self.rows: list[list[float]] = self.matrix.tolist()
-        """The same as lists, which are read faster one by one."""
-        self._largest: list[float] = self.matrix.max(axis=0).tolist()
+        """The same as lists, which are read faster one by one; a list stays as it is when others are put."""
+        self.largest: list[float] = self.matrix.max(axis=0).tolist()
+        """The most that each member may bring to any class."""

@@ -46,6 +46,7 @@ class Systems:
         self.dev, self.test = dev, test
         self.latency_ms = np.array([costs[name].latency_ms for name in dev.members])
         self.weights = ClassWeights.learned(dev)
+        self.rule = (self.weights.matrix, self.weights.against)
         # The goal counts members, not what they cost: each counts as one.
         self.members = [
             Member(
@@ -90,7 +91,7 @@ class Systems:
 
     def full_weighted(self) -> Run:
         """All vote, each vote counts by what the member's votes for that class are worth."""
-        return self._everyone(vote(self.test.predictions, self.weights.matrix).classes == self.test.labels, "by class")
+        return self._everyone(vote(self.test.predictions, *self.rule).classes == self.test.labels, "by class")
 
     def dynamic(self, longest: float = 2.0) -> Run:
         """Only the members that matter for a row: see `MemberSelector`.
@@ -102,18 +103,18 @@ class Systems:
 
     def asked(self, chosen: MemberSet) -> Run:
         """These members in their waves."""
-        matrix, predictions = self.weights.matrix, self.test.predictions
+        predictions = self.test.predictions
         asked = np.full_like(predictions, ABSENT)
         first = [self.test.members.index(name) for name in chosen.waves[0]]
         asked[:, first] = predictions[:, first]
-        votes = vote(asked, matrix)
+        votes = vote(asked, *self.rule)
         classes = votes.classes.copy()
         members, latency_ms = np.full(len(classes), len(first), float), np.full(len(classes), chosen.first_s * 1e3)
         if len(chosen.waves) > 1:
             second = [self.test.members.index(name) for name in chosen.waves[1]]
             escalated = votes.margins <= chosen.stop_margin
             asked[:, second] = predictions[:, second]
-            classes[escalated] = vote(asked[escalated], matrix).classes
+            classes[escalated] = vote(asked[escalated], *self.rule).classes
             members[escalated] += len(second)
             latency_ms[escalated] = chosen.latency_s * 1e3
         what = " then ".join("+".join(wave) for wave in chosen.waves)
@@ -131,7 +132,7 @@ class Systems:
                 scaling.on_interval(seen)
                 seen = IntervalVotes()
             columns = [self.test.members.index(name) for name in scaling.voting]
-            tally = Tally(self.weights.rows)
+            tally = Tally(self.weights.rows, self.weights.against_rows)
             for column in columns:
                 tally.add(column, said[column])
             seen.on_vote(tally.leader, {self.test.members[c]: said[c] for c in columns}, tally.confidence)
@@ -142,9 +143,7 @@ class Systems:
     def _everyone(self, right: NDArray[np.bool_] | NDArray[np.float64], what: str) -> Run:
         return self._run(right, len(self.dev.members), self.slowest_ms, what)
 
-    def _run(
-        self, right: NDArray[np.bool_] | NDArray[np.float64], members: int, latency_ms: float, what: str
-    ) -> Run:
+    def _run(self, right: NDArray[np.bool_] | NDArray[np.float64], members: int, latency_ms: float, what: str) -> Run:
         rows = len(self.test.labels)
         return Run(right.astype(float), np.full(rows, float(members)), np.full(rows, latency_ms), what)
 
@@ -154,5 +153,3 @@ def distinct(predictions: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray
     same = predictions[:, :, None] == predictions[:, None, :]
     first = ~np.tril(same, k=-1).any(axis=2)
     return predictions, np.where(first, same.sum(axis=2), 0)
-
-

@@ -1,6 +1,7 @@
 """The seam of member choice: who votes on the next query."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from dispatch.ensemble.member import Constraint, MemberSet
@@ -43,16 +44,24 @@ class _Deaf:
 class WavesChooser(_Deaf):
     """The cheapest set that meets the constraint, asked in two waves where that is cheaper: see `MemberSelector`."""
 
+    name = "waves"
+
     def __init__(self, selector: MemberSelector) -> None:
         self._selector = selector
 
     def choose(self, constraint: Constraint, served: Collection[str], now_s: float) -> MemberSet:
-        """See `MemberChooser.choose`."""
-        return self._selector.select(constraint, served)
+        """See `MemberChooser.choose`; without members that nobody holds, and those that remain where none is left."""
+        chosen = self._selector.select(constraint)
+        if all(name in served for name in chosen.members):
+            return chosen
+        waves = tuple(tuple(name for name in wave if name in served) for wave in chosen.waves)
+        return replace(chosen, waves=waves) if waves[0] else self._selector.full(constraint, served)
 
 
 class EveryoneChooser(_Deaf):
     """All members that are fast enough, as Clipper does."""
+
+    name = "everyone"
 
     def __init__(self, selector: MemberSelector) -> None:
         self._selector = selector
@@ -64,6 +73,8 @@ class EveryoneChooser(_Deaf):
 
 class IntervalChooser:
     """All members at first, and fewer or more from one interval to the next, for each constraint (Algorithm 1)."""
+
+    name = "intervals"
 
     def __init__(self, selector: MemberSelector, interval_s: float = INTERVAL_S) -> None:
         self._selector = selector
@@ -110,5 +121,5 @@ class _Scaled:
         self.votes = IntervalVotes()
 
 
-CHOOSERS = {"waves": WavesChooser, "intervals": IntervalChooser, "everyone": EveryoneChooser}
+CHOOSERS = {chooser.name: chooser for chooser in (WavesChooser, IntervalChooser, EveryoneChooser)}
 """Ways to choose members, by their names in a config."""

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from catalog.errors import ConstraintUnmet
 from catalog.votes import RecordedVotes
@@ -14,13 +15,16 @@ from dispatch.ensemble.waves import Ways, ways
 ACCURACY_MARGIN = 0.002
 """An estimate that is so much below the accuracy asked for still meets it (Cocktail, section 4.1: 0.2%)."""
 
-CHANGED_AT_MOST = 0.003
-"""Share of rows that a set may answer otherwise than all members do, where the most accuracy is asked for."""
+LOST_AT_MOST = 0.003
+"""Accuracy that a set may lose against the best way to ask, where the most accuracy is asked for."""
+
+SURE = 2.0
+"""Standard errors by which that is to be sure."""
 
 REMEMBERED = 256
 """Constraints whose sets are kept."""
 
-WAYS_REMEMBERED = 16
+WAYS_REMEMBERED = 64
 """Limits of latency and fast members whose ways are kept: of 10 members they take more than a megabyte each."""
 
 
@@ -29,8 +33,8 @@ class MemberSelector:
 
     Objective O1 keeps the members that are fast enough, O2 minimises the cost while the accuracy is reached. With
     recorded ``votes`` accuracies are counted on them, and a set may be asked in two waves; without, they come from the
-    members' own by `binomial_accuracy`. Repeated constraints are answered from memory. Raises ValueError without
-    members, or where votes lack one of them.
+    members' own by `binomial_accuracy`. Limits of latency are rounded down to once or twice that of a member. Repeated
+    constraints are answered from memory. Raises ValueError without members, or where votes lack one of them.
     """
 
     def __init__(self, members: Sequence[Member], votes: RecordedVotes | None = None) -> None:
@@ -57,6 +61,12 @@ class MemberSelector:
             found = self._independent if self._joint is None else self._counted
             self._sets[key] = found(fast, limit_s, replace(constraint, accuracy=asked))
         return self._sets[key]
+
+    def prepare(self) -> None:
+        """Work out now what takes its time, for all limits of latency."""
+        if self._joint is not None:
+            for limit_s in sorted({times * m.latency_s for m in self.members for times in (1.0, 2.0)}):
+                self.select(Constraint(limit_s))
 
     def full(self, constraint: Constraint, available: Collection[str] | None = None) -> MemberSet:
         """All members that are fast enough, at once; raises `ConstraintUnmet` where there is none."""
@@ -96,7 +106,8 @@ class MemberSelector:
             if not possible.any():
                 raise _too_fast_on_average(constraint, fast)
         if constraint.accuracy is None:
-            meets = possible & (known.changed <= CHANGED_AT_MOST)
+            surely = _surely(known)
+            meets = possible & (surely >= surely[possible].max() - LOST_AT_MOST)
         else:
             meets = possible & (known.accuracy >= constraint.accuracy - ACCURACY_MARGIN)
             if not meets.any():
@@ -141,9 +152,15 @@ class MemberSelector:
 
 
 def _effective_limit_s(fast: Sequence[Member], limit_s: float) -> float:
-    """The longest that any one or two waves take within the limit: limits between two such sums are alike."""
-    latencies = [m.latency_s for m in fast]
-    return max(total for a in latencies for total in (a, *(a + b for b in latencies)) if total <= limit_s)
+    """The longest within the limit that one or two waves of equally fast members take: few limits are to be known."""
+    return max(total for m in fast for total in (m.latency_s, 2.0 * m.latency_s) if total <= limit_s)
+
+
+def _surely(known: Ways) -> NDArray[np.float64]:
+    """The accuracy that each way has for sure: that of all members less the rows that it changes, or its own less what
+    may be luck on those rows, whichever is more."""
+    luck = SURE * np.sqrt(known.changed / known.rows)
+    return np.asarray(np.maximum(known.accuracy[known.everyone] - known.changed, known.accuracy - luck))
 
 
 def _on_average(fast: Sequence[Member], constraint: Constraint) -> Sequence[Member]:

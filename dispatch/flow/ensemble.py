@@ -77,7 +77,7 @@ class EnsembleFlow:
     def start(self, query: Query, now_s: float) -> tuple[Job, Sequence[Job]]:
         """See `QueryFlow.start`; raises `ConstraintUnmet` where no members can do what the query asks."""
         constraint, members = self._choose(query, now_s)
-        tallies = [Tally(self.weights.rows) for _ in range(query.rows)]
+        tallies = [Tally(self.weights.rows, self.weights.against_rows) for _ in range(query.rows)]
         due_s = query.deadline_s - ANSWER_BEFORE_SHARE * query.allowed_s
         vote = OpenVote(query, constraint, members, tallies, self.weights.largest, due_s)
         self._open[query.id] = vote

@@ -11,7 +11,7 @@ from catalog.variant import Variant
 from catalog.votes import RecordedVotes, read_votes
 from dispatch.balancing.registry import create_balancer
 from dispatch.ensemble.ballots import Ballots
-from dispatch.ensemble.chooser import CHOOSERS
+from dispatch.ensemble.chooser import CHOOSERS, WavesChooser
 from dispatch.ensemble.member import Member
 from dispatch.ensemble.selector import MemberSelector
 from dispatch.ensemble.weights import ClassWeights
@@ -40,7 +40,10 @@ def ensemble_plan(
     members = [_member(variant, candidates) for variant in variants]
     accuracies = {variant.name: variant.accuracy for variant in variants}
     weights = ClassWeights(accuracies, ballots.classes) if votes is None else ClassWeights.learned(votes)
-    chooser = CHOOSERS[config.choose](MemberSelector(members, votes))
+    selector = MemberSelector(members, votes)
+    if config.choose == WavesChooser.name:
+        selector.prepare()
+    chooser = CHOOSERS[config.choose](selector)
     flow = EnsembleFlow(chooser, weights, ballots, accuracy=config.accuracy, best_effort=config.best_effort)
     pools = None if endpoint.pools is None else frozenset(endpoint.pools)
     stages = {

@@ -45,9 +45,7 @@ def ties(systems: Systems) -> dict[str, Any]:
     own = np.array([systems.dev.accuracies[name] for name in test.members])
     by_accuracy = _broken(names, among, own[None, :] + 0.0 * test.predictions, test.predictions)
     matrix = systems.weights.matrix
-    by_class = _broken(
-        names, among, matrix[test.predictions, np.arange(len(test.members))], test.predictions
-    )
+    by_class = _broken(names, among, matrix[test.predictions, np.arange(len(test.members))], test.predictions)
     return {
         "rows": total,
         "share_pct": 100.0 * float(rows.mean()),
@@ -55,9 +53,8 @@ def ties(systems: Systems) -> dict[str, Any]:
         "plain_right_pct": 100.0 * float((possible / among.sum(axis=1)[rows]).mean()),
         "accuracy_weighted_right_pct": 100.0 * float((by_accuracy == test.labels)[rows].mean()),
         "class_weighted_right_pct": 100.0 * float((by_class == test.labels)[rows].mean()),
-        "class_weighted_vote_right_pct": 100.0 * float(
-            (vote(test.predictions, matrix).classes == test.labels)[rows].mean()
-        ),
+        "class_weighted_vote_right_pct": 100.0
+        * float((vote(test.predictions, matrix).classes == test.labels)[rows].mean()),
     }
 
 

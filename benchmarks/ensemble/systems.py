@@ -142,9 +142,7 @@ class Systems:
     def _everyone(self, right: NDArray[np.bool_] | NDArray[np.float64], what: str) -> Run:
         return self._run(right, len(self.dev.members), self.slowest_ms, what)
 
-    def _run(
-        self, right: NDArray[np.bool_] | NDArray[np.float64], members: int, latency_ms: float, what: str
-    ) -> Run:
+    def _run(self, right: NDArray[np.bool_] | NDArray[np.float64], members: int, latency_ms: float, what: str) -> Run:
         rows = len(self.test.labels)
         return Run(right.astype(float), np.full(rows, float(members)), np.full(rows, latency_ms), what)
 
@@ -154,5 +152,3 @@ def distinct(predictions: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray
     same = predictions[:, :, None] == predictions[:, None, :]
     first = ~np.tril(same, k=-1).any(axis=2)
     return predictions, np.where(first, same.sum(axis=2), 0)
-
-

@@ -39,6 +39,9 @@ def two_waves(first: Sequence[str], second: Sequence[str], stop_margin: float = 
     return MemberSet(waves, 0.9, 2 * LATENCY_S, LATENCY_S, 1.2 * LATENCY_S, stop_margin)
 
 
+EVERYONE = one_wave(*MEMBERS)
+
+
 class SaidChooser:
     """Gives the set that it is told to, or raises; keeps what it was asked and told."""
 
@@ -93,6 +96,18 @@ def scene(of: EnsembleFlow, workers: Iterable[str] | None = None, **options: Any
     for member in of.weights.members if workers is None else workers:
         join(made, member, 0.0)
     return made
+
+
+def of_three(**options: Any) -> tuple[Dispatcher, EnsembleFlow, SaidChooser]:
+    chooser = SaidChooser(EVERYONE)
+    made = flow(chooser)
+    return scene(made, **options), made, chooser
+
+
+def two() -> tuple[Dispatcher, EnsembleFlow]:
+    """``a`` and ``b`` first; ``c`` where they lead by one or less."""
+    made = flow(two_waves("ab", "c"))
+    return scene(made), made
 
 
 def join(d: Dispatcher, member: str, now_s: float) -> list[Command]:

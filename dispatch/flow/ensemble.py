@@ -169,13 +169,21 @@ class EnsembleFlow:
         for vote in list(self._open.values()):
             lost = [job for job in vote.waiting.values() if job.stage not in stages]
             others = vote.voted or len(lost) < len(vote.waiting) or vote.could_ask(stages)
-            if not lost or not others:
+            if not lost or not (others or self._begin_anew(vote, now_s)):
                 continue
             for job in lost:
                 del vote.waiting[job.id]
             withdraw += lost
             self._go_on(vote, now_s, enqueue, withdraw, outcomes)
         return Step(enqueue, withdraw, outcomes)
+
+    def _begin_anew(self, vote: OpenVote, now_s: float) -> bool:
+        """No worker holds any member of a query's set: ask others, if there are any."""
+        constraint, members = self._best_of(vote.query, self._served, now_s)
+        if self._served.isdisjoint(members.members):
+            return False
+        vote.begin_anew(constraint, members)
+        return True
 
     # -- inner steps ------------------------------------------------------------------------------------------
 
@@ -187,7 +195,11 @@ class EnsembleFlow:
         except ConstraintUnmet:
             if not self._best_effort:
                 raise
-        for easier in (Constraint(constraint.latency_s), Constraint(inf)):
+        return self._best_of(query, served, now_s)
+
+    def _best_of(self, query: Query, served: frozenset[str], now_s: float) -> tuple[Constraint, MemberSet]:
+        """The members that come nearest to what a query asks; raises `ConstraintUnmet` where there is none."""
+        for easier in (Constraint(self.constraint(query).latency_s), Constraint(inf)):
             try:
                 return easier, self.chooser.choose(easier, served, now_s)
             except ConstraintUnmet:
@@ -208,8 +220,9 @@ class EnsembleFlow:
     ) -> None:
         """A member voted or is out: answer, ask the next wave, refuse, or wait for the others."""
         to_come = sum([vote.largest[self._columns[job.stage]] for job in vote.waiting.values()])
-        if vote.voted and (vote.overdue or vote.margin - to_come > vote.enough + CLEAR):
-            self._answer(vote, now_s, withdraw, outcomes)
+        decided = vote.margin - to_come > vote.enough + CLEAR and not vote.members.wait_for_all
+        if vote.voted and (vote.overdue or decided):
+            self._answer(vote, now_s, withdraw, outcomes, decided=decided)
             return
         while not vote.waiting and vote.more and (not vote.voted or now_s + vote.further_s <= vote.due_s):
             vote.members = vote.members_served(self._served)
@@ -223,7 +236,16 @@ class EnsembleFlow:
             assert vote.error is not None
             outcomes.append(Reject(vote.query, vote.error))
 
-    def _answer(self, vote: OpenVote, now_s: float, withdraw: list[Job], outcomes: list[Outcome]) -> None:
+    def _answer(
+        self,
+        vote: OpenVote,
+        now_s: float,
+        withdraw: list[Job],
+        outcomes: list[Outcome],
+        *,
+        decided: bool = False,
+    ) -> None:
+        """By those that voted; ``decided`` where the others of the set would not change it."""
         del self._open[vote.query.id]
         withdraw += vote.waiting.values()
         votes = {member: vote.votes[member] for member in self._columns if member in vote.votes}
@@ -234,7 +256,7 @@ class EnsembleFlow:
             Answer(
                 vote.query,
                 "+".join(votes),
-                vote.members.accuracy,
+                vote.members.accuracy if decided or vote.complete else self.chooser.accuracy(tuple(votes)),
                 self._ballots.write(vote.tallies),
                 vote.batch_rows,
                 vote.launched_s,

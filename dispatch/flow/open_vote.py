@@ -62,6 +62,15 @@ class OpenVote:
         """What the waves to come take: never more than the whole."""
         return self.members.latency_s - self.members.first_s
 
+    @property
+    def complete(self) -> bool:
+        """Whether all that the set asks for have voted."""
+        return not self.more and len(self.votes) == len(self.members.members)
+
+    def begin_anew(self, constraint: Constraint, members: MemberSet) -> None:
+        """Others are asked from now on; nobody has voted."""
+        self.constraint, self.members, self.asked = constraint, members, 0
+
     def could_ask(self, served: Collection[str]) -> bool:
         """Whether a worker holds one of the members to come."""
         return any(name in served for wave in self.members.waves[self.asked :] for name in wave)

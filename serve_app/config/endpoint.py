@@ -58,7 +58,10 @@ class EndpointConfig(Strict):
         description="answer a query whose deadline passes in the queue with 504 at once, instead of late",
     )
     max_queued_rows: int = Field(
-        default=2000, ge=1, description="rows that may wait on all workers together; more get 429"
+        default=2000,
+        ge=1,
+        description="rows that may wait on all workers together, those of an ensemble once for each member; more get "
+        "429",
     )
 
     @property

@@ -18,6 +18,7 @@ from deployments.worker.measure import BUDGET_S, OnProgress, measured_profiles
 from serve_app.build.assemble import resolve_paths
 from serve_app.build.ladders import ladders_for
 from serve_app.build.profiles import profiles_for
+from serve_app.build.stacked import with_stacked
 from serve_app.cli.config_file import ServeFile
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
 from serve_app.cli.options import AsJson
@@ -55,7 +56,7 @@ def profile(
 def prepare(file: ServeFile) -> None:
     """Measure whatever a config serves on this machine without naming a profile, and make the ladders that it needs."""
     config = resolve_paths(file.app, Path.cwd())
-    catalogue = load_catalogue(config.catalogue)
+    catalogue = with_stacked(config, load_catalogue(config.catalogue))
     with _shown() as on_progress:
         profiles = profiles_for(config, catalogue, on_progress)
     with _bar("Response latencies") as update:

@@ -1,0 +1,54 @@
+"""What is trained: n-gram models, and encoders cut after each of their layers."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from catalog.zoo.sentiment.trained import Pooling, Unit
+
+
+@dataclass(frozen=True)
+class NgramRecipe:
+    """A linear model over the n-grams of a text; ``most`` are kept, those with the largest weights."""
+
+    name: str
+    method: Literal["logistic", "naive_bayes"]
+    unit: Unit
+    lengths: tuple[int, int]
+    """Shortest and longest n-gram."""
+    most: int
+    least_texts: int = 2
+    """An n-gram counts where so many texts hold it."""
+    strength: float = 1.0
+    """Inverse regularisation of ``logistic``, smoothing of ``naive_bayes``."""
+
+
+@dataclass(frozen=True)
+class EncoderRecipe:
+    """The first ``layers`` layers of the pretrained encoder, all of them tuned with low-rank updates, and a head."""
+
+    name: str
+    layers: int
+    pooling: Pooling
+    seed: int
+    epochs: int = 3
+    rank: int = 4
+    learning_rate: float = 1e-3
+    dropout: float = 0.1
+    batch_size: int = 32
+
+
+Recipe = NgramRecipe | EncoderRecipe
+
+MAX_LENGTH = 128
+"""Tokens after which a text is cut."""
+
+RECIPES: tuple[Recipe, ...] = (
+    NgramRecipe("sentiment-bayes", "naive_bayes", "token", lengths=(1, 2), most=12_000),
+    NgramRecipe("sentiment-characters", "logistic", "character", lengths=(2, 5), most=20_000, strength=4.0),
+    EncoderRecipe("sentiment-minilm-1", layers=1, pooling="mean", seed=1, epochs=5),
+    EncoderRecipe("sentiment-minilm-2", layers=2, pooling="mean", seed=2, epochs=4),
+    EncoderRecipe("sentiment-minilm-3", layers=3, pooling="mean", seed=3, epochs=4),
+    EncoderRecipe("sentiment-minilm-4", layers=4, pooling="mean", seed=4, epochs=3),
+    EncoderRecipe("sentiment-minilm-5", layers=5, pooling="first", seed=5, epochs=3),
+    EncoderRecipe("sentiment-minilm-6", layers=6, pooling="mean", seed=6, epochs=3),
+)

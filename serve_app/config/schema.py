@@ -33,8 +33,8 @@ class AppConfig(Strict):
 
     catalogue: str = Field(
         default="builtin",
-        description="a catalogue file, relative to where `serve run` is started, or `builtin`, or `sentiment`, which is "
-        "built at its first use",
+        description="a catalogue file, relative to where `serve run` is started, or `builtin`, or `sentiment`, which "
+        "is built at its first use",
     )
     profiles: dict[str, str] = Field(
         default_factory=dict,

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
 import yaml
 from tqdm import tqdm
@@ -25,7 +26,7 @@ from catalog.zoo.sentiment.deltas import pretrained_weights, tuned_weights
 from catalog.zoo.sentiment.encoder_graph import Weights, encoder_model
 from catalog.zoo.sentiment.ngram_graph import NgramModel, ngram_model
 from catalog.zoo.sentiment.pretrained import HEADS, PACKAGE, SHA256, TOKENIZER, pretrained_folder
-from catalog.zoo.sentiment.trained import TrainedFiles, TrainedTask, TrainedVariant
+from catalog.zoo.sentiment.trained import INDEX, TrainedFiles, TrainedTask, TrainedVariant
 
 SHIPPED = Path(__file__).parent / "trained"
 """Trained files that ship with Accord."""
@@ -42,7 +43,7 @@ OnProgress = Callable[[str, float], object]
 def built_catalogue(on_progress: OnProgress | None = None) -> Path:
     """The catalogue file of the variants that ship, built into Accord's cache where it is not there yet."""
     folder = cache_dir() / "zoo" / f"sentiment-{_build_key(SHIPPED)}"
-    return build(folder, on_progress=on_progress)
+    return build(folder, SHIPPED, on_progress)
 
 
 def build(folder: Path, trained: Path = SHIPPED, on_progress: OnProgress | None = None) -> Path:
@@ -84,8 +85,8 @@ def _make(variant: TrainedVariant, files: TrainedFiles, pretrained: Weights, sou
     folder.mkdir()
     tensors = files.tensors(variant.name)
     if variant.layers is None:
-        floats = (tensors[name].astype("float32") for name in ("scale", "weight", "bias"))
-        model = ngram_model(NgramModel(tensors["ngrams"].astype("int64"), *floats, normalised=variant.normalised))
+        single = {name: tensors[name].astype(np.float32) for name in ("scale", "weight", "bias")}
+        model = ngram_model(NgramModel(tensors["ngrams"].astype(np.int64), **single, normalised=variant.normalised))
     else:
         weights = tuned_weights(pretrained, variant.layers, tensors)
         model = encoder_model(weights, variant.layers, HEADS, variant.pooling)

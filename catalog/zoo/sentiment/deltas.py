@@ -1,6 +1,6 @@
 """Low-rank updates of an encoder's matrices, and the weights that they make of the pretrained ones."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,9 +24,9 @@ DOWN, UP = "down", "up"
 """Of a matrix W an update is up @ down, with ``down`` [rank, inputs] and ``up`` [outputs, rank]."""
 
 
-def linear_names(layers: int) -> Iterator[str]:
-    """Names of all linear maps of the first ``layers`` layers."""
-    for layer in range(layers):
+def linear_names(layers: Iterable[int]) -> Iterator[str]:
+    """Names of all linear maps of these layers, which are numbered from 0."""
+    for layer in layers:
         for part in LINEAR:
             yield f"encoder.layer.{layer}.{part}"
 
@@ -37,7 +37,7 @@ def pretrained_weights(folder: Path) -> Weights:
     return {name: array.astype(np.float32) for name, array in stored.items() if array.dtype.kind == "f"}
 
 
-def tuned_weights(pretrained: Weights, layers: int, delta: Tensors) -> Weights:
+def tuned_weights(pretrained: Weights, layers: Iterable[int], delta: Tensors) -> Weights:
     """Pretrained weights with the updates of ``delta`` added, and its head."""
     changed = {
         f"{name}.weight": pretrained[f"{name}.weight"]

@@ -23,7 +23,7 @@ _BATCHES_SORTED = 16
 
 
 class TunedEncoder(nn.Module):
-    """The first layers of a frozen encoder, with a low-rank update on every linear map and a head."""
+    """Some layers of a frozen encoder, with a low-rank update on every linear map and a head."""
 
     def __init__(self, recipe: EncoderRecipe, pretrained: Weights, classes: int) -> None:
         super().__init__()
@@ -55,9 +55,9 @@ class TunedEncoder(nn.Module):
         words = functional.embedding(ids, self._fixed["embeddings.word_embeddings.weight"])
         x = self._drop(self._norm("embeddings.LayerNorm", words + places + kind))
         bias = torch.zeros(mask.shape).masked_fill(~mask, MASKED)[:, None, None, :]
-        for layer in range(self._recipe.layers):
+        for layer in self._recipe.layers:
             x = self._layer(f"encoder.layer.{layer}.", x, bias)
-        return self.head(self._drop(self._pooled(x, mask[..., None])))  # type: ignore[no-any-return]
+        return self.head(self._drop(self._pooled(x, mask[..., None])))
 
     def _layer(self, name: str, x: Tensor, bias: Tensor) -> Tensor:
         texts, tokens, width = x.shape
@@ -117,6 +117,8 @@ def fit_encoder(
     """
     torch.manual_seed(recipe.seed)
     rng = np.random.Generator(np.random.PCG64(recipe.seed))
+    seen = np.sort(rng.permutation(len(texts))[: math.ceil(recipe.texts_frac * len(texts))])
+    texts, labels = [texts[index] for index in seen], labels[seen]
     model = TunedEncoder(recipe, pretrained, classes).train()
     steps = recipe.epochs * math.ceil(len(texts) / recipe.batch_size)
     optimizer = torch.optim.AdamW(model.parameters(), weight_decay=_WEIGHT_DECAY)
@@ -136,7 +138,8 @@ def fit_encoder(
         optimizer.step()
         schedule.step()
         on_share(step / steps)
-    return model.eval().delta()
+    learned: Tensors = model.delta()
+    return learned
 
 
 def _batches(texts: Sequence[Sequence[int]], size: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:

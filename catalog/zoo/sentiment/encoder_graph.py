@@ -1,6 +1,6 @@
 """A BERT encoder with a linear head over its pooled tokens, as an ONNX graph."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import onnx
@@ -16,8 +16,8 @@ MASKED = -1e9
 """What a padded token's score gets; softmax makes exactly 0 of it."""
 
 
-def encoder_model(weights: Weights, layers: int, heads: int, pooling: str) -> onnx.ModelProto:
-    """The first ``layers`` layers of ``weights``; inputs ``input_ids`` and ``attention_mask``.
+def encoder_model(weights: Weights, layers: Sequence[int], heads: int, pooling: str) -> onnx.ModelProto:
+    """The ``layers`` of ``weights``, numbered from 0, one after the other; inputs ``input_ids`` and ``attention_mask``.
 
     ``pooling`` is ``mean`` or ``max`` over a text's tokens, or ``first`` token. The table of word embeddings is kept
     in half precision, which halves the file.
@@ -28,7 +28,7 @@ def encoder_model(weights: Weights, layers: int, heads: int, pooling: str) -> on
     absent = graph.add("Sub", graph.weight(np.float32(1)), mask)
     penalty = graph.add("Mul", absent, graph.weight(np.float32(MASKED)))
     bias = graph.add("Unsqueeze", penalty, graph.ints(1, 2))  # [texts, 1, 1, tokens]
-    for layer in range(layers):
+    for layer in layers:
         hidden = _layer(graph, weights, f"encoder.layer.{layer}.", hidden, bias, heads)
     pooled = _pooled(graph, pooling, hidden, mask, penalty)
     logits = graph.linear(pooled, weights["head.weight"], weights["head.bias"])

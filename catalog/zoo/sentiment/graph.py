@@ -19,7 +19,7 @@ class GraphWriter:
         self._nodes: list[onnx.NodeProto] = []
         self._weights: list[onnx.TensorProto] = []
 
-    def weight(self, array: NDArray[Any]) -> str:
+    def weight(self, array: NDArray[Any] | np.generic) -> str:
         """A constant."""
         name = f"w{len(self._weights)}"
         self._weights.append(numpy_helper.from_array(np.asarray(array, order="C"), name))

@@ -42,8 +42,10 @@ def fit_ngrams(recipe: NgramRecipe, texts: Sequence[Sequence[int]], labels: NDAr
     ids = np.zeros((len(kept), recipe.lengths[1]), dtype=np.int64)
     for row, column in enumerate(kept):
         ids[row, : len(found[column])] = found[column]
-    floats = (array.astype(np.float32) for array in (scale, weight, bias))
-    return NgramModel(ids, *floats, normalised=recipe.method == "logistic")
+    single = np.float32
+    return NgramModel(
+        ids, scale.astype(single), weight.astype(single), bias.astype(single), normalised=recipe.method == "logistic"
+    )
 
 
 def ngrams_of(ids: Sequence[int], lengths: tuple[int, int]) -> list[Ngram]:

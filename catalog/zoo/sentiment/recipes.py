@@ -24,10 +24,11 @@ class NgramRecipe:
 
 @dataclass(frozen=True)
 class EncoderRecipe:
-    """The first ``layers`` layers of the pretrained encoder, all of them tuned with low-rank updates, and a head."""
+    """Some layers of the pretrained encoder, all of them tuned with low-rank updates, and a head."""
 
     name: str
-    layers: int
+    layers: tuple[int, ...]
+    """Numbered from 0."""
     pooling: Pooling
     seed: int
     epochs: int = 3
@@ -35,6 +36,8 @@ class EncoderRecipe:
     learning_rate: float = 1e-3
     dropout: float = 0.1
     batch_size: int = 32
+    texts_frac: float = 1.0
+    """Share of the training texts that it sees, drawn without replacement."""
 
 
 Recipe = NgramRecipe | EncoderRecipe
@@ -45,10 +48,10 @@ MAX_LENGTH = 128
 RECIPES: tuple[Recipe, ...] = (
     NgramRecipe("sentiment-bayes", "naive_bayes", "token", lengths=(1, 2), most=12_000),
     NgramRecipe("sentiment-characters", "logistic", "character", lengths=(2, 5), most=20_000, strength=4.0),
-    EncoderRecipe("sentiment-minilm-1", layers=1, pooling="mean", seed=1, epochs=5),
-    EncoderRecipe("sentiment-minilm-2", layers=2, pooling="mean", seed=2, epochs=4),
-    EncoderRecipe("sentiment-minilm-3", layers=3, pooling="mean", seed=3, epochs=4),
-    EncoderRecipe("sentiment-minilm-4", layers=4, pooling="mean", seed=4, epochs=3),
-    EncoderRecipe("sentiment-minilm-5", layers=5, pooling="first", seed=5, epochs=3),
-    EncoderRecipe("sentiment-minilm-6", layers=6, pooling="mean", seed=6, epochs=3),
+    EncoderRecipe("sentiment-minilm-1", layers=(0,), pooling="mean", seed=1, epochs=5),
+    EncoderRecipe("sentiment-minilm-2", layers=(0, 1), pooling="mean", seed=2, epochs=4),
+    EncoderRecipe("sentiment-minilm-3", layers=(0, 1, 2), pooling="mean", seed=3, epochs=4),
+    EncoderRecipe("sentiment-minilm-4", layers=(0, 1, 2, 3), pooling="mean", seed=4, epochs=3),
+    EncoderRecipe("sentiment-minilm-5", layers=(0, 1, 2, 3, 4), pooling="first", seed=5, epochs=3),
+    EncoderRecipe("sentiment-minilm-6", layers=(0, 1, 2, 3, 4, 5), pooling="mean", seed=6, epochs=3),
 )

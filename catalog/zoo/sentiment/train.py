@@ -1,4 +1,4 @@
-"""Trains the variants of task ``sentiment``: ``python -m catalog.zoo.sentiment.train --train FILE --dev FILE --out FOLDER``.
+"""Trains the variants of task ``sentiment``: ``python -m catalog.zoo.sentiment.train --train FILE --dev FILE ...``.
 
 The files are TSV: a text, a tab and a label per line; any texts and labels will do. What is written is small: updates
 and heads of the pretrained encoder, n-gram tables, ``trained.json``, and ``votes.csv``, what every variant says of
@@ -12,6 +12,7 @@ import hashlib
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -71,11 +72,10 @@ def train(
     fit_all(recipes, data["train"], classes["train"], written, settings, on_progress)
     task = TrainedTask(settings.task, names, MAX_LENGTH, tuple(_described(recipe) for recipe in recipes))
     written.write(task)
-    votes = _votes(
-        task, written, {split: data[split] for split in files if split != "train"}, classes, settings.threads
-    )
-    accuracy = {name: votes.of_split("dev").accuracy(name) for name in votes.votes}
-    rated = tuple(replace(variant, accuracy=round(accuracy[variant.name], 4)) for variant in task.variants)
+    asked = {split: texts for split, texts in data.items() if split != "train"}
+    votes = _votes(task, written, asked, classes, settings.threads)
+    accuracies = votes["dev"].accuracies
+    rated = tuple(replace(variant, accuracy=round(accuracies[variant.name], 4)) for variant in task.variants)
     written.write(replace(task, variants=rated))
     write_votes(out / VOTES, votes)
 
@@ -94,7 +94,7 @@ def fit_all(
         if written.fingerprint(recipe.name) == fingerprint:
             continue
         on_progress(recipe.name, 0.0)
-        tensors = _fit(recipe, texts.texts, classes, settings, lambda share, n=recipe.name: on_progress(n, share))
+        tensors = _fit(recipe, texts.texts, classes, settings, partial(on_progress, recipe.name))
         written.write_tensors(recipe.name, tensors, fingerprint)
 
 
@@ -159,25 +159,24 @@ def _votes(
     data: dict[str, LabelledTexts],
     classes: dict[str, NDArray[np.int64]],
     threads: int,
-) -> RecordedVotes:
-    """What the built models say of each split but that of training."""
+) -> dict[str, RecordedVotes]:
+    """What the built models say of each split of ``data``."""
+    members = tuple(variant.name for variant in task.variants)
     with tempfile.TemporaryDirectory() as folder:
         models = build(Path(folder) / "models", written.folder).parent
-        parts = [
-            RecordedVotes(
-                (split,) * len(texts.texts),
+
+        def said(variant: TrainedVariant, texts: LabelledTexts) -> NDArray[np.int64]:
+            return predicted(models / variant.name, texts.texts, task.max_length_of(variant), threads)
+
+        return {
+            split: RecordedVotes(
+                members,
                 classes[split],
-                {
-                    variant.name: predicted(models / variant.name, texts.texts, task.max_length_of(variant), threads)
-                    for variant in task.variants
-                },
+                np.stack([said(variant, texts) for variant in task.variants], axis=1),
+                len(task.labels),
             )
             for split, texts in data.items()
-        ]
-    votes = parts[0]
-    for part in parts[1:]:
-        votes = votes.with_split(part)
-    return votes
+        }
 
 
 def main() -> None:

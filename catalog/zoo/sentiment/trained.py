@@ -33,8 +33,8 @@ class TrainedVariant:
 
     name: str
     accuracy: float = Field(ge=0.0, le=1.0)
-    layers: int | None = None
-    """Of the encoder; None: a model over n-grams."""
+    layers: tuple[int, ...] | None = None
+    """Those of the encoder that it has, numbered from 0; None: a model over n-grams."""
     pooling: Pooling = "mean"
     unit: Unit = "token"
     """What n-grams are of."""

@@ -4,11 +4,13 @@ import csv
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 from rich.table import Table
 
 from catalog.catalogue import load_catalogue
-from catalog.votes import RecordedVotes, read_votes, write_votes
+from catalog.errors import ConfigError
+from catalog.votes import SPLITS, RecordedVotes, read_votes, write_votes
 from deployments.worker.voting import MemberRecord, packing_factors, recorded
 from serve_app.cli.console import OUT, exit_codes, print_json
 from serve_app.cli.options import AsJson
@@ -29,7 +31,7 @@ def record(
     data: Annotated[str, typer.Option(help="A TSV file of texts and labels, or 'builtin': the held-out digits.")],
     out: Annotated[Path, typer.Option(help="CSV file of votes; other splits that are in it stay.")],
     task: Annotated[str, typer.Option(help="Record the variants of this task.")] = "sentiment",
-    split: Annotated[str, typer.Option(help="What the data are called in the file, such as dev or test.")] = "test",
+    split: Annotated[str, typer.Option(help=f"What the data are: {' or '.join(SPLITS)}.")] = "test",
     members_out: Annotated[
         Path | None, typer.Option(help="Also write a CSV of latency (one row, median) and packing factor per member.")
     ] = None,
@@ -38,23 +40,32 @@ def record(
 ) -> None:
     """Run labelled data through every variant of a task, and write the class that each gives to each example."""
     with exit_codes(as_json):
+        if split not in SPLITS:
+            raise ConfigError(f"--split {split!r} is unknown; use {' or '.join(SPLITS)}")
         with progress_bar("Building") as building:
             loaded = load_catalogue(catalogue, lambda what, share: building(f"Building {what}", share))
         variants = loaded.of_task(task)
         inputs, labels = read_examples(data, variants[0])
-        before = read_votes(out).without_split(split) if out.exists() else None
+        others = {name: kept for name, kept in _kept(out).items() if name != split}
         with progress_bar("Recording") as update:
             records = recorded(
                 variants, loaded.root, inputs, threads, lambda name, share: update(f"Recording {name}", share)
             )
-        found = RecordedVotes((split,) * len(labels), labels, {name: member.votes for name, member in records.items()})
-        write_votes(out, found if before is None else before.with_split(found))
+        found = RecordedVotes(
+            tuple(records),
+            labels,
+            np.stack([member.votes for member in records.values()], axis=1),
+            max(2, len(variants[0].labels), int(labels.max()) + 1),
+        )
+        if any(kept.members != found.members for kept in others.values()):
+            raise ConfigError(f"{out} holds votes of other variants; name another file, or delete it")
+        write_votes(out, {**others, split: found})
         packing = packing_factors({name: member.latency_ms for name, member in records.items()})
         if members_out is not None:
             _write_members(members_out, records, packing)
         rows = {
             name: {
-                "accuracy_pct": 100 * found.accuracy(name),
+                "accuracy_pct": 100 * found.accuracies[name],
                 "latency_ms": member.latency_ms,
                 "packing_factor": packing[name],
             }
@@ -64,6 +75,11 @@ def record(
             print_json({"split": split, "examples": len(labels), "members": rows})
         else:
             OUT.print(_table(split, len(labels), rows))
+
+
+def _kept(out: Path) -> dict[str, RecordedVotes]:
+    """What a file of votes holds already."""
+    return read_votes(out) if out.exists() else {}
 
 
 def _write_members(path: Path, records: dict[str, MemberRecord], packing: dict[str, int]) -> None:

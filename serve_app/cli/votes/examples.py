@@ -51,8 +51,8 @@ def _digits(variant: Variant) -> tuple[Arrays, NDArray[np.int64]]:
 
     if [spec.shape for spec in variant.inputs] != [(-1, SIDE, SIDE)]:
         raise ConfigError(
-            f"--data {BUILTIN} is the held-out digits, and task {variant.task!r} takes other inputs; give a TSV file of "
-            "texts and labels"
+            f"--data {BUILTIN} is the held-out digits, and task {variant.task!r} takes other inputs; give a TSV file "
+            "of texts and labels"
         )
     images, labels = held_out()
     return {variant.inputs[0].name: images}, labels

@@ -21,12 +21,13 @@ from tqdm import tqdm
 from catalog.errors import ConfigError
 from catalog.profile_cache import cache_dir
 from catalog.store import checksum
+from catalog.votes import read_votes, write_votes
 from catalog.zoo.sentiment.characters import character_tokenizer
 from catalog.zoo.sentiment.deltas import pretrained_weights, tuned_weights
 from catalog.zoo.sentiment.encoder_graph import Weights, encoder_model
 from catalog.zoo.sentiment.ngram_graph import NgramModel, ngram_model
 from catalog.zoo.sentiment.pretrained import HEADS, PACKAGE, SHA256, TOKENIZER, pretrained_folder
-from catalog.zoo.sentiment.trained import INDEX, TrainedFiles, TrainedTask, TrainedVariant
+from catalog.zoo.sentiment.trained import INDEX, VOTES, TrainedFiles, TrainedTask, TrainedVariant
 
 SHIPPED = Path(__file__).parent / "trained"
 """Trained files that ship with Accord."""
@@ -35,6 +36,8 @@ FORMAT = 1
 """Counts changes of what is built from the same files."""
 
 CATALOGUE = "catalogue.yaml"
+LEARNED_FROM = "dev"
+"""The split of recorded votes that a catalogue comes with."""
 
 OnProgress = Callable[[str, float], object]
 """Called with what is in hand and the share, 0 to 1, of all the work that is done."""
@@ -71,9 +74,8 @@ def build(folder: Path, trained: Path = SHIPPED, on_progress: OnProgress | None 
             report(variant.name, done / steps)
             _make(variant, files, weights, pretrained, made / variant.name)
             entries.append(_entry(variant, task, made / variant.name))
-        content = yaml.safe_dump(
-            {"version": 1, "variants": entries}, sort_keys=False, default_flow_style=None, width=120
-        )
+        catalogue = {"version": 1, "variants": entries, "votes": _put_votes(trained, task, made)}
+        content = yaml.safe_dump(catalogue, sort_keys=False, default_flow_style=None, width=120)
         (made / CATALOGUE).write_text(first_line + content, encoding="utf-8")
         _put(made, folder, first_line)
     report("done", 1.0)
@@ -115,6 +117,14 @@ def _entry(variant: TrainedVariant, task: TrainedTask, folder: Path) -> dict[str
     }
 
 
+def _put_votes(trained: Path, task: TrainedTask, folder: Path) -> dict[str, str]:
+    """The votes of a training, for whoever lets variants vote; by task the file that is put into ``folder``."""
+    if not (trained / VOTES).exists():
+        return {}
+    write_votes(folder / VOTES, {LEARNED_FROM: read_votes(trained / VOTES)[LEARNED_FROM]})
+    return {task.task: VOTES}
+
+
 def _put(made: Path, folder: Path, first_line: str) -> None:
     """Move what was made into place; another process may have been faster."""
     try:
@@ -142,6 +152,8 @@ def _build_key(trained: Path) -> str:
         trained / INDEX,
         *(trained / f"{variant.name}.safetensors" for variant in TrainedFiles(trained).read().variants),
     ]
+    if (trained / VOTES).exists():
+        parts.append(trained / VOTES)
     facts = f"{FORMAT} {PACKAGE} {sorted(SHA256.items())} {[checksum(part) for part in parts]}"
     return hashlib.sha256(facts.encode()).hexdigest()[:16]
 

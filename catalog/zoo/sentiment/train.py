@@ -30,9 +30,7 @@ from catalog.zoo.sentiment.ngram_fit import fit_ngrams
 from catalog.zoo.sentiment.predict import predicted
 from catalog.zoo.sentiment.pretrained import TOKENIZER, pretrained_folder
 from catalog.zoo.sentiment.recipes import MAX_LENGTH, RECIPES, EncoderRecipe, NgramRecipe, Recipe
-from catalog.zoo.sentiment.trained import Tensors, TrainedFiles, TrainedTask, TrainedVariant
-
-VOTES = "votes.csv"
+from catalog.zoo.sentiment.trained import VOTES, Tensors, TrainedFiles, TrainedTask, TrainedVariant
 
 OnProgress = Callable[[str, float], object]
 """Called with what is in hand and the share, 0 to 1, of it that is done."""

@@ -17,6 +17,7 @@ from catalog.faults import describe
 from catalog.zoo.sentiment.characters import MAX_CHARACTERS
 
 INDEX = "trained.json"
+VOTES = "votes.csv"
 _FINGERPRINT = "trained_from"
 
 Pooling = Literal["mean", "max", "first"]

@@ -100,6 +100,15 @@ def test_built_variants_vote_through_the_real_runtime_as_the_trainer_recorded(tr
         np.testing.assert_array_equal(records[member].votes, votes.predictions[:, column])
 
 
+def test_a_catalogue_comes_with_the_votes_on_dev_alone(trained, tmp_path) -> None:
+    catalogue = load_catalogue(build(tmp_path / "built", trained))
+    votes = read_votes(catalogue.votes["sentiment"])
+    assert list(votes) == ["dev"]
+    assert votes["dev"].accuracies == {
+        variant.name: pytest.approx(variant.accuracy, abs=1e-4) for variant in catalogue.variants
+    }
+
+
 def test_a_second_build_does_nothing(trained, tmp_path) -> None:
     heard: list[str] = []
     catalogue = build(tmp_path / "built", trained, lambda what, _: heard.append(what))

@@ -23,7 +23,7 @@ from catalog.profile_cache import cache_dir
 from catalog.store import checksum
 from catalog.votes import read_votes, write_votes
 from catalog.zoo.sentiment.characters import character_tokenizer
-from catalog.zoo.sentiment.deltas import pretrained_weights, tuned_weights
+from catalog.zoo.sentiment.deltas import pretrained_weights, tuned_weights, unpacked
 from catalog.zoo.sentiment.encoder_graph import Weights, encoder_model
 from catalog.zoo.sentiment.ngram_graph import NgramModel, ngram_model
 from catalog.zoo.sentiment.pretrained import HEADS, PACKAGE, SHA256, TOKENIZER, pretrained_folder
@@ -90,7 +90,7 @@ def _make(variant: TrainedVariant, files: TrainedFiles, pretrained: Weights, sou
         single = {name: tensors[name].astype(np.float32) for name in ("scale", "weight", "bias")}
         model = ngram_model(NgramModel(tensors["ngrams"].astype(np.int64), **single, normalised=variant.normalised))
     else:
-        weights = tuned_weights(pretrained, variant.layers, tensors)
+        weights = tuned_weights(pretrained, variant.layers, unpacked(tensors))
         model = encoder_model(weights, variant.layers, HEADS, variant.pooling)
     onnx.save(model, folder / "model.onnx")
     if variant.unit == "character":

@@ -23,12 +23,41 @@ LINEAR = (
 DOWN, UP = "down", "up"
 """Of a matrix W an update is up @ down, with ``down`` [rank, inputs] and ``up`` [outputs, rank]."""
 
+WORTH = "worth"
+
 
 def linear_names(layers: Iterable[int]) -> Iterator[str]:
     """Names of all linear maps of these layers, which are numbered from 0."""
     for layer in layers:
         for part in LINEAR:
             yield f"encoder.layer.{layer}.{part}"
+
+
+def packed(delta: Tensors) -> Tensors:
+    """The updates in 8 bits: whole numbers from -127 to 127 and, per rank, what one of them is worth."""
+    kept = {}
+    for name, array in delta.items():
+        if name.endswith((f".{DOWN}", f".{UP}")):
+            worth = np.abs(array).max(axis=_inner(name), keepdims=True) / 127
+            kept[name] = np.rint(array / np.maximum(worth, 1e-12)).astype(np.int8)
+            kept[f"{name}.{WORTH}"] = worth
+        else:
+            kept[name] = array
+    return kept
+
+
+def unpacked(kept: Tensors) -> Tensors:
+    """What `packed` was given, nearly, in single precision."""
+    floats = {name: array.astype(np.float32) for name, array in kept.items() if not name.endswith(f".{WORTH}")}
+    return {
+        name: array * kept[f"{name}.{WORTH}"].astype(np.float32) if f"{name}.{WORTH}" in kept else array
+        for name, array in floats.items()
+    }
+
+
+def _inner(name: str) -> int:
+    """The axis of an update's factor that is not the rank."""
+    return 1 if name.endswith(f".{DOWN}") else 0
 
 
 def pretrained_weights(folder: Path) -> Weights:
@@ -38,11 +67,10 @@ def pretrained_weights(folder: Path) -> Weights:
 
 
 def tuned_weights(pretrained: Weights, layers: Iterable[int], delta: Tensors) -> Weights:
-    """Pretrained weights with the updates of ``delta`` added, and its head."""
+    """Pretrained weights with the updates of ``delta`` added, and its head; all in single precision."""
     changed = {
-        f"{name}.weight": pretrained[f"{name}.weight"]
-        + delta[f"{name}.{UP}"].astype(np.float32) @ delta[f"{name}.{DOWN}"].astype(np.float32)
+        f"{name}.weight": pretrained[f"{name}.weight"] + delta[f"{name}.{UP}"] @ delta[f"{name}.{DOWN}"]
         for name in linear_names(layers)
     }
-    head = {name: delta[name].astype(np.float32) for name in ("head.weight", "head.bias")}
+    head = {name: delta[name] for name in ("head.weight", "head.bias")}
     return {**pretrained, **changed, **head}

@@ -46,12 +46,12 @@ MAX_LENGTH = 128
 """Tokens after which a text is cut."""
 
 RECIPES: tuple[Recipe, ...] = (
-    NgramRecipe("sentiment-bayes", "naive_bayes", "token", lengths=(1, 2), most=12_000),
-    NgramRecipe("sentiment-characters", "logistic", "character", lengths=(2, 5), most=20_000, strength=4.0),
-    EncoderRecipe("sentiment-minilm-1", layers=(0,), pooling="mean", seed=1, epochs=5),
-    EncoderRecipe("sentiment-minilm-2", layers=(0, 1), pooling="mean", seed=2, epochs=4),
-    EncoderRecipe("sentiment-minilm-3", layers=(0, 1, 2), pooling="mean", seed=3, epochs=4),
-    EncoderRecipe("sentiment-minilm-4", layers=(0, 1, 2, 3), pooling="mean", seed=4, epochs=3),
-    EncoderRecipe("sentiment-minilm-5", layers=(0, 1, 2, 3, 4), pooling="first", seed=5, epochs=3),
-    EncoderRecipe("sentiment-minilm-6", layers=(0, 1, 2, 3, 4, 5), pooling="mean", seed=6, epochs=3),
+    NgramRecipe("sentiment-bayes", "naive_bayes", "token", (1, 2), most=12_000),
+    NgramRecipe("sentiment-characters", "logistic", "character", (2, 5), most=20_000, strength=4.0),
+    EncoderRecipe("sentiment-minilm-1", (0,), "max", seed=1, epochs=6),
+    EncoderRecipe("sentiment-minilm-2", (0, 1), "mean", seed=2, epochs=5),
+    EncoderRecipe("sentiment-minilm-3", (0, 1, 2), "mean", seed=301, epochs=8, learning_rate=2e-3, dropout=0.0),
+    EncoderRecipe("sentiment-minilm-3-spread", (0, 2, 4), "mean", seed=24, epochs=4),
+    EncoderRecipe("sentiment-minilm-5", (0, 1, 2, 3, 4), "first", seed=5, epochs=3),
+    EncoderRecipe("sentiment-minilm-6", (0, 1, 2, 3, 4, 5), "mean", seed=6, epochs=3),
 )

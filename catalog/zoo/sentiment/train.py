@@ -25,7 +25,7 @@ from catalog.tokens import TextTokenizer
 from catalog.votes import RecordedVotes, write_votes
 from catalog.zoo.sentiment.build import build
 from catalog.zoo.sentiment.characters import MAX_CHARACTERS, character_tokenizer
-from catalog.zoo.sentiment.deltas import pretrained_weights
+from catalog.zoo.sentiment.deltas import packed, pretrained_weights
 from catalog.zoo.sentiment.ngram_fit import fit_ngrams
 from catalog.zoo.sentiment.predict import predicted
 from catalog.zoo.sentiment.pretrained import TOKENIZER, pretrained_folder
@@ -125,7 +125,7 @@ def _fit(
     from catalog.zoo.sentiment.encoder_fit import fit_encoder
 
     torch.set_num_threads(settings.threads)
-    return fit_encoder(
+    learned = fit_encoder(
         recipe,
         pretrained_weights(pretrained),
         ids,
@@ -134,6 +134,7 @@ def _fit(
         half_precision=settings.half_precision,
         on_share=on_share,
     )
+    return packed(learned)
 
 
 def _known_labels(texts: LabelledTexts, path: Path) -> tuple[str, ...]:

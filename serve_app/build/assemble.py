@@ -7,7 +7,7 @@ from itertools import combinations
 from pathlib import Path
 from types import MappingProxyType
 
-from catalog.catalogue import Catalogue
+from catalog.catalogue import NAMED, Catalogue
 from catalog.errors import ConfigError
 from catalog.profile import LatencyProfile
 from catalog.profile_cache import cache_dir
@@ -133,7 +133,7 @@ def assemble(
 
 def resolve_paths(config: AppConfig, base: Path) -> AppConfig:
     """The config with its paths taken relative to ``base``, the folder it is run from."""
-    catalogue = config.catalogue if config.catalogue == "builtin" else str(base / config.catalogue)
+    catalogue = config.catalogue if config.catalogue in NAMED else str(base / config.catalogue)
     profiles = {device: str(base / path) for device, path in config.profiles.items()}
     state, forecast = config.controller.state, config.controller.forecast
     if state is not None:

@@ -13,6 +13,9 @@ from catalog.errors import ConfigError
 SPLITS = ("dev", "test")
 """``dev`` is what weights and member sets are learned from, ``test`` what they are judged by."""
 
+MAX_CLASSES = 100_000
+"""A file that names a higher class is taken to be wrong: each class costs memory, seen or not."""
+
 Classes = NDArray[np.int64]
 
 
@@ -62,11 +65,11 @@ def read_votes(path: str | Path) -> dict[str, RecordedVotes]:
     """
     file = Path(path)
     try:
-        with file.open(newline="") as lines:
+        with file.open(newline="", encoding="utf-8-sig") as lines:
             reader = csv.reader(lines)
             header = next(reader, [])
-            rows = [row for row in reader if row]
-    except (OSError, UnicodeDecodeError) as error:
+            rows = [(reader.line_num, row) for row in reader if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ConfigError(f"cannot read votes {file}: {error}; give a CSV of split, label and members") from error
     members = _members(file, header)
     label_column = header.index("label")
@@ -74,7 +77,7 @@ def read_votes(path: str | Path) -> dict[str, RecordedVotes]:
     columns = [header.index(member) for member in members]
     labels: dict[str, list[int]] = {}
     predictions: dict[str, list[list[int]]] = {}
-    for line, row in enumerate(rows, start=2):
+    for line, row in rows:
         if len(row) != len(header):
             raise ConfigError(f"{file}, line {line}: {len(row)} values; the header has {len(header)} columns")
         split = row[split_column]
@@ -96,7 +99,7 @@ def read_votes(path: str | Path) -> dict[str, RecordedVotes]:
 
 def write_votes(path: str | Path, votes: Mapping[str, RecordedVotes]) -> None:
     """Write votes by split, all of the same members, as `read_votes` reads them."""
-    with Path(path).open("w", newline="") as lines:
+    with Path(path).open("w", newline="", encoding="utf-8") as lines:
         writer = csv.writer(lines, lineterminator="\n")
         first = next(iter(votes.values()))
         writer.writerow(("split", "label", *first.members))
@@ -110,6 +113,8 @@ def _members(file: Path, header: list[str]) -> tuple[str, ...]:
     if missing:
         raise ConfigError(f"votes {file}: no column {' and '.join(missing)}; the header is {','.join(header)!r}")
     members = tuple(column for column in header if column not in ("split", "label"))
+    if not all(members):
+        raise ConfigError(f"votes {file}: a member has no name; the header is {','.join(header)!r}")
     if not members:
         raise ConfigError(f"votes {file}: no member; add one column of predicted classes per member")
     if len(set(header)) != len(header):
@@ -122,6 +127,8 @@ def _class(file: Path, line: int, column: str, text: str) -> int:
         value = int(text)
     except ValueError:
         value = -1
-    if value < 0:
-        raise ConfigError(f"{file}, line {line}: {column} is {text!r}; classes are whole numbers from 0")
+    if not 0 <= value < MAX_CLASSES:
+        raise ConfigError(
+            f"{file}, line {line}: {column} is {text!r}; classes are whole numbers from 0 to {MAX_CLASSES - 1}"
+        )
     return value

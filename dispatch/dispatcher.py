@@ -72,7 +72,8 @@ class Dispatcher:
         stage.on_row(now_s) if job.rows == 1 else stage.on_rows(job.rows, now_s)
         for other in others:
             endpoint.stages[other.stage].on_rows(other.rows, now_s)
-        if endpoint.rows + query.rows > endpoint.max_queued_rows:
+        rows = job.rows + sum([other.rows for other in others]) if others else job.rows
+        if endpoint.rows + rows > endpoint.max_queued_rows:
             endpoint.flow.withdraw(query)
             return [Reject(query, refusals.saturated(endpoint.plan, endpoint.rows))]
         commands: list[Command] = []

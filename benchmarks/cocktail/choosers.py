@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from benchmarks.cocktail.models import MODELS
 from dispatch.ensemble.member import Constraint, MemberSet
 from dispatch.ensemble.scaling import ACCURACY_MARGIN, INTERVAL_S, IntervalVotes
 
@@ -10,7 +11,15 @@ Sets = Mapping[float, Sequence[MemberSet]]
 """By the accuracy that is asked for, the sets in the order in which they are preferred."""
 
 
-class FixedChooser:
+class _Expected:
+    """Expects of members the accuracy of the best of them, where not all of a set vote."""
+
+    def accuracy(self, members: Sequence[str]) -> float:
+        """See `MemberChooser.accuracy`."""
+        return max(MODELS[name].accuracy for name in members)
+
+
+class FixedChooser(_Expected):
     """The first set that is served whole; where none is, what is served of the first that has any member left."""
 
     def __init__(self, sets: Sets) -> None:
@@ -41,7 +50,7 @@ class FixedChooser:
         return sets[0]
 
 
-class DroppingChooser:
+class DroppingChooser(_Expected):
     """All members of the first set at first; after each interval one fewer or one more (Clipper-X, section 5.2.1).
 
     One that was right least often in an interval goes where the interval's accuracy is above the target, and the one

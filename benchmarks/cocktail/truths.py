@@ -23,7 +23,7 @@ ROUNDING_S = 1e-9
 class LabelBallots(Ballots):
     """Outputs with a plain list of labels: to look into arrays of one number takes most of the time."""
 
-    def read(self, outputs: Mapping[str, Any]) -> list[int]:
+    def read(self, outputs: Mapping[str, Any], rows: int) -> list[int]:
         """See `Ballots.read`."""
         said: list[int] = outputs["label"]
         return said

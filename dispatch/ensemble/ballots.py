@@ -13,7 +13,7 @@ from dispatch.ensemble.tally import Tally
 class Ballots:
     """Which of a variant's outputs say its class: ``label`` INT64 [rows], ``scores`` [rows, classes], or both.
 
-    An answer has both where members have them; its scores are the shares of the weights that classes got.
+    An answer has both where members have them; its scores are how likely the classes are by the vote.
     """
 
     classes: int
@@ -24,12 +24,16 @@ class Ballots:
         if self.label is None and self.scores is None:
             raise ValueError("a vote needs an output with the label or with the scores of classes")
 
-    def read(self, outputs: Mapping[str, Any]) -> list[int]:
-        """The class of each row that a member gave; raises ValueError for one that there is not."""
-        if self.label is not None:
-            found = np.asarray(outputs[self.label])
-        else:
-            found = np.asarray(outputs[str(self.scores)]).argmax(axis=-1)
+    def read(self, outputs: Mapping[str, Any], rows: int) -> list[int]:
+        """The class of each of so many rows that a member gave; raises ValueError where outputs do not say it."""
+        name = str(self.scores) if self.label is None else self.label
+        if name not in outputs:
+            raise ValueError(f"no output {name!r}; there are {', '.join(outputs) or 'none'}")
+        found = np.asarray(outputs[name])
+        if self.label is None:
+            found = found.argmax(axis=-1)
+        if found.shape != (rows,) or found.dtype.kind not in "iu":
+            raise ValueError(f"output {name!r} gives {found.dtype} {list(found.shape)}; a vote needs a class per row")
         said: list[int] = found.tolist()
         for each in said:
             if not 0 <= each < self.classes:

@@ -1,6 +1,7 @@
 """The seam of member choice: who votes on the next query."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from dispatch.ensemble.member import Constraint, MemberSet
@@ -21,6 +22,10 @@ class MemberChooser(Protocol):
         """The members for a query with this constraint."""
         ...
 
+    def accuracy(self, members: Sequence[str]) -> float:
+        """What the vote of these members is worth, where others of a set did not vote."""
+        ...
+
     def on_vote(self, constraint: Constraint, winner: int, votes: Mapping[str, int], confidence: float) -> None:
         """These members voted on a row of such a query, and this class won (see `Tally.confidence`)."""
         ...
@@ -30,7 +35,18 @@ class MemberChooser(Protocol):
         ...
 
 
-class _Deaf:
+class _Estimated:
+    """Knows of accuracies what a selector estimates."""
+
+    def __init__(self, selector: MemberSelector) -> None:
+        self._selector = selector
+
+    def accuracy(self, members: Sequence[str]) -> float:
+        """See `MemberChooser.accuracy`."""
+        return self._selector.accuracy(members)
+
+
+class _Deaf(_Estimated):
     """Learns nothing of votes."""
 
     def on_vote(self, constraint: Constraint, winner: int, votes: Mapping[str, int], confidence: float) -> None:
@@ -43,30 +59,34 @@ class _Deaf:
 class WavesChooser(_Deaf):
     """The cheapest set that meets the constraint, asked in two waves where that is cheaper: see `MemberSelector`."""
 
-    def __init__(self, selector: MemberSelector) -> None:
-        self._selector = selector
+    name = "waves"
 
     def choose(self, constraint: Constraint, served: Collection[str], now_s: float) -> MemberSet:
-        """See `MemberChooser.choose`."""
-        return self._selector.select(constraint, served)
+        """See `MemberChooser.choose`; without members that nobody holds, and those that remain where none is left."""
+        chosen = self._selector.select(constraint)
+        if all(name in served for name in chosen.members):
+            return chosen
+        waves = tuple(tuple(name for name in wave if name in served) for wave in chosen.waves)
+        return replace(chosen, waves=waves) if waves[0] else self._selector.full(constraint, served)
 
 
 class EveryoneChooser(_Deaf):
     """All members that are fast enough, as Clipper does."""
 
-    def __init__(self, selector: MemberSelector) -> None:
-        self._selector = selector
+    name = "everyone"
 
     def choose(self, constraint: Constraint, served: Collection[str], now_s: float) -> MemberSet:
         """See `MemberChooser.choose`."""
         return self._selector.full(constraint, served)
 
 
-class IntervalChooser:
+class IntervalChooser(_Estimated):
     """All members at first, and fewer or more from one interval to the next, for each constraint (Algorithm 1)."""
 
+    name = "intervals"
+
     def __init__(self, selector: MemberSelector, interval_s: float = INTERVAL_S) -> None:
-        self._selector = selector
+        super().__init__(selector)
         self._interval_s = interval_s
         self._scaled: dict[Constraint, _Scaled] = {}
 
@@ -80,7 +100,8 @@ class IntervalChooser:
             scaled.scaling.on_interval(scaled.votes)
             scaled.votes, scaled.until_s = IntervalVotes(), now_s + self._interval_s
         voting = [name for name in scaled.scaling.voting if name in served]
-        return self._selector.full(constraint, voting or served)
+        # How many agree says how many may go: all are to be heard.
+        return replace(self._selector.full(constraint, voting or served), wait_for_all=True)
 
     def on_vote(self, constraint: Constraint, winner: int, votes: Mapping[str, int], confidence: float) -> None:
         """See `MemberChooser.on_vote`."""
@@ -110,5 +131,5 @@ class _Scaled:
         self.votes = IntervalVotes()
 
 
-CHOOSERS = {"waves": WavesChooser, "intervals": IntervalChooser, "everyone": EveryoneChooser}
+CHOOSERS = {chooser.name: chooser for chooser in (WavesChooser, IntervalChooser, EveryoneChooser)}
 """Ways to choose members, by their names in a config."""

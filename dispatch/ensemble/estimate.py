@@ -12,7 +12,10 @@ from dispatch.ensemble.weights import ClassWeights
 FOLDS = 5
 """Rows are voted on with weights learned from the other folds, so that none is judged by what it taught."""
 
-MAX_ROWS = 2000
+NOT_NAMED_32 = -1e30
+"""Less than any sum, in single precision."""
+
+MAX_ROWS = 3000
 """Recorded rows that are looked at; more are drawn from, since sets of members are tried by the thousand."""
 
 DRAW_SEED = 17
@@ -52,19 +55,17 @@ class JointVotes:
         self.members = votes.members
         self.labels = judged.labels
         self._predictions = judged.predictions
-        self._own = _held_out_weights(judged)
-        same = judged.predictions[:, :, None] == judged.predictions[:, None, :]
-        self._same = same
-        self._weighted = (same * self._own[:, None, :]).astype(np.float32)
+        self._same = judged.predictions[:, :, None] == judged.predictions[:, None, :]
+        self._brings = _held_out_votes(judged, self._same)
 
     def outcome(self, mask: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Class and margin of every row [rows] under the weighted vote of a set that is not empty."""
         chosen = np.array([bool(mask >> bit & 1) for bit in range(len(self.members))])
-        sums = np.where(chosen, self._weighted @ chosen.astype(np.float32), -1.0)
+        sums = np.where(chosen, self._brings @ chosen.astype(np.float32), np.float32(NOT_NAMED_32))
         rows = np.arange(len(sums))
         leader = sums.argmax(axis=1)
         rival = np.where(self._same[rows, leader] | ~chosen, 0.0, sums).max(axis=1)
-        return self._predictions[rows, leader], sums[rows, leader] - rival
+        return self._predictions[rows, leader], np.maximum(sums[rows, leader] - rival, 0.0)
 
     def accuracy(self, members: Sequence[str]) -> float:
         """Share of rows that the weighted vote of these members gets right; raises ValueError for an unknown one."""
@@ -77,14 +78,17 @@ def mask_of(members: Sequence[str], chosen: Sequence[str]) -> int:
     return sum(1 << members.index(name) for name in chosen)
 
 
-def _held_out_weights(votes: RecordedVotes) -> NDArray[np.float64]:
-    """The weight of each member's vote on each row [rows, members], from the folds that the row is not in."""
+def _held_out_votes(votes: RecordedVotes, same: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """What each member's vote brings to the class that each member named [rows, members that named, members].
+
+    By weights that are learned from the folds that the row is not in.
+    """
     fold = np.arange(votes.rows) % FOLDS
-    own = np.empty(votes.predictions.shape)
-    columns = np.arange(len(votes.members))
+    brings = np.empty(same.shape, np.float32)
     for each in range(FOLDS):
-        inside = np.flatnonzero(fold == each)
-        outside = np.flatnonzero(fold != each)
-        matrix = ClassWeights.learned(votes.take(outside if outside.size else inside)).matrix
-        own[inside] = matrix[votes.predictions[inside], columns]
-    return own
+        inside, outside = np.flatnonzero(fold == each), np.flatnonzero(fold != each)
+        weights = ClassWeights.learned(votes.take(outside if outside.size else inside))
+        said = votes.predictions[inside]
+        own = weights.matrix[said, np.arange(len(votes.members))]
+        brings[inside] = np.where(same[inside], own[:, None, :], weights.against[said])
+    return brings

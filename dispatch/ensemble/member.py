@@ -44,7 +44,8 @@ class MemberSet:
     All members of the first of ``waves`` run at once. A further wave runs only where the vote of those before leads by
     no more than ``stop_margin``, in units of the weights. ``accuracy`` is what the estimate says of the whole;
     ``latency_s`` the slowest of each wave, summed, ``first_s`` the first wave's; ``mean_latency_s`` is that over many
-    queries. ``shares`` says what share of queries runs each member: its popularity (Cocktail, section 4.2.2).
+    queries. ``shares`` says what share of queries runs each member: its popularity (Cocktail, section 4.2.2). Where
+    all are to be heard, ``wait_for_all`` keeps a query waiting whose vote is decided already.
     """
 
     waves: tuple[tuple[str, ...], ...]
@@ -54,6 +55,7 @@ class MemberSet:
     mean_latency_s: float
     stop_margin: float = 0.0
     shares: Mapping[str, float] = field(default_factory=dict)
+    wait_for_all: bool = False
 
     @property
     def members(self) -> tuple[str, ...]:

@@ -5,6 +5,12 @@ from math import exp
 
 from dispatch.ensemble.voting import NOBODY
 
+MANY = 64
+"""Classes from which on those that nobody named are left out of likelihoods."""
+
+MOST_ODDS = 700.0
+"""Logarithm of the largest odds that a float holds, nearly."""
+
 Rows = Sequence[Sequence[float]]
 """Weights [classes][members], none of them negative."""
 
@@ -12,22 +18,32 @@ Rows = Sequence[Sequence[float]]
 class Tally:
     """Sums of weights by class; says the same as `dispatch.ensemble.voting.vote` of those that voted.
 
-    ``weights`` stay the same for the whole vote.
+    ``weights``, and what classes lose ``against`` members that name others, stay the same for the whole vote.
     """
 
-    __slots__ = ("_largest", "_sums", "_weights")
+    __slots__ = ("_against", "_largest", "_sums", "_voted", "_weights")
 
-    def __init__(self, weights: Rows) -> None:
+    def __init__(self, weights: Rows, against: Rows | None = None) -> None:
         self._weights = weights
+        self._against = against
         self._sums: dict[int, float] = {}
         self._largest: dict[int, float] = {}
+        self._voted: list[int] = []
 
     def add(self, member: int, predicted: int) -> None:
         """A member, named by its column, votes for a class. Raises IndexError for a class that there is not."""
         if predicted < 0:
             raise IndexError(f"class {predicted}; classes are numbered from 0")
-        weight = self._weights[predicted][member]
-        self._sums[predicted] = self._sums.get(predicted, 0.0) + weight
+        sums, weight = self._sums, self._weights[predicted][member]
+        if self._against is not None:
+            for label in sums:
+                if label != predicted:
+                    sums[label] += self._against[label][member]
+            if predicted not in sums:
+                against = self._against[predicted]
+                sums[predicted] = sum([against[other] for other in self._voted])
+            self._voted.append(member)
+        sums[predicted] = sums.get(predicted, 0.0) + weight
         self._largest[predicted] = max(self._largest.get(predicted, 0.0), weight)
 
     @property
@@ -37,18 +53,18 @@ class Tally:
         if not sums:
             return NOBODY
         most = max(sums.values())
-        leading = [label for label, total in sums.items() if most - total <= 1e-12 * max(1.0, most)]
+        leading = [label for label, total in sums.items() if most - total <= 1e-12 * max(1.0, abs(most))]
         if len(leading) == 1:
             return leading[0]
         return min(leading, key=lambda label: (-self._largest[label], label))
 
     @property
     def margin(self) -> float:
-        """By how much the leader leads the next class, or nothing where no other class was named."""
+        """By how much the leader leads the next class, and classes that nobody named, whose sum counts as 0."""
         totals = sorted(self._sums.values())
         if not totals:
             return 0.0
-        return totals[-1] - (totals[-2] if len(totals) > 1 else 0.0)
+        return max(totals[-1] - max(totals[-2] if len(totals) > 1 else 0.0, 0.0), 0.0)
 
     @property
     def confidence(self) -> float:
@@ -60,12 +76,19 @@ class Tally:
         if not sums:
             return 0.0
         most = max(sums.values())
-        unnamed = (len(self._weights) - len(sums)) * exp(-most)
+        unnamed = (len(self._weights) - len(sums)) * exp(min(-most, MOST_ODDS))
         return 1.0 / (unnamed + sum(exp(total - most) for total in sums.values()))
 
     def shares(self) -> dict[int, float]:
-        """The share of all weights that each class has that was named."""
-        total = sum(self._sums.values())
-        if total <= 0.0:
-            return dict.fromkeys(self._sums, 1.0 / max(1, len(self._sums)))
-        return {label: weight / total for label, weight in self._sums.items()}
+        """How likely each class is, if members were independent; sums to 1.
+
+        Of more than `MANY` classes only those that were named.
+        """
+        sums = dict(self._sums)
+        if self._against is not None and len(self._weights) <= MANY:
+            for label, against in enumerate(self._against):
+                if label not in sums:
+                    sums[label] = sum([against[member] for member in self._voted])
+        most = max(sums.values(), default=0.0)
+        odds = {label: exp(total - most) for label, total in sums.items()}
+        return {label: each / sum(odds.values()) for label, each in odds.items()}

@@ -15,6 +15,10 @@ Classes = NDArray[np.int64]
 Weights = NDArray[np.float64]
 
 
+NOT_NAMED = -1e300
+"""The sum of a class that no member named."""
+
+
 class Votes(NamedTuple):
     """What votes came to, row by row."""
 
@@ -23,11 +27,13 @@ class Votes(NamedTuple):
     tied: NDArray[np.bool_]  # [rows], whether several classes had as many votes as the most, whatever their weights
 
 
-def vote(predictions: Classes, weights: Weights) -> Votes:
-    """The class with the largest sum of the weights of those that voted for it.
+def vote(predictions: Classes, weights: Weights, against: Weights | None = None) -> Votes:
+    """The class with the largest sum of the weights of those that voted for it, less those of who voted otherwise.
 
-    ``predictions`` are [rows, members], `ABSENT` for none; ``weights`` are [classes, members], none of them negative.
-    Of classes with equal sums that with the largest single weight wins, of those the one with the lowest number.
+    ``predictions`` are [rows, members], `ABSENT` for none; ``weights`` are [classes, members], none of them negative;
+    ``against``, of the same shape and none of them positive, is what a class loses by a member that names another one,
+    nothing where it is not given. Of classes with equal sums that with the largest single weight wins, of those the one
+    with the lowest number.
     """
     rows, members = predictions.shape
     if members == 0 or rows == 0:
@@ -36,9 +42,13 @@ def vote(predictions: Classes, weights: Weights) -> Votes:
     present = predictions != ABSENT
     own = np.where(present, weights[predictions, np.arange(members)], 0.0)
     same = (predictions[:, :, None] == predictions[:, None, :]) & present[:, None, :] & present[:, :, None]
-    sums = np.where(present, np.einsum("rij,rj->ri", same, own), -1.0)
+    gained = np.einsum("rij,rj->ri", same, own)
+    if against is not None:
+        lost = ~same & present[:, None, :] & present[:, :, None]
+        gained += np.einsum("rij,rij->ri", lost, against[predictions])
+    sums = np.where(present, gained, NOT_NAMED)
     most = sums.max(axis=1, keepdims=True)
-    leads = present & np.isclose(sums, most, rtol=1e-12, atol=1e-12)
+    leads = present & (most - sums <= 1e-12 * np.maximum(1.0, np.abs(most)))
     largest = np.where(leads, np.where(same, own[:, None, :], -1.0).max(axis=2), -1.0)
     leads &= largest == largest.max(axis=1, keepdims=True)
     classes = np.where(leads, predictions, np.iinfo(np.int64).max).min(axis=1)

@@ -15,7 +15,8 @@ from dispatch.ensemble.estimate import JointVotes
 from dispatch.ensemble.member import Member
 
 MAX_SUBSETS_OF = 10
-"""Of more members only sets of the best so many are tried as first waves, and the whole."""
+"""Of more members only sets of the best so many are tried as first waves, none with more than half of all members but
+the whole."""
 
 MARGINS = 16
 """Values of the margin at which a first wave is enough that are tried for each."""
@@ -28,7 +29,7 @@ class Ways:
     """Ways to ask, one per index of the arrays; ``first`` and ``second`` are bit masks over the members.
 
     The second wave runs on ``escalated`` of all rows, where the first leads by no more than ``stop_margin``.
-    ``changed`` is the share of rows to which ``reference`` (the vote of all members) gives another class.
+    ``changed`` is the share of rows to which the vote of all members gives another class. Shares are of ``rows``.
     """
 
     first: NDArray[np.int64]
@@ -40,6 +41,12 @@ class Ways:
     latency_s: Floats
     mean_latency_s: Floats
     cost: Floats
+    rows: int
+
+    @property
+    def everyone(self) -> int:
+        """The way that asks all members at once."""
+        return int(np.flatnonzero(self.first == np.bitwise_or.reduce(self.first))[0])
 
 
 def ways(members: Sequence[Member], joint: JointVotes, latency_s: float) -> Ways:
@@ -91,14 +98,17 @@ def ways(members: Sequence[Member], joint: JointVotes, latency_s: float) -> Ways
             )
     columns = list(zip(*found, strict=True))
     masks = [np.array(values, np.int64) for values in columns[:2]]
-    return Ways(masks[0], masks[1], *(np.array(values) for values in columns[2:]))
+    shares = [np.array(values, np.float64) for values in columns[2:]]
+    return Ways(*masks, *shares, len(joint.labels))  # type: ignore[call-arg, arg-type]
 
 
 def _first_waves(members: Sequence[Member]) -> list[int]:
     """Masks of the sets that are tried as first waves."""
     ranked = sorted(range(len(members)), key=lambda index: (-members[index].accuracy, members[index].cost))
     chosen = ranked[:MAX_SUBSETS_OF]
-    masks = [sum(1 << chosen[bit] for bit in _bits(subset)) for subset in range(1, 1 << len(chosen))]
+    half = (len(members) + 1) // 2
+    subsets = [subset for subset in range(1, 1 << len(chosen)) if subset.bit_count() <= half]
+    masks = [sum(1 << chosen[bit] for bit in _bits(subset)) for subset in subsets]
     everyone = (1 << len(members)) - 1
     return masks if everyone in masks else [*masks, everyone]
 

@@ -1,16 +1,20 @@
 """How good each member is at each class, learned from labelled votes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 
 from catalog.votes import RecordedVotes
 from dispatch.ensemble.voting import ABSENT, Classes, Weights
 
 PRIOR_ROWS = 4.0
 """So many rows of each class are taken to have been seen with the member's own accuracy before the first one."""
+
+NEVER = 1e-3
+"""No class is taken to be recognised always, or never."""
 
 Counts = NDArray[np.float64]
 
@@ -53,8 +57,10 @@ class ClassWeights:
     """The weight matrix of a vote, [classes, members].
 
     The weight of a member's vote for a class is the logarithm of how much likelier it is to name that class where it is
-    the true one than where it is not: what makes the vote of independent members the most probable class. Weights are
-    at least 0. ``members`` maps each to its own accuracy, which stands in for classes that were hardly seen.
+    the true one than where it is not, and a class loses by members that name others in the same way: the vote of
+    independent members is the most probable class. (Weights alone, as in the paper, put classes at a disadvantage that
+    are hard for all members.) ``members`` maps each to its own accuracy, which stands in for classes that were hardly
+    seen.
     """
 
     def __init__(self, members: Mapping[str, float], classes: int, known: VoteCounts | None = None) -> None:
@@ -85,19 +91,33 @@ class ClassWeights:
         """The member's column; raises ValueError for one that is none."""
         return self.members.index(member)
 
-    def largest(self, members: Sequence[int]) -> list[float]:
-        """The largest weight that each of these columns may bring to any class."""
-        return [self._largest[member] for member in members]
-
     def _derive(self) -> None:
         counts, classes = self._counts, self.classes
-        seen, right = counts.seen + PRIOR_ROWS, counts.right + PRIOR_ROWS * self._accuracies
-        self.accuracy: Weights = right / seen
+        own, spread = self._accuracies, PRIOR_ROWS * (classes - 1)
+        # What is expected of a member in a class it was hardly seen in: its own accuracy, shifted by how hard the class
+        # is for all, and its own errors, spread as those of all are.
+        hard = _ratio(counts.right.sum(axis=1), counts.seen.sum(axis=1), float(own.mean()), PRIOR_ROWS)
+        expected = expit(logit(own) + (logit(np.clip(hard, NEVER, 1.0 - NEVER)) - logit(own.mean()))[:, None])
+        self.accuracy: Weights = (counts.right + PRIOR_ROWS * expected) / (counts.seen + PRIOR_ROWS)
         """Share of the rows of each class that each member gets right."""
-        others = counts.seen.sum(axis=0) - counts.seen + PRIOR_ROWS * (classes - 1)
-        wrong = counts.said - counts.right + PRIOR_ROWS * (1.0 - self._accuracies)
-        self.matrix: Weights = np.maximum(np.log(self.accuracy) - np.log(wrong / others), 0.0)
-        """The weights."""
+        others, wrong = counts.seen.sum(axis=0) - counts.seen, counts.said - counts.right
+        mean_wrong = float(1.0 - own.mean()) / (classes - 1)
+        lure = _ratio(wrong.sum(axis=1), others.sum(axis=1), mean_wrong, spread) / mean_wrong
+        expected_wrong = np.clip((1.0 - own) / (classes - 1) * lure[:, None], NEVER / classes, 1.0 - NEVER)
+        wrongly = (wrong + spread * expected_wrong) / (others + spread)
+        right = np.clip(self.accuracy, NEVER, 1.0 - NEVER)
+        tells = right > wrongly  # else the member says the class more often where it is not the true one
+        self.matrix: Weights = np.where(tells, np.log(right / wrongly), 0.0)
+        """What a class gains by the vote of a member: the weights."""
+        self.against: Weights = np.where(tells, np.log((1.0 - right) / (1.0 - wrongly)), 0.0)
+        """What a class loses by a member that names another one."""
         self.rows: list[list[float]] = self.matrix.tolist()
-        """The same as lists, which are read faster one by one."""
-        self._largest: list[float] = self.matrix.max(axis=0).tolist()
+        """The weights as lists, which are read faster one by one; a list stays as it is when other counts are put."""
+        self.against_rows: list[list[float]] = self.against.tolist()
+        """What classes lose, as lists."""
+        self.largest: list[float] = (self.matrix.max(axis=0) - self.against.min(axis=0)).tolist()
+        """The most that each member may change of the lead of one class over another."""
+
+
+def _ratio(hits: Counts, rows: Counts, prior: float, prior_rows: float) -> NDArray[np.float64]:
+    return np.asarray((hits + prior_rows * prior) / (rows + prior_rows))

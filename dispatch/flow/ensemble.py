@@ -1,11 +1,12 @@
 """The flow of an endpoint whose queries are voted on: one stage per member, one job per member that is asked."""
 
 from collections.abc import Sequence
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import count
 from math import floor, inf
 
 from catalog.errors import AccordError, ConstraintUnmet
+from dispatch import refusals
 from dispatch.commands import Answer, BatchDone, Outcome, Reject
 from dispatch.ensemble.ballots import Ballots
 from dispatch.ensemble.chooser import MemberChooser
@@ -22,6 +23,12 @@ ANSWER_BEFORE_SHARE = 0.05
 LATENCY_STEP_S = 0.001
 """Constraints on latency are rounded down to this, so that sets of members are found again."""
 
+CLEAR = 1e-9
+"""A lead that is larger than another by no more than this may only be so by rounding."""
+
+ROUNDING_STEPS = 1e-6
+"""Part of a step by which a whole number of them may come out too small: instants count from the machine's start."""
+
 
 class EnsembleFlow:
     """Asks the members that ``chooser`` names and answers with the class-weighted vote (Cocktail, section 4.1.1).
@@ -29,7 +36,7 @@ class EnsembleFlow:
     A stage's name is its member's, the only variant that runs there. A query is answered when its vote can no longer
     change, when all have answered, or shortly before its deadline with the members that did; where none did by then,
     with the first that does. Members that fail, or that no worker holds, do not vote. A query that is asked of in two
-    waves gets its second only where that fits into its time.
+    waves gets its second only where that can be back when the time is up.
 
     ``latency_share`` is the part of a query's time that its members may run for, the rest being for queues and the way.
     ``accuracy`` is what queries get at least that ask for none, None for the most there is. With ``best_effort`` a
@@ -60,14 +67,24 @@ class EnsembleFlow:
         self._open: dict[int, OpenVote] = {}
         self._due: list[tuple[float, int]] = []
 
+    @property
+    def open_queries(self) -> int:
+        """How many queries have neither an outcome nor been withdrawn."""
+        return len(self._open)
+
     # -- queries ----------------------------------------------------------------------------------------------
 
     def start(self, query: Query, now_s: float) -> tuple[Job, Sequence[Job]]:
         """See `QueryFlow.start`; raises `ConstraintUnmet` where no members can do what the query asks."""
         constraint, members = self._choose(query, now_s)
-        vote = OpenVote(query, constraint, members, [Tally(self.weights.rows) for _ in range(query.rows)])
+        tallies = [Tally(self.weights.rows, self.weights.against_rows) for _ in range(query.rows)]
+        due_s = query.deadline_s - ANSWER_BEFORE_SHARE * query.allowed_s
+        vote = OpenVote(query, constraint, members, tallies, self.weights.largest, due_s)
         self._open[query.id] = vote
-        heappush(self._due, (query.deadline_s - ANSWER_BEFORE_SHARE * query.allowed_s, query.id))
+        heappush(self._due, (due_s, query.id))
+        if len(self._due) > 2 * len(self._open):
+            self._due = [entry for entry in self._due if entry[1] in self._open]
+            heapify(self._due)
         first, *others = self._next_wave(vote)
         return first, others
 
@@ -81,8 +98,12 @@ class EnsembleFlow:
             vote = self._open.get(job.query.id)
             if vote is None or job.id in done.withdrawn or vote.waiting.pop(job.id, None) is None:
                 continue
-            said = self._ballots.read(outputs)
-            vote.on_votes(member, self._columns[member], said, done)
+            try:
+                said = self._ballots.read(outputs, job.rows)
+            except ValueError as error:
+                vote.error = refusals.variant_failed(done.batch, str(error))
+            else:
+                vote.on_votes(member, self._columns[member], said, done)
             self._go_on(vote, done.done_s, enqueue, withdraw, outcomes)
         return Step(enqueue, withdraw, outcomes)
 
@@ -105,8 +126,10 @@ class EnsembleFlow:
 
     def constraint(self, query: Query) -> Constraint:
         """What a query asks of its members."""
-        limit_s = floor(query.allowed_s * self._latency_share / LATENCY_STEP_S + 1e-9) * LATENCY_STEP_S
-        return Constraint(limit_s, self._accuracy if query.accuracy is None else query.accuracy)
+        steps = floor(query.allowed_s * self._latency_share / LATENCY_STEP_S + ROUNDING_STEPS)
+        return Constraint(
+            round(steps * LATENCY_STEP_S, 9), self._accuracy if query.accuracy is None else query.accuracy
+        )
 
     # -- time and workers -------------------------------------------------------------------------------------
 
@@ -137,21 +160,30 @@ class EnsembleFlow:
 
     def on_served(self, stages: frozenset[str], now_s: float) -> Step:
         """See `TimedFlow.on_served`: nobody waits for members that no worker holds, unless none is held at all."""
-        gone, self._served = self._served - stages, stages
+        self._served = stages
         enqueue: list[Job] = []
         withdraw: list[Job] = []
         outcomes: list[Outcome] = []
-        if not gone or not stages:
+        if not stages:
             return Step()
         for vote in list(self._open.values()):
-            lost = [job for job in vote.waiting.values() if job.stage in gone]
-            if not lost or (not vote.voted and len(lost) == len(vote.waiting)):
+            lost = [job for job in vote.waiting.values() if job.stage not in stages]
+            others = vote.voted or len(lost) < len(vote.waiting) or vote.could_ask(stages)
+            if not lost or not (others or self._begin_anew(vote, now_s)):
                 continue
             for job in lost:
                 del vote.waiting[job.id]
             withdraw += lost
             self._go_on(vote, now_s, enqueue, withdraw, outcomes)
         return Step(enqueue, withdraw, outcomes)
+
+    def _begin_anew(self, vote: OpenVote, now_s: float) -> bool:
+        """No worker holds any member of a query's set: ask others, if there are any."""
+        constraint, members = self._best_of(vote.query, self._served, now_s)
+        if self._served.isdisjoint(members.members):
+            return False
+        vote.begin_anew(constraint, members)
+        return True
 
     # -- inner steps ------------------------------------------------------------------------------------------
 
@@ -163,7 +195,11 @@ class EnsembleFlow:
         except ConstraintUnmet:
             if not self._best_effort:
                 raise
-        for easier in (Constraint(constraint.latency_s), Constraint(inf)):
+        return self._best_of(query, served, now_s)
+
+    def _best_of(self, query: Query, served: frozenset[str], now_s: float) -> tuple[Constraint, MemberSet]:
+        """The members that come nearest to what a query asks; raises `ConstraintUnmet` where there is none."""
+        for easier in (Constraint(self.constraint(query).latency_s), Constraint(inf)):
             try:
                 return easier, self.chooser.choose(easier, served, now_s)
             except ConstraintUnmet:
@@ -183,23 +219,33 @@ class EnsembleFlow:
         self, vote: OpenVote, now_s: float, enqueue: list[Job], withdraw: list[Job], outcomes: list[Outcome]
     ) -> None:
         """A member voted or is out: answer, ask the next wave, refuse, or wait for the others."""
-        to_come = sum(self.weights.largest([self._columns[job.stage] for job in vote.waiting.values()]))
-        if vote.voted and (vote.overdue or vote.margin - to_come > vote.enough):
+        to_come = sum([vote.largest[self._columns[job.stage]] for job in vote.waiting.values()])
+        decided = vote.margin - to_come > vote.enough + CLEAR and not vote.members.wait_for_all
+        if vote.voted and (vote.overdue or decided):
+            self._answer(vote, now_s, withdraw, outcomes, decided=decided)
+            return
+        while not vote.waiting and vote.more and (not vote.voted or now_s + vote.further_s <= vote.due_s):
+            vote.members = vote.members_served(self._served)
+            enqueue += self._next_wave(vote)
+        if vote.waiting:
+            return
+        if vote.voted:
             self._answer(vote, now_s, withdraw, outcomes)
-        elif not vote.waiting:
-            if vote.more and (not vote.voted or now_s + vote.further_s <= vote.query.deadline_s):
-                vote.members = vote.members_served(self._served)
-                enqueue += self._next_wave(vote)
-            if vote.waiting:
-                return
-            if vote.voted:
-                self._answer(vote, now_s, withdraw, outcomes)
-            else:
-                del self._open[vote.query.id]
-                assert vote.error is not None
-                outcomes.append(Reject(vote.query, vote.error))
+        else:
+            del self._open[vote.query.id]
+            assert vote.error is not None
+            outcomes.append(Reject(vote.query, vote.error))
 
-    def _answer(self, vote: OpenVote, now_s: float, withdraw: list[Job], outcomes: list[Outcome]) -> None:
+    def _answer(
+        self,
+        vote: OpenVote,
+        now_s: float,
+        withdraw: list[Job],
+        outcomes: list[Outcome],
+        *,
+        decided: bool = False,
+    ) -> None:
+        """By those that voted; ``decided`` where the others of the set would not change it."""
         del self._open[vote.query.id]
         withdraw += vote.waiting.values()
         votes = {member: vote.votes[member] for member in self._columns if member in vote.votes}
@@ -210,7 +256,7 @@ class EnsembleFlow:
             Answer(
                 vote.query,
                 "+".join(votes),
-                vote.members.accuracy,
+                vote.members.accuracy if decided or vote.complete else self.chooser.accuracy(tuple(votes)),
                 self._ballots.write(vote.tallies),
                 vote.batch_rows,
                 vote.launched_s,

@@ -1,6 +1,6 @@
 """A query that members vote on."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 
@@ -16,14 +16,18 @@ class OpenVote:
     """What is known of a query that has no answer yet.
 
     ``tallies`` has one per row, ``votes`` the class of each row by member, ``waiting`` the jobs without a result by id.
-    ``asked`` counts the waves that were. ``overdue`` is a query whose time is up, so that the first vote answers it.
-    ``launched_s`` is the first launch, ``run_s`` the longest run, and ``batch_rows`` the largest batch.
+    ``largest`` is the most that each member may bring to a class, by the weights of the tallies. ``asked`` counts the
+    waves that were. The query's time is up at ``due_s``; it is ``overdue`` where nobody had voted by then, so that
+    the first vote answers it. ``launched_s`` is the first launch, ``run_s`` the longest run, and ``batch_rows`` the
+    largest batch.
     """
 
     query: Query
     constraint: Constraint
     members: MemberSet
     tallies: list[Tally]
+    largest: Sequence[float]
+    due_s: float
     votes: dict[str, list[int]] = field(default_factory=dict)
     waiting: dict[int, Job] = field(default_factory=dict)
     asked: int = 0
@@ -57,6 +61,19 @@ class OpenVote:
     def further_s(self) -> float:
         """What the waves to come take: never more than the whole."""
         return self.members.latency_s - self.members.first_s
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that the set asks for have voted."""
+        return not self.more and len(self.votes) == len(self.members.members)
+
+    def begin_anew(self, constraint: Constraint, members: MemberSet) -> None:
+        """Others are asked from now on; nobody has voted."""
+        self.constraint, self.members, self.asked = constraint, members, 0
+
+    def could_ask(self, served: Collection[str]) -> bool:
+        """Whether a worker holds one of the members to come."""
+        return any(name in served for wave in self.members.waves[self.asked :] for name in wave)
 
     def next_wave(self) -> tuple[str, ...]:
         """The members to ask now."""

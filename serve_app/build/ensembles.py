@@ -11,7 +11,7 @@ from catalog.variant import Variant
 from catalog.votes import RecordedVotes, read_votes
 from dispatch.balancing.registry import create_balancer
 from dispatch.ensemble.ballots import Ballots
-from dispatch.ensemble.chooser import CHOOSERS
+from dispatch.ensemble.chooser import CHOOSERS, WavesChooser
 from dispatch.ensemble.member import Member
 from dispatch.ensemble.selector import MemberSelector
 from dispatch.ensemble.weights import ClassWeights
@@ -36,11 +36,16 @@ def ensemble_plan(
     config = endpoint.ensemble
     assert config is not None
     ballots = _needed_ballots(name, variants[0])
-    votes = _votes(name, config.votes or catalogue.votes.get(endpoint.task), variants, ballots.classes)
+    path = config.votes or catalogue.votes.get(endpoint.task)
+    where = f"endpoints.{name}.ensemble.votes"
+    votes = None if path is None else recorded_votes(where, path, variants, ballots.classes)
     members = [_member(variant, candidates) for variant in variants]
     accuracies = {variant.name: variant.accuracy for variant in variants}
     weights = ClassWeights(accuracies, ballots.classes) if votes is None else ClassWeights.learned(votes)
-    chooser = CHOOSERS[config.choose](MemberSelector(members, votes))
+    selector = MemberSelector(members, votes)
+    if config.choose == WavesChooser.name:
+        selector.prepare()
+    chooser = CHOOSERS[config.choose](selector)
     flow = EnsembleFlow(chooser, weights, ballots, accuracy=config.accuracy, best_effort=config.best_effort)
     pools = None if endpoint.pools is None else frozenset(endpoint.pools)
     stages = {
@@ -81,10 +86,8 @@ def _described(spec: TensorSpec) -> str:
     return f"{spec.name} {spec.datatype} {list(spec.shape)}"
 
 
-def _votes(name: str, path: str | None, variants: Sequence[Variant], classes: int) -> RecordedVotes | None:
-    if path is None:
-        return None
-    where = f"endpoints.{name}.ensemble.votes"
+def recorded_votes(where: str, path: str, variants: Sequence[Variant], classes: int) -> RecordedVotes:
+    """Votes of these variants to learn from; raises `ConfigError` that names the field ``where``."""
     try:
         recorded = read_votes(path).get(LEARNED_FROM)
     except ConfigError as error:

@@ -43,7 +43,7 @@ class Labels:
         if truth is None:
             return
         try:
-            winners = self._ballots[endpoint].read(answer.outputs)
+            winners = self._ballots[endpoint].read(answer.outputs, answer.query.rows)
         except ValueError:  # a variant that names another class than the task has: no label can be its
             return
         votes = answer.votes or {answer.variant: winners}

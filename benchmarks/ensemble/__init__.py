@@ -1,0 +1,1 @@
+"""What ensembles are worth: accuracy, members and latency against the best single variant."""

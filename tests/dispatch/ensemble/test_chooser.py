@@ -1,0 +1,111 @@
+"""Three ways to choose members, behind one seam."""
+
+import pytest
+
+from catalog.errors import ConstraintUnmet
+from dispatch.ensemble import chooser as choosing
+from dispatch.ensemble.chooser import CHOOSERS, EveryoneChooser, IntervalChooser, WavesChooser
+from dispatch.ensemble.member import Constraint, Member
+from dispatch.ensemble.selector import MemberSelector
+
+MEMBERS = [Member(f"m{n}", 0.010 + 0.005 * n, 0.7 + 0.04 * n, packing_factor=5.0 - n) for n in range(5)]
+NAMES = tuple(member.name for member in MEMBERS)
+LOOSE = Constraint(0.05, 0.8)
+TIGHT = Constraint(0.02, 0.8)
+
+
+def selector() -> MemberSelector:
+    return MemberSelector(MEMBERS)
+
+
+def agree(chooser: IntervalChooser, constraint: Constraint, voting: tuple[str, ...], rows: int = 5) -> None:
+    for _ in range(rows):
+        chooser.on_vote(constraint, 1, dict.fromkeys(voting, 1), 0.99)
+
+
+def test_names_in_a_config_are_the_choosers() -> None:
+    assert {"waves": WavesChooser, "intervals": IntervalChooser, "everyone": EveryoneChooser} == CHOOSERS
+
+
+def test_waves_are_the_selectors_choice() -> None:
+    assert WavesChooser(selector()).choose(LOOSE, NAMES, 0.0) == selector().select(LOOSE, NAMES)
+    with pytest.raises(ConstraintUnmet):
+        WavesChooser(selector()).choose(Constraint(0.05, 0.999), NAMES, 0.0)
+
+
+def test_everyone_is_all_that_are_fast_enough_and_served() -> None:
+    chooser = EveryoneChooser(selector())
+    assert chooser.choose(LOOSE, NAMES, 0.0).waves == (NAMES,)
+    assert chooser.choose(TIGHT, ["m0", "m1", "m4"], 0.0).members == ("m0", "m1")
+    chooser.on_vote(LOOSE, 1, {"m0": 1}, 0.9)
+    chooser.on_truth(LOOSE, 1, 1, {"m0": 1})
+    assert chooser.choose(LOOSE, NAMES, 99.0).waves == (NAMES,)
+
+
+def test_intervals_begin_with_all_and_drop_those_that_are_not_needed() -> None:
+    chooser = IntervalChooser(selector(), interval_s=30.0)
+    assert chooser.choose(LOOSE, NAMES, 100.0).members == NAMES
+    agree(chooser, LOOSE, NAMES)
+    assert chooser.choose(LOOSE, NAMES, 129.9).members == NAMES
+    assert chooser.choose(LOOSE, NAMES, 130.0).members == ("m2", "m3", "m4")
+    assert chooser.choose(LOOSE, NAMES, 160.0).members == ("m2", "m3", "m4"), "an interval without votes"
+
+
+def test_truths_say_that_a_member_is_needed_again() -> None:
+    chooser = IntervalChooser(selector(), interval_s=1.0)
+    chooser.choose(LOOSE, NAMES, 0.0)
+    agree(chooser, LOOSE, NAMES)
+    left = chooser.choose(LOOSE, NAMES, 1.0).members
+    agree(chooser, LOOSE, left)
+    for _ in range(4):
+        chooser.on_truth(LOOSE, 0, 1, dict.fromkeys(left, 1))
+    assert chooser.choose(LOOSE, NAMES, 2.0).members == ("m1", *left)
+
+
+def test_each_constraint_is_scaled_on_its_own() -> None:
+    chooser = IntervalChooser(selector(), interval_s=1.0)
+    chooser.choose(LOOSE, NAMES, 0.0)
+    chooser.choose(TIGHT, NAMES, 0.0)
+    agree(chooser, LOOSE, NAMES)
+    assert chooser.choose(LOOSE, NAMES, 1.0).members == ("m2", "m3", "m4")
+    assert chooser.choose(TIGHT, NAMES, 1.0).members == ("m0", "m1", "m2"), "all that are fast enough"
+
+
+def test_without_an_accuracy_the_target_is_that_of_all() -> None:
+    chooser = IntervalChooser(selector(), interval_s=1.0)
+    constraint = Constraint(0.05)
+    chooser.choose(constraint, NAMES, 0.0)
+    chooser.on_vote(constraint, 1, dict.fromkeys(NAMES, 1), 0.6)
+    assert chooser.choose(constraint, NAMES, 1.0).members == NAMES
+    chooser.on_vote(constraint, 1, dict.fromkeys(NAMES, 1), 0.95)
+    assert chooser.choose(constraint, NAMES, 2.0).members == ("m2", "m3", "m4")
+
+
+def test_members_that_nobody_holds_are_left_out_and_where_no_other_is_left_all_are_asked() -> None:
+    chooser = IntervalChooser(selector(), interval_s=1.0)
+    chooser.choose(LOOSE, NAMES, 0.0)
+    agree(chooser, LOOSE, NAMES)
+    assert chooser.choose(LOOSE, ("m0", "m2", "m3"), 1.0).members == ("m2", "m3")
+    assert chooser.choose(LOOSE, ("m0", "m1"), 1.0).members == ("m0", "m1")
+
+
+def test_the_constraint_that_was_asked_for_longest_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choosing, "SCALED_AT_MOST", 2)
+    chooser = IntervalChooser(selector(), interval_s=1.0)
+    first, second, third = (Constraint(0.05, accuracy) for accuracy in (0.80, 0.81, 0.82))
+    for constraint in (first, second):
+        chooser.choose(constraint, NAMES, 0.0)
+        agree(chooser, constraint, NAMES)
+    assert len(chooser.choose(first, NAMES, 1.0).members) == 3
+    chooser.choose(third, NAMES, 1.0)
+    assert len(chooser.choose(first, NAMES, 1.0).members) == 3, "asked for after the second"
+    assert len(chooser.choose(second, NAMES, 1.0).members) == 5, "begins anew"
+    chooser.on_vote(third, 1, {"m0": 1}, 0.9)
+    chooser.on_truth(third, 1, 1, {"m0": 1})
+
+
+def test_a_latency_that_no_member_meets_is_refused_and_leaves_nothing_behind() -> None:
+    chooser = IntervalChooser(selector())
+    for _ in range(2):
+        with pytest.raises(ConstraintUnmet, match="no member answers within"):
+            chooser.choose(Constraint(0.001, 0.8), NAMES, 0.0)

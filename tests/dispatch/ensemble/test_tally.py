@@ -1,0 +1,72 @@
+"""The vote on one row as it comes in."""
+
+from math import exp
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dispatch.ensemble.tally import Tally
+from dispatch.ensemble.voting import NOBODY
+
+WEIGHTS = [[1.0, 2.0, 3.0], [1.5, 2.5, 0.0], [0.0, 0.5, 4.0], [0.0, 0.0, 0.0]]
+
+
+def tally(*said: tuple[int, int]) -> Tally:
+    made = Tally(WEIGHTS)
+    for member, label in said:
+        made.add(member, label)
+    return made
+
+
+def test_before_the_first_vote_nobody_leads() -> None:
+    empty = tally()
+    assert (empty.leader, empty.margin, empty.confidence, empty.shares()) == (NOBODY, 0.0, 0.0, {})
+
+
+def test_the_margin_is_the_lead_over_the_next_class_and_over_nothing_where_there_is_none() -> None:
+    assert tally((0, 0)).margin == 1.0
+    assert tally((0, 0), (1, 0)).margin == 3.0
+    assert tally((0, 0), (1, 0), (2, 2)).margin == 1.0
+    assert tally((0, 0), (1, 1), (2, 2)).margin == 1.5
+    assert tally((0, 0), (1, 0), (2, 2)).leader == 2
+
+
+def test_shares_are_of_the_weights_of_all_votes() -> None:
+    assert tally((0, 0), (1, 0), (2, 2)).shares() == pytest.approx({0: 3 / 7, 2: 4 / 7})
+
+
+def test_votes_that_weigh_nothing_share_alike() -> None:
+    assert tally((0, 3)).shares() == {3: 1.0}
+    assert tally((0, 2), (2, 3)).shares() == {2: 0.5, 3: 0.5}
+    assert tally((0, 2), (2, 3)).leader == 2, "the lower class"
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=3))
+def test_the_confidence_is_the_share_of_the_leader_in_the_exponentials_of_all_sums(said: list[int]) -> None:
+    counted = tally(*enumerate(said))
+    sums = [0.0] * len(WEIGHTS)
+    for member, label in enumerate(said):
+        sums[label] += WEIGHTS[label][member]
+    assert counted.confidence == pytest.approx(max(map(exp, sums)) / sum(map(exp, sums)))
+
+
+def test_the_confidence_is_the_posterior_of_independent_members_that_err_evenly() -> None:
+    accuracy, classes = np.array([0.6, 0.7, 0.9]), 4
+    weights = np.tile(np.log(accuracy) - np.log((1.0 - accuracy) / (classes - 1)), (classes, 1))
+    made = Tally(weights.tolist())
+    said = (2, 0, 2)
+    for member, label in enumerate(said):
+        made.add(member, label)
+    likelihood = [
+        np.prod([accuracy[m] if label == said[m] else (1.0 - accuracy[m]) / (classes - 1) for m in range(3)])
+        for label in range(classes)
+    ]
+    assert made.confidence == pytest.approx(likelihood[2] / sum(likelihood))
+
+
+@pytest.mark.parametrize("label", [-1, 4])
+def test_a_class_that_there_is_not_is_refused(label: int) -> None:
+    with pytest.raises(IndexError):
+        tally((0, label))

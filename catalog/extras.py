@@ -7,7 +7,7 @@ from typing import Literal
 
 from catalog.errors import ConfigError
 
-Extra = Literal["torch", "transformers", "planning", "forecast", "plots"]
+Extra = Literal["torch", "transformers", "planning", "forecast", "plots", "text"]
 
 MODULES: Mapping[Extra, tuple[str, ...]] = MappingProxyType(
     {
@@ -16,6 +16,7 @@ MODULES: Mapping[Extra, tuple[str, ...]] = MappingProxyType(
         "planning": ("ortools",),
         "forecast": ("torch", "gluonts", "lightning", "pandas", "pyarrow"),
         "plots": ("matplotlib",),
+        "text": ("tokenizers", "onnx"),
     }
 )
 """What each extra brings, as far as Accord imports it."""

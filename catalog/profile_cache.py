@@ -14,7 +14,7 @@ from catalog.variant import Variant
 
 logger = logging.getLogger(__name__)
 
-_PACKAGES = ("onnxruntime", "onnxruntime-gpu", "torch", "transformers")
+_PACKAGES = ("onnxruntime", "onnxruntime-gpu", "torch", "transformers", "tokenizers")
 
 
 def cache_dir() -> Path:

@@ -10,6 +10,9 @@ from catalog.tensor import TensorSpec
 EMULATED = "emulated"
 """Name of the runtime that runs no model."""
 
+STACKED = "stacked"
+"""Name of the runtime that runs several variants one after the other, which vote."""
+
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class Artifact:

@@ -22,6 +22,7 @@ from serve_app.build.ingress import RouterDeployment
 from serve_app.build.ladders import ladders_for
 from serve_app.build.profiles import profiles_for
 from serve_app.build.router_settings import router_settings
+from serve_app.build.stacked import with_stacked
 from serve_app.config.emulation import emulate, log_emulated
 from serve_app.config.pool import PoolConfig
 from serve_app.config.read import app_config
@@ -41,7 +42,7 @@ def build(args: dict[str, Any]) -> serve.Application:
     is deployed.
     """
     config = resolve_paths(app_config(args), Path.cwd())
-    catalogue = load_catalogue(config.catalogue)
+    catalogue = with_stacked(config, load_catalogue(config.catalogue))
     profiles = profiles_for(config, catalogue)
     config, catalogue = with_light_reservations(config), emulate(config, catalogue, profiles)
     log_emulated(served_variants(config, catalogue))

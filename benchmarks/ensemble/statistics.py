@@ -15,7 +15,7 @@ CONFIDENCE = 0.95
 def interval(right: float, rows: int) -> list[float]:
     """Wilson's interval of a share, in percent."""
     found = binomtest(round(right * rows), rows).proportion_ci(CONFIDENCE, method="wilson")
-    return [round(100.0 * found.low, 3), round(100.0 * found.high, 3)]
+    return [round(100.0 * float(found.low), 3), round(100.0 * float(found.high), 3)]
 
 
 def mcnemar(ours: Run, theirs: Run) -> dict[str, Any]:
@@ -64,4 +64,4 @@ def _broken(
     """Of the tied classes of each row the one with the largest sum of these weights [rows, members]."""
     same = predictions[:, :, None] == predictions[:, None, :]
     sums = np.where(among, np.einsum("rij,rj->ri", same, own), -1.0)
-    return names[np.arange(len(names)), sums.argmax(axis=1)]
+    return np.asarray(names[np.arange(len(names)), sums.argmax(axis=1)])

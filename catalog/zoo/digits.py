@@ -89,6 +89,11 @@ def held_out() -> tuple[Images, Labels]:
     return corrupt(images[chosen], rng), digits[chosen]
 
 
+def held_out_originals() -> int:
+    """How many digits the test set has copies of, all copies of one side by side."""
+    return len(split()[1])
+
+
 def training(seed: int, batch_size: int) -> Iterator[tuple[Images, Labels]]:
     """Endless shuffled training batches: images [batch_size, 12, 12] and digits [batch_size].
 

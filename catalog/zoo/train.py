@@ -25,6 +25,8 @@ from catalog.store import checksum
 from catalog.zoo import digits, networks
 
 ZOO = Path(__file__).parent
+VOTES = "digits_votes.csv"
+"""Recorded anew after training: ``accord votes record builtin --task digits --data builtin --split dev --out FILE``."""
 
 _THREADS = 2
 _BATCH_SIZE = 64
@@ -133,7 +135,8 @@ def main() -> None:
             size_bytes = (ZOO / made["artifact"]["uri"]).stat().st_size
             table.add_row(recipe.name, f"{100 * made['accuracy']:.2f}", f"{size_bytes / 1e3:.0f}")
             variants.append(made)
-    text = yaml.safe_dump({"version": 1, "variants": variants}, sort_keys=False, default_flow_style=None, width=120)
+    file = {"version": 1, "votes": {"digits": VOTES}, "variants": variants}
+    text = yaml.safe_dump(file, sort_keys=False, default_flow_style=None, width=120)
     header = "# Written by `python -m catalog.zoo.train`; see README.md beside this file.\n"
     (ZOO / "catalogue.yaml").write_text(header + text, encoding="utf-8")
     Console().print(table)

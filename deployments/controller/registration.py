@@ -13,11 +13,12 @@ from catalog.faults import describe
 from catalog.profile import LatencyProfile
 from catalog.profile_cache import cache_dir
 from catalog.store import FsspecStore
-from catalog.variant import Variant
+from catalog.variant import STACKED, Variant
 from deployments.controller.variant_book import tabulated_s
 from deployments.controller.worker_registry import WorkerRegistry
 from deployments.messages.control_settings import ControlSettings
 from deployments.runtimes.emulated_runtime import emulated_options
+from deployments.runtimes.stacked_runtime import members_of
 from deployments.state.saved_state import ControllerState
 from deployments.worker.client import WorkerGone
 
@@ -84,6 +85,8 @@ def artifact_bytes(variant: Variant, root: str) -> int:
     """
     if variant.emulated and (claimed := emulated_options(variant).memory_bytes) is not None:
         return claimed
+    if variant.runtime == STACKED:
+        return sum(artifact_bytes(member, root) for member in members_of(variant))
     path = FsspecStore(root, cache_dir()).fetch(variant.artifact)
     return sum(file.stat().st_size for file in _files(path))
 

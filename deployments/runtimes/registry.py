@@ -63,6 +63,14 @@ def _transformers(variant: Variant, artifact: Path, options: RuntimeOptions) -> 
     return TransformersRuntime(variant, artifact, options)
 
 
+@register("text")
+def _text(variant: Variant, artifact: Path, options: RuntimeOptions) -> ModelRuntime:
+    require("text", f"variant {variant.name!r} with runtime text")
+    from deployments.runtimes.text_runtime import TextRuntime
+
+    return TextRuntime(variant, artifact, options)
+
+
 @register(EMULATED)
 def _emulated(variant: Variant, artifact: Path, options: RuntimeOptions) -> ModelRuntime:
     from deployments.runtimes.emulated_runtime import EmulatedRuntime

@@ -11,7 +11,7 @@ from catalog.store import FsspecStore
 from catalog.variant import Variant
 from deployments.runtimes.base import RuntimeOptions
 from deployments.runtimes.emulated_runtime import emulated_profile
-from deployments.runtimes.registry import create
+from deployments.runtimes.making import make_runtime
 
 BUDGET_S = 6.0
 """Seconds at most that one variant is measured for, all batch sizes together."""
@@ -64,8 +64,8 @@ def _followed(variant: Variant, root: str, device: str) -> LatencyProfile:
 def _measure(
     variant: Variant, root: str, device: str, threads: int, budget_s: float, report: Callable[[float], None]
 ) -> LatencyProfile:
-    artifact = FsspecStore(root, profile_cache.cache_dir()).fetch(variant.artifact)
-    runtime = create(variant, artifact, RuntimeOptions(device, threads))
+    store = FsspecStore(root, profile_cache.cache_dir())
+    runtime = make_runtime(variant, store, RuntimeOptions(device, threads))
     runtime.load()
     sizes = [size for size in BATCH_SIZES if size <= variant.max_batch]
     inputs = {size: sample_inputs(variant.inputs, size, seed=0) for size in sizes}

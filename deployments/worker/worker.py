@@ -20,7 +20,7 @@ from catalog.tensor import Arrays
 from catalog.variant import Variant
 from deployments.messages.worker import BatchResult, WorkerReport, WorkerSpec
 from deployments.runtimes.base import ModelRuntime, RuntimeOptions, one_line
-from deployments.runtimes.registry import create
+from deployments.runtimes.making import make_runtime
 from dispatch.worker_info import WorkerInfo
 
 logger = logging.getLogger("ray.serve")
@@ -198,8 +198,8 @@ class Worker:
 
     def _make(self, variant: Variant) -> ModelRuntime:
         """The loaded runtime of a variant; raises whatever is in the way."""
-        artifact = self._store.fetch(variant.artifact)
-        runtime = create(variant, artifact, RuntimeOptions(self._spec.device, self._spec.threads, self._id or ""))
+        options = RuntimeOptions(self._spec.device, self._spec.threads, self._id or "")
+        runtime = make_runtime(variant, self._store, options)
         runtime.load()
         return runtime
 

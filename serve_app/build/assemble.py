@@ -7,11 +7,11 @@ from itertools import combinations
 from pathlib import Path
 from types import MappingProxyType
 
-from catalog.catalogue import Catalogue
+from catalog.catalogue import NAMED, Catalogue
 from catalog.errors import ConfigError
 from catalog.profile import LatencyProfile
 from catalog.profile_cache import cache_dir
-from catalog.variant import Variant
+from catalog.variant import STACKED, Variant
 from deployments.messages.worker import WorkerSpec
 from deployments.router.tables.making import Grids
 from dispatch.balancing.registry import create_balancer
@@ -52,7 +52,7 @@ class Assembly:
 
 def served_variants(config: AppConfig, catalogue: Catalogue) -> tuple[Variant, ...]:
     """Every variant that some endpoint may use, in the order of the catalogue; raises `ConfigError`."""
-    used = {v.name for name, endpoint in config.endpoints.items() for v in _variants_of(name, endpoint, catalogue)}
+    used = {v.name for name, endpoint in config.endpoints.items() for v in variants_of(name, endpoint, catalogue)}
     return tuple(variant for variant in catalogue.variants if variant.name in used)
 
 
@@ -60,7 +60,7 @@ def candidates_of(
     name: str, config: AppConfig, catalogue: Catalogue, profiles: Profiles
 ) -> dict[str, tuple[Candidate, ...]]:
     """Device to the variants that may serve an endpoint there, for every device of its pools; raises `ConfigError`."""
-    variants = _variants_of(name, config.endpoints[name], catalogue)
+    variants = variants_of(name, config.endpoints[name], catalogue)
     return {
         device: tuple(_candidate(variant, device, profiles[device], config.transport_ms) for variant in variants)
         for device in dict.fromkeys(pool.device for pool in config.pools_of(name).values())
@@ -83,7 +83,7 @@ def assemble(
     plans, infos = {}, {}
     _warn_of_shared_workers(config)
     for name, endpoint in config.endpoints.items():
-        variants = _variants_of(name, endpoint, catalogue)
+        variants = variants_of(name, endpoint, catalogue)
         infos[name] = EndpointInfo(
             name,
             endpoint.task,
@@ -133,7 +133,7 @@ def assemble(
 
 def resolve_paths(config: AppConfig, base: Path) -> AppConfig:
     """The config with its paths taken relative to ``base``, the folder it is run from."""
-    catalogue = config.catalogue if config.catalogue == "builtin" else str(base / config.catalogue)
+    catalogue = config.catalogue if config.catalogue in NAMED else str(base / config.catalogue)
     profiles = {device: str(base / path) for device, path in config.profiles.items()}
     state, forecast = config.controller.state, config.controller.forecast
     if state is not None:
@@ -151,10 +151,13 @@ def resolve_paths(config: AppConfig, base: Path) -> AppConfig:
 
 
 def _with_votes(endpoint: EndpointConfig, base: Path) -> EndpointConfig:
-    ensemble = endpoint.ensemble
-    if ensemble is None or ensemble.votes is None:
-        return endpoint
-    return endpoint.model_copy(update={"ensemble": ensemble.model_copy(update={"votes": str(base / ensemble.votes)})})
+    given = {"ensemble": endpoint.ensemble, "stacked": endpoint.stacked}
+    moved = {
+        field: section.model_copy(update={"votes": str(base / section.votes)})
+        for field, section in given.items()
+        if section is not None and section.votes is not None
+    }
+    return endpoint.model_copy(update=moved) if moved else endpoint
 
 
 def _from(base: Path, location: str) -> str:
@@ -162,11 +165,14 @@ def _from(base: Path, location: str) -> str:
     return location if "://" in location else str(base / location)
 
 
-def _variants_of(name: str, endpoint: EndpointConfig, catalogue: Catalogue) -> tuple[Variant, ...]:
+def variants_of(name: str, endpoint: EndpointConfig, catalogue: Catalogue) -> tuple[Variant, ...]:
+    """The variants that may serve an endpoint, its stacked ensembles among them; raises `ConfigError`."""
     try:
         variants = catalogue.of_task(endpoint.task)
     except ConfigError as error:
         raise ConfigError(f"endpoints.{name}.task: {error}") from error
+    stacked = {"+".join(members) for members in endpoint.stacked.sets} if endpoint.stacked is not None else set()
+    variants = tuple(v for v in variants if v.runtime != STACKED or v.name in stacked)
     if endpoint.variants is None:
         return variants
     known = {variant.name for variant in variants}
@@ -176,7 +182,7 @@ def _variants_of(name: str, endpoint: EndpointConfig, catalogue: Catalogue) -> t
                 f"endpoints.{name}.variants: {wanted!r} does not do task {endpoint.task!r}; "
                 f"its variants are {', '.join(sorted(known))}"
             )
-    chosen = tuple(variant for variant in variants if variant.name in endpoint.variants)
+    chosen = tuple(v for v in variants if v.name in endpoint.variants or v.name in stacked)
     if not chosen:
         raise ConfigError(f"endpoints.{name}.variants is empty; name at least one of {', '.join(sorted(known))}")
     return chosen

@@ -36,7 +36,9 @@ def ensemble_plan(
     config = endpoint.ensemble
     assert config is not None
     ballots = _needed_ballots(name, variants[0])
-    votes = _votes(name, config.votes or catalogue.votes.get(endpoint.task), variants, ballots.classes)
+    path = config.votes or catalogue.votes.get(endpoint.task)
+    where = f"endpoints.{name}.ensemble.votes"
+    votes = None if path is None else recorded_votes(where, path, variants, ballots.classes)
     members = [_member(variant, candidates) for variant in variants]
     accuracies = {variant.name: variant.accuracy for variant in variants}
     weights = ClassWeights(accuracies, ballots.classes) if votes is None else ClassWeights.learned(votes)
@@ -84,10 +86,8 @@ def _described(spec: TensorSpec) -> str:
     return f"{spec.name} {spec.datatype} {list(spec.shape)}"
 
 
-def _votes(name: str, path: str | None, variants: Sequence[Variant], classes: int) -> RecordedVotes | None:
-    if path is None:
-        return None
-    where = f"endpoints.{name}.ensemble.votes"
+def recorded_votes(where: str, path: str, variants: Sequence[Variant], classes: int) -> RecordedVotes:
+    """Votes of these variants to learn from; raises `ConfigError` that names the field ``where``."""
     try:
         recorded = read_votes(path).get(LEARNED_FROM)
     except ConfigError as error:

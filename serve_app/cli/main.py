@@ -13,6 +13,7 @@ from serve_app.cli.query import query
 from serve_app.cli.register import register
 from serve_app.cli.run.command import run
 from serve_app.cli.status.command import status
+from serve_app.cli.votes.command import votes
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command()(query)
@@ -20,6 +21,7 @@ app.command()(load)
 app.command()(status)
 app.add_typer(plan, name="plan")
 app.add_typer(forecast, name="forecast")
+app.add_typer(votes, name="votes")
 app.command()(register)
 app.command()(profile)
 app.command()(run)

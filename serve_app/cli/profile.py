@@ -18,13 +18,14 @@ from deployments.worker.measure import BUDGET_S, OnProgress, measured_profiles
 from serve_app.build.assemble import resolve_paths
 from serve_app.build.ladders import ladders_for
 from serve_app.build.profiles import profiles_for
+from serve_app.build.stacked import with_stacked
 from serve_app.cli.config_file import ServeFile
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
 from serve_app.cli.options import AsJson
 
 
 def profile(
-    catalogue: Annotated[str, typer.Option(help="A catalogue file, or 'builtin'.")] = "builtin",
+    catalogue: Annotated[str, typer.Option(help="A catalogue file, or 'builtin', or 'sentiment'.")] = "builtin",
     task: Annotated[str | None, typer.Option(help="Measure the variants of one task only.")] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     threads: Annotated[int, typer.Option(min=1, help="Threads that one run may use.")] = 1,
@@ -37,7 +38,8 @@ def profile(
     with exit_codes(as_json):
         if device not in ("cpu", "cuda"):
             raise ConfigError(f"--device {device!r} is unknown; use cpu or cuda")
-        loaded = load_catalogue(catalogue)
+        with progress_bar("Building") as building:
+            loaded = load_catalogue(catalogue, lambda what, share: building(f"Building {what}", share))
         variants = loaded.variants if task is None else loaded.of_task(task)
         with _shown() as on_progress:
             profiles = measured_profiles(
@@ -55,10 +57,12 @@ def profile(
 def prepare(file: ServeFile) -> None:
     """Measure whatever a config serves on this machine without naming a profile, and make the ladders that it needs."""
     config = resolve_paths(file.app, Path.cwd())
-    catalogue = load_catalogue(config.catalogue)
+    with progress_bar("Building") as building:
+        catalogue = load_catalogue(config.catalogue, lambda what, share: building(f"Building {what}", share))
+    catalogue = with_stacked(config, catalogue)
     with _shown() as on_progress:
         profiles = profiles_for(config, catalogue, on_progress)
-    with _bar("Response latencies") as update:
+    with progress_bar("Response latencies") as update:
 
         def on_load(endpoint: str, done: int, wanted: int) -> None:
             update(f"Simulating response latencies of {endpoint}", done / wanted)
@@ -67,7 +71,7 @@ def prepare(file: ServeFile) -> None:
 
 
 @contextmanager
-def _bar(title: str) -> Iterator[Callable[[str, float], None]]:
+def progress_bar(title: str) -> Iterator[Callable[[str, float], None]]:
     """A progress bar on standard error, seen once there is something to do."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     with Progress(*columns, console=ERR) as bar:
@@ -82,7 +86,7 @@ def _bar(title: str) -> Iterator[Callable[[str, float], None]]:
 @contextmanager
 def _shown() -> Iterator[OnProgress]:
     """A progress bar for measuring."""
-    with _bar("Measuring") as update:
+    with progress_bar("Measuring") as update:
         yield lambda variant, share: update(f"Measuring {variant}", share)
 
 

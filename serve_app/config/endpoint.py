@@ -12,6 +12,7 @@ from dispatch.selection.ramsis.problem import Balancing
 from dispatch.selection.registry import LADDERS
 from serve_app.config.ensemble import EnsembleConfig
 from serve_app.config.selection import SelectionConfig
+from serve_app.config.stacked import StackedConfig
 from serve_app.config.strict import Name, Strict, one_of
 
 TABLE_BALANCERS: tuple[str, ...] = get_args(Balancing)
@@ -41,6 +42,9 @@ class EndpointConfig(Strict):
     )
     ensemble: EnsembleConfig | None = Field(
         default=None, description="let several variants vote on a query; `{}` is enough"
+    )
+    stacked: StackedConfig | None = Field(
+        default=None, description="ensembles that one worker runs, as variants beside those of the task"
     )
     balancing: str = Field(
         default_factory=_default_balancing,
@@ -77,6 +81,11 @@ class EndpointConfig(Strict):
     @model_validator(mode="after")
     def _balancing_for_policy(self) -> "EndpointConfig":
         if self.ensemble is not None:
+            if self.stacked is not None:
+                raise ValueError(
+                    "stacked and ensemble are both given, and the members of an ensemble run on workers of their own; "
+                    "give one of them"
+                )
             if "selection" in self.model_fields_set:
                 raise ValueError(
                     f"selection.policy is {self.selection.policy!r}, and the members of an ensemble are chosen by "

@@ -32,7 +32,9 @@ class AppConfig(Strict):
     """One Accord application."""
 
     catalogue: str = Field(
-        default="builtin", description="a catalogue file, relative to where `serve run` is started, or `builtin`"
+        default="builtin",
+        description="a catalogue file, relative to where `serve run` is started, or `builtin`, or `sentiment`, which "
+        "is built at its first use",
     )
     profiles: dict[str, str] = Field(
         default_factory=dict,

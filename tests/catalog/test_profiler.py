@@ -8,7 +8,7 @@ import pytest
 
 from catalog.errors import ConfigError
 from catalog.profile import BatchLatency
-from catalog.profiler import profile_variant, sample_inputs
+from catalog.profiler import SAMPLE_WORDS, profile_variant, sample_inputs
 from catalog.tensor import DTYPES, TensorSpec
 
 
@@ -107,9 +107,10 @@ def test_sample_inputs_have_the_dtype_and_the_stacked_shape(datatype: str) -> No
     assert inputs["x"].shape == (4, 2, 3)
 
 
-def test_sample_strings_are_strings() -> None:
+def test_sample_strings_are_texts_as_long_as_a_sentence() -> None:
     texts = sample_inputs((TensorSpec("text", "BYTES", (-1,)),), 5, seed=1)["text"]
-    assert all(isinstance(text, str) and text for text in texts)
+    assert all(isinstance(text, str) and len(text.split()) == SAMPLE_WORDS for text in texts)
+    assert len(set(texts)) == 5
 
 
 def test_the_same_seed_gives_the_same_inputs() -> None:

@@ -1,0 +1,80 @@
+"""How often each member is right, by class of the input."""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import expit, logit
+
+from catalog.errors import ConfigError
+
+IMAGES = 50
+"""Validation images per class of ImageNet: a file's counts are of so many."""
+
+HARD_CLASSES = 0.9
+"""Deviation of a class's difficulty among classes, in log-odds, where it is drawn; what the file's classes show."""
+
+OWN_STRENGTH = 0.25
+"""Deviation of a member's own strength in a class around that, in log-odds."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassAccuracy:
+    """``correct`` [classes, members] is the probability (above 0, below 1) that a member is right in a class."""
+
+    members: tuple[str, ...]
+    correct: NDArray[np.float64]
+
+    @property
+    def classes(self) -> int:
+        """How many there are."""
+        return len(self.correct)
+
+    def at(self, accuracy: Mapping[str, float]) -> "ClassAccuracy":
+        """The same differences between classes at other mean accuracies: a shift of each member's log-odds.
+
+        ``accuracy`` names the members of the result, each 0 to 1. One that is not there has the classes of the one
+        that is nearest to it in accuracy.
+        """
+        own = dict(zip(self.members, self.correct.T, strict=True))
+        columns = []
+        for name, wanted in accuracy.items():
+            nearest = name if name in own else min(own, key=lambda each: abs(own[each].mean() - wanted))
+            columns.append(_shifted(own[nearest], wanted))
+        return ClassAccuracy(tuple(accuracy), np.column_stack(columns))
+
+
+def read_class_accuracy(path: Path) -> ClassAccuracy:
+    """Read a CSV with the columns variant, class_wnid and correct_of_50.
+
+    A class where a member was right k times of 50 has (k + 1/2) / 51, since none is sure. Raises `ConfigError` where a
+    member misses a class.
+    """
+    counts: dict[str, dict[str, int]] = {}
+    with path.open(newline="") as file:
+        for row in csv.DictReader(file):
+            counts.setdefault(row["variant"], {})[row["class_wnid"]] = int(row["correct_of_50"])
+    names = sorted({name for own in counts.values() for name in own})
+    for member, own in counts.items():
+        if missing := [name for name in names if name not in own]:
+            raise ConfigError(f"{path}: {member!r} has no count for {len(missing)} classes, {missing[0]!r} among them")
+    correct = np.array([[(counts[member][name] + 0.5) / (IMAGES + 1) for member in counts] for name in names])
+    return ClassAccuracy(tuple(counts), correct)
+
+
+def synthetic_class_accuracy(accuracy: Mapping[str, float], classes: int, seed: int) -> ClassAccuracy:
+    """Members of these mean accuracies over classes that are hard or easy for all, and a little for each alone."""
+    rng = np.random.default_rng(seed)
+    difficulty = rng.normal(0.0, HARD_CLASSES, size=(classes, 1))
+    odds = difficulty + rng.normal(0.0, OWN_STRENGTH, size=(classes, len(accuracy)))
+    return ClassAccuracy(tuple(accuracy), expit(odds)).at(accuracy)
+
+
+def _shifted(correct: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
+    odds = logit(correct)
+    shift = brentq(lambda by: float(expit(odds + by).mean()) - mean, -10.0, 10.0)
+    return np.asarray(expit(odds + shift))

@@ -1,0 +1,1 @@
+"""The task ``sentiment``: variants of very different cost that tell whether a sentence praises or pans."""

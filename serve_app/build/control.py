@@ -31,7 +31,7 @@ def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles
                 limits=endpoint.limits,
                 variants=endpoint.variants,
                 pools=tuple(config.pools_of(name)),
-                by_tables=endpoint.ensemble is None and endpoint.selection.policy == "ramsis",
+                by_tables=endpoint.policy == "ramsis",
             )
             for name, endpoint in config.endpoints.items()
         },

@@ -22,19 +22,15 @@ from ensemble_scene import CLASSES, SaidChooser, answered, ask, flow, one_wave, 
 
 
 class TruthChooser(SaidChooser):
-    """Keeps what it is told of truths."""
-
-    def __init__(self) -> None:
-        super().__init__(one_wave("a", "b", "c"))
-        self.truths: list[tuple[int, int, dict[str, int]]] = []
+    """Is told of truths with the constraint that members were chosen for."""
 
     def on_truth(self, constraint, truth, winner, votes) -> None:  # type: ignore[no-untyped-def]
-        assert constraint == self.asked[-1][0], "as the members were chosen"
-        self.truths.append((truth, winner, dict(votes)))
+        assert constraint == self.asked[-1][0]
+        super().on_truth(constraint, truth, winner, votes)
 
 
 def labels() -> tuple[Dispatcher, EnsembleFlow, TruthChooser, Labels]:
-    chooser = TruthChooser()
+    chooser = TruthChooser(one_wave("a", "b", "c"))
     made = flow(chooser)
     d = scene(made)
     return d, made, chooser, Labels(d.plan.endpoints, {"e": Ballots(CLASSES)})

@@ -20,6 +20,7 @@ def report(systems: Systems) -> dict[str, Any]:
         "best_single": systems.best_single(),
         "full_plain": systems.full_plain(),
         "full_accuracy_weighted": systems.full_accuracy_weighted(),
+        "full_class_accuracy": systems.full_class_accuracy(),
         "full_weighted": systems.full_weighted(),
         "dynamic": systems.dynamic(),
         "dynamic_worst_case": systems.dynamic(longest=1.0),

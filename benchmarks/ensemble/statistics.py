@@ -30,7 +30,8 @@ def mcnemar(ours: Run, theirs: Run) -> dict[str, Any]:
 def ties(systems: Systems) -> dict[str, Any]:
     """Rows on which several classes have as many plain votes as the most, and how often each rule breaks them right.
 
-    By chance, by the members' accuracies whatever the class, and by class weights; ``possible_right_pct`` is how often
+    By chance, by the members' accuracies whatever the class, by their accuracies in the class, and by class weights;
+    ``possible_right_pct`` is how often
     the truth is among the tied classes at all.
     """
     test = systems.test
@@ -43,6 +44,7 @@ def ties(systems: Systems) -> dict[str, Any]:
     truth = test.labels[:, None]
     possible = (among & (names == truth)).any(axis=1)[rows]
     by_class = vote(test.predictions, *systems.rule).classes
+    by_class_accuracy = vote(test.predictions, systems.weights.accuracy).classes
     own = np.array([systems.dev.accuracies[name] for name in test.members])
     by_accuracy = _broken(names, among, own[None, :] + 0.0 * test.predictions, test.predictions)
     return {
@@ -51,6 +53,7 @@ def ties(systems: Systems) -> dict[str, Any]:
         "possible_right_pct": 100.0 * float(possible.mean()),
         "plain_right_pct": 100.0 * float((possible / among.sum(axis=1)[rows]).mean()),
         "accuracy_weighted_right_pct": 100.0 * float((by_accuracy == test.labels)[rows].mean()),
+        "class_accuracy_right_pct": 100.0 * float((by_class_accuracy == test.labels)[rows].mean()),
         "class_weighted_right_pct": 100.0 * float((by_class == test.labels)[rows].mean()),
     }
 

@@ -89,6 +89,12 @@ class Systems:
         matrix = np.tile(own, (self.dev.classes, 1))
         return self._everyone(vote(self.test.predictions, matrix).classes == self.test.labels, "by accuracy")
 
+    def full_class_accuracy(self) -> Run:
+        """All vote, each vote counts as much as its member is accurate in that class: the paper's rule."""
+        return self._everyone(
+            vote(self.test.predictions, self.weights.accuracy).classes == self.test.labels, "the paper's"
+        )
+
     def full_weighted(self) -> Run:
         """All vote, each vote counts by what the member's votes for that class are worth."""
         return self._everyone(vote(self.test.predictions, *self.rule).classes == self.test.labels, "by class")

@@ -18,8 +18,12 @@ ACCURACY_MARGIN = 0.002
 LOST_AT_MOST = 0.003
 """Accuracy that a set may lose against the best way to ask, where the most accuracy is asked for."""
 
-SURE = 2.0
-"""Standard errors by which that is to be sure."""
+SURE = (4.0, 2.0)
+"""Standard errors by which a way's own accuracy must be sure: thousands of ways are compared, and some are lucky. The
+second counts where by the first only all members will do."""
+
+SURE_OF_CHANGES = 2.0
+"""Standard errors that are added to the share of rows that a way changes."""
 
 REMEMBERED = 256
 """Constraints whose sets are kept."""
@@ -106,8 +110,7 @@ class MemberSelector:
             if not possible.any():
                 raise _too_fast_on_average(constraint, fast)
         if constraint.accuracy is None:
-            surely = _surely(known)
-            meets = possible & (surely >= surely[possible].max() - LOST_AT_MOST)
+            meets = _as_good_as_any(known, possible)
         else:
             meets = possible & (known.accuracy >= constraint.accuracy - ACCURACY_MARGIN)
             if not meets.any():
@@ -156,11 +159,23 @@ def _effective_limit_s(fast: Sequence[Member], limit_s: float) -> float:
     return max(total for m in fast for total in (m.latency_s, 2.0 * m.latency_s) if total <= limit_s)
 
 
-def _surely(known: Ways) -> NDArray[np.float64]:
-    """The accuracy that each way has for sure: that of all members less the rows that it changes, or its own less what
-    may be luck on those rows, whichever is more."""
-    luck = SURE * np.sqrt(known.changed / known.rows)
-    return np.asarray(np.maximum(known.accuracy[known.everyone] - known.changed, known.accuracy - luck))
+def _as_good_as_any(known: Ways, possible: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The ways that surely lose no more than `LOST_AT_MOST` against the best of the ``possible`` ones."""
+    meets = possible
+    for sure in SURE:
+        surely = _surely(known, sure)
+        meets = possible & (surely >= surely[possible].max() - LOST_AT_MOST)
+        if known.cost[meets].min() < known.cost[known.everyone]:
+            break
+    return meets
+
+
+def _surely(known: Ways, sure: float) -> NDArray[np.float64]:
+    """The accuracy that each way has for sure: that of all members less the rows that it may change, or its own less
+    what may be luck on those rows, whichever is more."""
+    error = np.sqrt(known.changed / known.rows)
+    changes = known.changed + SURE_OF_CHANGES * error
+    return np.asarray(np.maximum(known.accuracy[known.everyone] - changes, known.accuracy - sure * error))
 
 
 def _on_average(fast: Sequence[Member], constraint: Constraint) -> Sequence[Member]:

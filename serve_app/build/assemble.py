@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from catalog.catalogue import NAMED, Catalogue
 from catalog.errors import ConfigError
+from catalog.faults import nearest
 from catalog.profile import LatencyProfile
 from catalog.profile_cache import cache_dir
 from catalog.variant import STACKED, Variant
@@ -81,6 +82,7 @@ def assemble(
     (`serve_app.build.ladders`). Raises `ConfigError` naming the field, the value and the remedy.
     """
     plans, infos = {}, {}
+    _check_pools(config, catalogue)
     _warn_of_shared_workers(config)
     for name, endpoint in config.endpoints.items():
         variants = variants_of(name, endpoint, catalogue)
@@ -124,7 +126,8 @@ def assemble(
         }
         # With a planner, or where not everything fits, the controller says who loads what.
         told = config.controller.kind.assigns or spec.memory_bytes is not None
-        loaded = () if told else tuple(variant for variant in catalogue.variants if variant.name in used)
+        mine = tuple(v for v in catalogue.variants if v.name in used and spec.may_hold(v.name))
+        loaded = () if told else mine
         workers[pool] = WorkerSpec(
             pool, spec.device, spec.threads, loaded, catalogue.root, str(cache_dir()), spec.preemptible
         )
@@ -186,6 +189,23 @@ def variants_of(name: str, endpoint: EndpointConfig, catalogue: Catalogue) -> tu
     if not chosen:
         raise ConfigError(f"endpoints.{name}.variants is empty; name at least one of {', '.join(sorted(known))}")
     return chosen
+
+
+def _check_pools(config: AppConfig, catalogue: Catalogue) -> None:
+    served = {variant.name for variant in served_variants(config, catalogue)}
+    for name, pool in config.pools.items():
+        for variant in pool.variants or ():
+            if variant not in served:
+                raise ConfigError(
+                    f"pools.{name}.variants: {variant!r} serves no endpoint{nearest(variant, served)}; the variants "
+                    f"that do are {', '.join(sorted(served))}"
+                )
+    for name, endpoint in config.endpoints.items():
+        own, pools = variants_of(name, endpoint, catalogue), config.pools_of(name).values()
+        if not any(pool.may_hold(variant.name) for variant in own for pool in pools):
+            raise ConfigError(
+                f"endpoints.{name}: none of its pools may hold any of its variants; see pools.NAME.variants"
+            )
 
 
 def _warn_of_shared_workers(config: AppConfig) -> None:

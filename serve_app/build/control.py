@@ -41,7 +41,7 @@ def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles
             (pool_name, variant.name): tabulated_s(variant, profiles[pool.device][variant.name])
             for pool_name, pool in config.pools.items()
             for variant in variants
-            if variant.name in profiles[pool.device]
+            if variant.name in profiles[pool.device] and pool.may_hold(variant.name)
         },
         memory_bytes={variant.name: artifact_bytes(variant, catalogue.root) for variant in variants} if sized else {},
         transport_s=config.transport_ms / 1e3,

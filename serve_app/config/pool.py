@@ -32,6 +32,11 @@ class PoolConfig(Strict):
         "`ray.io/market-type` and so on)",
     )
     preemptible: bool = Field(default=False, description="its workers may be taken away at any time")
+    variants: tuple[str, ...] | None = Field(
+        default=None,
+        min_length=1,
+        description="names of the variants that its workers may hold, such as one member of an ensemble; `null`: all",
+    )
     device: str = Field(default="cpu", pattern="^(cpu|cuda)$", description="`cpu` or `cuda` (needs `num_gpus`)")
     threads: int = Field(default=1, ge=1, description="threads that one model run may use")
     num_cpus: float = Field(
@@ -46,6 +51,10 @@ class PoolConfig(Strict):
         """How many workers there may be; all the same where the config names one number."""
         least = self.workers if self.min_workers is None else self.min_workers
         return Bounds(min(least, self.workers), max(self.workers, self.max_workers or 0))
+
+    def may_hold(self, variant: str) -> bool:
+        """Whether its workers may hold a variant."""
+        return self.variants is None or variant in self.variants
 
     @model_validator(mode="after")
     def _workers_within_bounds(self) -> "PoolConfig":

@@ -25,6 +25,7 @@ def test_sections_are_found_wherever_they_stand() -> None:
         "",
         "endpoints.NAME",
         "endpoints.NAME.ensemble",
+        "endpoints.NAME.stacked",
         "endpoints.NAME.selection",
         "endpoints.NAME.selection.ladder[]",
         "pools.NAME",

@@ -1,0 +1,1 @@
+"""A spread ensemble on a live cluster, one of whose members dies."""

@@ -5,6 +5,9 @@ from math import exp
 
 from dispatch.ensemble.voting import NOBODY
 
+MANY = 64
+"""Classes from which on those that nobody named are left out of likelihoods."""
+
 MOST_ODDS = 700.0
 """Logarithm of the largest odds that a float holds, nearly."""
 
@@ -77,7 +80,15 @@ class Tally:
         return 1.0 / (unnamed + sum(exp(total - most) for total in sums.values()))
 
     def shares(self) -> dict[int, float]:
-        """How likely each class is that was named, if members were independent and one of them is true; sums to 1."""
-        most = max(self._sums.values(), default=0.0)
-        odds = {label: exp(total - most) for label, total in self._sums.items()}
+        """How likely each class is, if members were independent; sums to 1.
+
+        Of more than `MANY` classes only those that were named.
+        """
+        sums = dict(self._sums)
+        if self._against is not None and len(self._weights) <= MANY:
+            for label, against in enumerate(self._against):
+                if label not in sums:
+                    sums[label] = sum([against[member] for member in self._voted])
+        most = max(sums.values(), default=0.0)
+        odds = {label: exp(total - most) for label, total in sums.items()}
         return {label: each / sum(odds.values()) for label, each in odds.items()}

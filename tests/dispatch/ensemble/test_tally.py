@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dispatch.ensemble.tally import Tally
+from dispatch.ensemble.tally import MANY, Tally
 from dispatch.ensemble.voting import NOBODY
 
 WEIGHTS = [[1.0, 2.0, 3.0], [1.5, 2.5, 0.0], [0.0, 0.5, 4.0], [0.0, 0.0, 0.0]]
@@ -85,14 +85,25 @@ def test_with_what_classes_lose_shares_are_the_posterior_of_members_that_are_goo
     for member, label in enumerate(said):
         made.add(member, label)
     odds = []
-    for label in (0, 1):
+    for label in (0, 1, 2):
         each = [
             right[label, m] / wrongly[label, m] if said[m] == label else (1 - right[label, m]) / (1 - wrongly[label, m])
             for m in (0, 1)
         ]
         odds.append(np.prod(each))
-    assert made.shares() == pytest.approx({0: odds[0] / sum(odds), 1: odds[1] / sum(odds)})
+    assert made.shares() == pytest.approx({label: each / sum(odds) for label, each in enumerate(odds)})
     assert made.leader == int(np.argmax(odds))
+
+
+@pytest.mark.parametrize(("classes", "all_of_them"), [(MANY, True), (MANY + 1, False)])
+def test_of_many_classes_those_that_nobody_named_have_no_share(classes: int, all_of_them: bool) -> None:
+    made = Tally([[2.0]] * classes, [[-0.1]] * classes)
+    made.add(0, 3)
+    shares = made.shares()
+    assert sum(shares.values()) == pytest.approx(1.0)
+    assert shares.keys() == (set(range(classes)) if all_of_them else {3})
+    if all_of_them:
+        assert shares[3] == pytest.approx(1.0 / (1.0 + (classes - 1) * exp(-2.1)))
 
 
 @pytest.mark.parametrize("label", [-1, 4])

@@ -55,7 +55,11 @@ def test_votes_one_by_one_come_to_the_same_in_any_order(case, random) -> None:  
             tally.add(member, said[member])
         assert tally.leader == found.classes[index]
         assert tally.margin == pytest.approx(found.margins[index], abs=1e-9)
-        odds = {label: np.exp(total) for label, total in naive_sums(said, weights, against).items()}
+        sums = naive_sums(said, weights, against)
+        if against is not None:  # classes that nobody named may be as likely as others
+            lost = [sum([row[m] for m, label in enumerate(said) if label != ABSENT]) for row in against]
+            sums = dict(enumerate(lost)) | sums
+        odds = {label: np.exp(total) for label, total in sums.items()}
         likely = {label: each / sum(odds.values()) for label, each in odds.items()}
         assert tally.shares() == pytest.approx(likely)
 

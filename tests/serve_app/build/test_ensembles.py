@@ -104,7 +104,14 @@ def test_members_are_chosen_as_the_config_says(choose: str, kind: type) -> None:
 def test_a_member_takes_what_one_row_takes_on_the_slowest_device() -> None:
     given = AppConfig.model_validate(
         {
-            "endpoints": {"digits": {"task": "digits", "slo_ms": 100, "ensemble": {}, "variants": list(THREE)}},
+            "endpoints": {
+                "digits": {
+                    "task": "digits",
+                    "slo_ms": 100,
+                    "ensemble": {"choose": "everyone"},
+                    "variants": list(THREE),
+                }
+            },
             "pools": {"cpu": {}, "gpu": {"device": "cuda", "num_gpus": 1}},
             "transport_ms": 4,
         }

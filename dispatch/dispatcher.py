@@ -214,7 +214,7 @@ class Dispatcher:
             self._follow(step, name, now_s, commands)
         for endpoint in self._endpoints.values():
             for stage in endpoint.stages.values():
-                if stage.lanes and stage.plan.balancer is not None:
+                if stage.lanes and not stage.plan.central:
                     for job in stage.common.drain():
                         self._enqueue(job, stage, now_s, commands)
         self._wake_ups.on_change()
@@ -241,7 +241,7 @@ class Dispatcher:
     def _enqueue(self, job: Job, stage: StageQueues, now_s: float, commands: list[Command]) -> None:
         worker = stage.join(job, now_s)
         if worker is None:
-            for idle in [worker for worker in stage.workers if worker.batch is None]:
+            for idle in stage.idle(now_s):
                 if not stage.common.queue.rows:
                     break
                 self._launch(idle, now_s, commands)

@@ -31,6 +31,11 @@ class StagePlan:
     load: LoadMonitor = field(default_factory=MovingAverage)
     pools: frozenset[str] | None = None
 
+    @property
+    def central(self) -> bool:
+        """Whether all jobs wait in one queue."""
+        return self.balancer is None or self.balancer.central
+
     def offered(self, worker: WorkerInfo) -> tuple[Candidate, ...]:
         """The variants that may answer on such a worker."""
         if self.pools is not None and worker.pool not in self.pools:

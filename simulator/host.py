@@ -6,11 +6,12 @@ the order of their ids.
 """
 
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from heapq import heappop, heappush
 from itertools import count, islice, repeat
 from math import inf
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,11 @@ from simulator.record import Record
 
 Floats = NDArray[np.float64]
 
+Outputs = Callable[[Batch], Sequence[Mapping[str, Any]]]
+"""What a batch's variant says of each of its jobs."""
+
+NOTHING_SAID: Sequence[Mapping[str, Any]] = ()
+
 
 class Host:
     """Carries the commands of one dispatcher out, in virtual time that starts at 0.
@@ -35,7 +41,11 @@ class Host:
     ``workers`` maps worker id to device type; every worker is there from the start, and holds every variant that the
     plan has for its device. With an ``estimator`` policies see what batches take, as they do live; without, what the
     plan says. With a ``control`` path, whose first plan is to be ``plan``, a worker holds what that says, and plans
-    change while the host runs; every endpoint must be in the first plan.
+    change while the host runs; every endpoint must be in the first plan. A control path may add workers to the mapping
+    that both were given.
+
+    Batches have no ``outputs`` unless some are given, which endpoints need whose members vote; ``on_answer`` hears of
+    their answers, which come one by one.
     """
 
     def __init__(
@@ -45,10 +55,15 @@ class Host:
         latency: LatencyModel,
         control: Control | None = None,
         estimator: LatencyEstimator | None = None,
+        outputs: Outputs | None = None,
+        on_answer: Callable[[Answer], None] | None = None,
     ) -> None:
         self._dispatcher = Dispatcher(plan, estimator)
         self._control = control
-        self._devices = dict(workers)
+        self._devices = workers
+        self._outputs = outputs
+        self._on_answer = on_answer
+        self._answered: list[tuple[int, float]] = []
         self._latency = latency
         self._running: list[tuple[float, int, Batch, float]] = []
         self._wake_s = inf
@@ -66,12 +81,16 @@ class Host:
                 held = control.held.get(worker, frozenset())
             self._carry_out(self._dispatcher.on_worker_ready(worker, WorkerInfo(device), held, 0.0), 0.0)
 
-    def run(self, arrivals_s: Mapping[str, Floats]) -> Record:
-        """Play the arrivals of every endpoint, ascending, and let the last batch finish. Call it once."""
+    def run(self, arrivals_s: Mapping[str, Floats], accuracy: Sequence[float] | None = None) -> Record:
+        """Play the arrivals of every endpoint, ascending, and let the last batch finish. Call it once.
+
+        ``accuracy`` is what each query asks for, in the order of arrival; None where they do not.
+        """
         names, endpoint, arrival_s, deadline_s = self._merge(arrivals_s)
         name_of = map(names.__getitem__, endpoint.tolist())
         times = (arrival_s.tolist(), deadline_s.tolist())
-        fields = zip(count(), name_of, *times, repeat(1), repeat(NO_INPUTS), repeat(None))
+        asked = repeat(None) if accuracy is None else accuracy
+        fields = zip(count(), name_of, *times, repeat(1), repeat(NO_INPUTS), asked)
         queries: Iterator[Query] = map(quick, repeat(Query), fields)
         with _without_garbage_collection():
             if self._control is None:
@@ -117,7 +136,8 @@ class Host:
         running = self._running
         if running and running[0][0] <= self._wake_s:
             now_s, _, batch, run_s = heappop(running)
-            self._carry_out(self._dispatcher.on_done(batch.worker, batch.id, (), run_s, now_s), now_s)
+            outputs = NOTHING_SAID if self._outputs is None else self._outputs(batch)
+            self._carry_out(self._dispatcher.on_done(batch.worker, batch.id, outputs, run_s, now_s), now_s)
         else:
             now_s, self._wake_s = self._wake_s, inf
             self._carry_out(self._dispatcher.on_timer(now_s), now_s)
@@ -130,10 +150,15 @@ class Host:
                 heappush(self._running, (now_s + run_s + path_s, batch.id, batch, run_s))
             elif isinstance(command, BatchDone):
                 self._log.on_batch(command)
+                if self._control is not None:
+                    self._control.traffic.on_batch(command)
             elif isinstance(command, Answers):
                 if self._control is not None:
                     self._control.traffic.on_answers(command)
             elif isinstance(command, Answer):
+                self._answered.append((command.query.id, command.done_s))
+                if self._on_answer is not None:
+                    self._on_answer(command)
                 if self._control is not None:
                     self._control.traffic.on_answer(command)
             elif isinstance(command, WakeAt):
@@ -161,7 +186,15 @@ class Host:
         offered = (own for each in endpoints for stage in each.stages.values() for own in stage.candidates.values())
         variants = sorted({candidate.variant for own in offered for candidate in own} | self._log.variants)
         batches = self._log.batches(variants, sorted(self._devices))
-        return Record(names, arrival_s, deadline_s, endpoint, batches.of_queries(len(arrival_s)), batches)
+        batch = batches.of_queries(len(arrival_s))
+        voted = [name for name in names if len(self._dispatcher.plan.endpoints[name].stages) > 1]
+        if not voted:
+            return Record(names, arrival_s, deadline_s, endpoint, batch, batches)
+        batch[np.isin(endpoint, [names.index(name) for name in voted])] = -1
+        answered_s = np.full(len(arrival_s), inf)
+        ids, instants_s = np.array(self._answered).reshape(-1, 2).T
+        answered_s[ids.astype(np.intp)] = instants_s
+        return Record(names, arrival_s, deadline_s, endpoint, batch, batches, answered_s)
 
 
 @contextmanager

@@ -16,7 +16,8 @@ Indices = NDArray[np.intp]
 class Record:
     """All queries by id, and the batches that ran; instants are seconds of virtual time.
 
-    ``endpoint`` indexes the names in ``endpoints``; ``batch`` indexes the batches, -1 where the query was refused.
+    ``endpoint`` indexes the names in ``endpoints``; ``batch`` indexes the batches, -1 where the query was refused, or
+    answered by several: ``answered_s`` says when these were, infinite for all others.
     """
 
     endpoints: Sequence[str]
@@ -25,8 +26,10 @@ class Record:
     endpoint: Indices
     batch: Indices
     batches: Batches
+    answered_s: Floats | None = None
 
     @property
     def done_s(self) -> Floats:
         """When each query's result was there; infinite where it was refused."""
-        return np.append(self.batches.done_s, np.inf)[self.batch]
+        done_s = np.append(self.batches.done_s, np.inf)[self.batch]
+        return done_s if self.answered_s is None else np.minimum(done_s, self.answered_s)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from autoscaler.cluster.observation import Statistics
-from dispatch.commands import Answer, Answers, Reject
+from autoscaler.cluster.observation import Statistics, by_endpoint
+from dispatch.commands import Answer, Answers, BatchDone, Reject
+from dispatch.query import StageKey
 
 
 class Traffic:
@@ -22,6 +23,13 @@ class Traffic:
         self._start_s = 0.0
         self._arrived = dict.fromkeys(arrivals_s, 0)
         self._violated: Counter[str] = Counter()
+        self._stage_rows: Counter[StageKey] = Counter()
+
+    def on_batch(self, done: BatchDone) -> None:
+        """A batch ran; counted is which of several stages it was of."""
+        stage = done.batch.stage
+        if stage.stage:
+            self._stage_rows[stage] += done.batch.rows
 
     def on_answers(self, answers: Answers) -> None:
         """Queries of a batch are answered."""
@@ -45,7 +53,9 @@ class Traffic:
             {name: int(np.searchsorted(arrivals_s, now_s)) for name, arrivals_s in self._arrivals_s.items()},
         )
         arrived = {name: count - before[name] for name, count in self._arrived.items()}
-        statistics = Statistics(self._start_s, now_s, arrived, dict(self._violated))
+        ran = by_endpoint(self._stage_rows)
+        statistics = Statistics(self._start_s, now_s, arrived, dict(self._violated), ran)
         self._start_s = now_s
         self._violated.clear()
+        self._stage_rows.clear()
         return statistics

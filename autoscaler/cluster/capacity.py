@@ -7,6 +7,10 @@ from dispatch.selection.policy import Candidate
 WAITS = 2
 """A query that just missed a batch waits for that one and then takes its own (Proteus, section 4, after Nexus)."""
 
+ALONE = 1
+"""Where an endpoint balances its queries itself and members of ensembles have workers of their own: a query joins a
+queue only where the next batch has room for it, and a batch may take as long as the objective allows."""
+
 
 @dataclass(frozen=True)
 class Capacity:

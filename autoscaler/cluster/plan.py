@@ -49,7 +49,9 @@ class ClusterPlan:
     much it was made to bear without shedding more; ``accuracy`` is the mean over the queries served (0 to 1; absent
     where nothing is, or where the plan leaves it open who serves what). ``pool_sizes`` is the number of workers by
     device type; where it exceeds the workers that are there, ``held`` and ``shares`` name the ones to come
-    ``device+1``...
+    ``device+1``... Workers that are ``spare`` are beyond these sizes: they serve until their pool shrinks, and are the
+    ones to go. The queries of endpoints with their ``own_balancing`` have no shares: the balancers that these were
+    built with decide among all workers that hold what is asked for.
     """
 
     report: SolveReport
@@ -60,6 +62,8 @@ class ClusterPlan:
     capacity_qps: Mapping[str, float] = field(default_factory=dict)
     accuracy: Mapping[str, float] = field(default_factory=dict)
     pool_sizes: Mapping[str, int] = field(default_factory=dict)
+    spare: frozenset[str] = frozenset()
+    own_balancing: frozenset[str] = frozenset()
 
     @property
     def shed(self) -> float:

@@ -17,6 +17,8 @@ def to_record(plan: ClusterPlan) -> dict[str, Any]:
         "capacity_qps": dict(plan.capacity_qps),
         "accuracy": dict(plan.accuracy),
         "pool_sizes": dict(plan.pool_sizes),
+        "spare": sorted(plan.spare),
+        "own_balancing": sorted(plan.own_balancing),
         "report": {
             "status": report.status.value,
             "gap": report.gap,
@@ -37,5 +39,7 @@ def from_record(record: Mapping[str, Any]) -> ClusterPlan:
         capacity_qps=record["capacity_qps"] if "capacity_qps" in record else record["room_qps"],
         accuracy=record["accuracy"],
         pool_sizes=record["pool_sizes"],
+        spare=frozenset(record.get("spare", ())),
+        own_balancing=frozenset(record.get("own_balancing", ())),
         report=SolveReport(Status(report["status"]), report["gap"], report["solve_s"], tuple(report["explanation"])),
     )

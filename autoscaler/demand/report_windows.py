@@ -1,9 +1,16 @@
 """What several routers saw, as one."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from types import MappingProxyType
+from typing import TypeVar
 
-from autoscaler.cluster.observation import Statistics
+from autoscaler.cluster.observation import Statistics, by_endpoint
+from dispatch.query import StageKey
+
+K = TypeVar("K", bound=Hashable)
+
+NO_ROWS: Mapping[StageKey, int] = MappingProxyType({})
 
 
 class ReportWindows:
@@ -22,8 +29,16 @@ class ReportWindows:
         self._reported: dict[int, set[str]] = {}
         self._arrived: dict[int, Counter[str]] = {}
         self._violated: dict[int, Counter[str]] = {}
+        self._stage_rows: dict[int, Counter[StageKey]] = {}
 
-    def on_report(self, router: str, window: int, arrived: Mapping[str, int], violated: Mapping[str, int]) -> None:
+    def on_report(
+        self,
+        router: str,
+        window: int,
+        arrived: Mapping[str, int],
+        violated: Mapping[str, int],
+        stage_rows: Mapping[StageKey, int] = NO_ROWS,
+    ) -> None:
         """A router says what happened in a window, by endpoint; its first report makes it known from that window on."""
         if not self._known_from:
             self._next = max(self._next, window)
@@ -31,6 +46,7 @@ class ReportWindows:
         self._reported.setdefault(window, set()).add(router)
         self._arrived.setdefault(window, Counter()).update(arrived)
         self._violated.setdefault(window, Counter()).update(violated)
+        self._stage_rows.setdefault(window, Counter()).update(stage_rows)
 
     def on_router_gone(self, router: str) -> None:
         """It is waited for no more; what it reported counts. Where it reports after all, it is known again."""
@@ -47,7 +63,8 @@ class ReportWindows:
             window = self._next
             self._reported = {later: routers for later, routers in self._reported.items() if later > window}
             arrived, violated = _taken(self._arrived, window), _taken(self._violated, window)
-            found.append(Statistics(window * self._window_s, (window + 1) * self._window_s, arrived, violated))
+            rows = by_endpoint(_taken(self._stage_rows, window))
+            found.append(Statistics(window * self._window_s, (window + 1) * self._window_s, arrived, violated, rows))
             self._next += 1
         return found
 
@@ -59,9 +76,9 @@ class ReportWindows:
         return all(router in reported for router, window in self._known_from.items() if window <= self._next)
 
 
-def _taken(counts: dict[int, Counter[str]], window: int) -> dict[str, int]:
+def _taken(counts: dict[int, Counter[K]], window: int) -> dict[K, int]:
     """The sum of all counts up to ``window``, which are there no longer."""
-    total: Counter[str] = Counter()
+    total: Counter[K] = Counter()
     for each in sorted(each for each in counts if each <= window):
         total.update(counts.pop(each))
     return dict(total)

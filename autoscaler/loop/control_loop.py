@@ -7,6 +7,7 @@ from autoscaler.cluster.observation import Observation, Statistics
 from autoscaler.cluster.plan import ClusterPlan, NoPlan
 from autoscaler.demand.burst import BurstTrigger
 from autoscaler.demand.demand import DemandEstimate
+from autoscaler.demand.popularity import Popularity
 
 CAUTION, MOST_CAUTION = 1.25, 2.0
 """How many times its load an endpoint in violation is planned for."""
@@ -34,10 +35,16 @@ class ControlLoop:
     """
 
     def __init__(
-        self, interval_s: float, demand: DemandEstimate, trigger: BurstTrigger | None, initial: ClusterPlan
+        self,
+        interval_s: float,
+        demand: DemandEstimate,
+        trigger: BurstTrigger | None,
+        initial: ClusterPlan,
+        popularity: Popularity | None = None,
     ) -> None:
         self._interval_s = interval_s
         self._demand = demand
+        self._popularity = popularity or Popularity()
         self._trigger = trigger
         self._due_s = interval_s
         self._under_way = False
@@ -49,6 +56,7 @@ class ControlLoop:
     def on_statistics(self, statistics: Statistics) -> str | None:
         """Why a plan is due now, None where none is; the caller must then ask for one."""
         self._demand.on_statistics(statistics)
+        self._popularity.on_statistics(statistics)
         if self._under_way:
             return None
         self._reports += 1
@@ -74,7 +82,7 @@ class ControlLoop:
 
     def observation(self, now_s: float, workers: Mapping[str, str], held: Mapping[str, frozenset[str]]) -> Observation:
         """What the planner is to see."""
-        return Observation(now_s, self._demanded_qps(), workers, held)
+        return Observation(now_s, self._demanded_qps(), workers, held, self._popularity.shares())
 
     def on_plan(self, plan: ClusterPlan | NoPlan) -> None:
         """The planner is done; without an answer the plan in force stays."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from autoscaler.cluster.capacity import WAITS, limited
+from autoscaler.cluster.capacity import ALONE, WAITS, limited
 from autoscaler.cluster.cluster import Cluster
 from autoscaler.cluster.plan import ClusterPlan
 from dispatch.balancing.weighted_shares import WeightedShares
@@ -18,7 +18,8 @@ from dispatch.table_plan import with_selection
 class Service:
     """How one endpoint is served under a plan: what is not here stays as the application was built.
 
-    ``candidates`` are by device type, or by pool, with no larger batches than are in time. ``shares`` are by worker and
+    ``candidates`` are by device type, or by pool, with no larger batches than are in time; each stage of the endpoint
+    has those of them that it was built for. ``shares`` are by worker and
     of all the endpoint's queries, wherever they arrive; None where the endpoint's own balancer decides. Workers of one
     of ``kinds`` hold the same and are alike to a query.
     """
@@ -36,7 +37,8 @@ def services(
 
     ``workers`` maps worker id to device type. Workers of one type that hold the same are alike to a query: its share
     says which kind it goes to, and of those it goes to the one with the least to do. On a device type where endpoints
-    share workers, their batches leave room for each other's.
+    share workers, their batches leave room for each other's. An endpoint with its own balancing has its batches within
+    the objective, however long others wait.
     """
     shared = _shared(cluster, plan, workers)
     kinds = {
@@ -47,10 +49,12 @@ def services(
         endpoint.name: Service(
             limits[endpoint.name],
             {
-                device: _in_time(candidates, *shared.get((device, endpoint.name), (endpoint.slo_s, WAITS)))
+                device: _in_time(candidates, endpoint.slo_s, ALONE)
+                if endpoint.name in plan.own_balancing
+                else _in_time(candidates, *shared.get((device, endpoint.name), (endpoint.slo_s, WAITS)))
                 for device, candidates in endpoint.candidates.items()
             },
-            plan.shares.get(endpoint.name, {}),
+            None if endpoint.name in plan.own_balancing else plan.shares.get(endpoint.name, {}),
             kinds,
         )
         for endpoint in cluster.endpoints

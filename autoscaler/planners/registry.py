@@ -5,12 +5,16 @@ from dataclasses import dataclass
 
 from autoscaler.cluster.cluster import Cluster
 from autoscaler.planners.baselines.everywhere import Everywhere
+from autoscaler.planners.cocktail.cocktail_planner import CocktailPlanner
 from autoscaler.planners.planner import Planner
 from catalog.errors import ConfigError
 from catalog.extras import Extra
 
 FEW_WORKERS = 2
 """With fewer workers per task, a worker may hold two variants: no task should be without."""
+
+IDLE_TIMEOUT_S = 600.0
+"""Of workers that members do not need (Cocktail, section 4.2.1)."""
 
 
 @dataclass(frozen=True)
@@ -20,8 +24,9 @@ class PlannerKind:
     One that ``assigns`` says which variants each worker holds and which share of the queries it gets; else every worker
     holds all, and endpoints choose among them. One that plans ``by_load`` is asked again as the load changes, and may
     be given forecasts. One that ``sizes`` pools says how many workers they have. One that ``solves`` takes its time,
-    and runs in a process of its own. It ``needs`` an extra of the installation, or nothing. ``make`` is given the
-    cluster and how many workers there are for each task.
+    and runs in a process of its own. One ``for_ensembles`` plans for members that vote. A pool shrinks when fewer
+    workers were enough for ``shrink_after_s``. It ``needs`` an extra of the installation, or nothing. ``make`` is given
+    the cluster and how many workers there are for each task.
     """
 
     name: str
@@ -31,6 +36,8 @@ class PlannerKind:
     solves: bool
     make: Callable[[Cluster, float], Planner]
     needs: Extra | None = None
+    for_ensembles: bool = False
+    shrink_after_s: float = 60.0
 
 
 def _everywhere(cluster: Cluster, workers_per_task: float) -> Planner:
@@ -43,6 +50,10 @@ def _proteus(cluster: Cluster, workers_per_task: float) -> Planner:
     return ProteusPlanner(cluster, ProteusOptions(per_worker=2 if workers_per_task < FEW_WORKERS else 1))
 
 
+def _cocktail(cluster: Cluster, workers_per_task: float) -> Planner:
+    return CocktailPlanner(cluster)
+
+
 DEFAULT = PlannerKind(Everywhere.name, assigns=False, by_load=False, sizes=False, solves=False, make=_everywhere)
 
 PLANNERS: Mapping[str, PlannerKind] = {
@@ -50,6 +61,16 @@ PLANNERS: Mapping[str, PlannerKind] = {
     for kind in (
         DEFAULT,
         PlannerKind("proteus", assigns=True, by_load=True, sizes=True, solves=True, make=_proteus, needs="planning"),
+        PlannerKind(
+            "cocktail",
+            assigns=True,
+            by_load=True,
+            sizes=True,
+            solves=False,
+            make=_cocktail,
+            for_ensembles=True,
+            shrink_after_s=IDLE_TIMEOUT_S,
+        ),
     )
 }
 

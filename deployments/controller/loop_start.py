@@ -42,4 +42,5 @@ def as_loop_counts(statistics: Statistics, began_s: float, endpoints: Collection
     """Time from 0, and endpoints that are there, whatever an application before had."""
     counts = (statistics.arrived, statistics.violated)
     arrived, violated = ({n: c for n, c in each.items() if n in endpoints} for each in counts)
-    return Statistics(statistics.start_s - began_s, statistics.end_s - began_s, arrived, violated)
+    stage_rows = {name: rows for name, rows in statistics.stage_rows.items() if name in endpoints}
+    return Statistics(statistics.start_s - began_s, statistics.end_s - began_s, arrived, violated, stage_rows)

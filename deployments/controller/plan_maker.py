@@ -48,7 +48,7 @@ class PlanMaker:
         self._known = known
         self._planners = planners
         self._publish_sizes = publish_sizes
-        self._sizing = Sizing()
+        self._sizing = Sizing(planner_kind(settings.planner).shrink_after_s)
         self._simulating = asyncio.Lock()
 
     def change(self, settings: ControlSettings) -> None:

@@ -43,7 +43,7 @@ class Reports:
         start_s, end_s = report.window * WINDOW_S, (report.window + 1) * WINDOW_S
         self._known.history.add(Statistics(start_s, end_s, report.arrived, report.violated))
         if end_s > max(self._began_s, now_s - LATE_S):
-            self._windows.on_report(router, report.window, report.arrived, report.violated)
+            self._windows.on_report(router, report.window, report.arrived, report.violated, report.stage_rows)
         for key, counts in report.runs.items():
             self._known.runs.on_counts(key, counts, now_s)
         for pool, counts in report.transport.items():

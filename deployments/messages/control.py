@@ -1,9 +1,10 @@
 """What controller and routers say to each other; free of ray, so that anyone may name it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from autoscaler.placement.serving import Service
+from dispatch.query import StageKey
 from dispatch.worker_info import WorkerInfo
 
 WINDOW_S = 0.5
@@ -30,7 +31,7 @@ class RouterReport:
     """What a router did in the window number ``window``, and how it stands now.
 
     ``runs`` compares, by pool and variant, the run of each batch with its profile, ``transport`` by pool the rest of
-    its way with what was reckoned with.
+    its way with what was reckoned with. ``stage_rows`` are the rows that ran, of endpoints with several stages.
     """
 
     router_state: RouterState
@@ -39,6 +40,7 @@ class RouterReport:
     violated: Mapping[str, int]
     runs: Mapping[tuple[str, str], Counts]
     transport: Mapping[str, Counts]
+    stage_rows: Mapping[StageKey, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,11 @@
 
 from catalog.errors import ConfigError
 from dispatch.balancing.balancer import LoadBalancer
+from dispatch.balancing.bin_packing import BinPacking
 from dispatch.balancing.round_robin import RoundRobin
 from dispatch.balancing.shortest_queue import ShortestQueue
 
-BALANCERS = ("round_robin", "shortest_queue", "central")
+BALANCERS = ("round_robin", "shortest_queue", "bin_packing", "central")
 
 
 def create_balancer(name: str) -> LoadBalancer | None:
@@ -14,6 +15,8 @@ def create_balancer(name: str) -> LoadBalancer | None:
         return RoundRobin()
     if name == "shortest_queue":
         return ShortestQueue()
+    if name == "bin_packing":
+        return BinPacking()
     if name == "central":
         return None
     raise ConfigError(f"unknown balancing {name!r}; known: {', '.join(BALANCERS)}")

@@ -12,6 +12,8 @@ class RoundRobin:
     the groups of a turn over all workers that begins now; one job without it.
     """
 
+    central = False
+
     def __init__(self, group_at: Callable[[float, int], int] | None = None) -> None:
         self._group_at = group_at
         self._group = 1

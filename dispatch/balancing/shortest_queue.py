@@ -11,6 +11,8 @@ class ShortestQueue:
     Of equals the first after the last pick, so that an idle cluster shares its work out.
     """
 
+    central = False
+
     def __init__(self) -> None:
         self._last = -1
 

@@ -25,6 +25,8 @@ class WeightedShares:
     worker without a key is a group of its own.
     """
 
+    central = False
+
     def __init__(self, shares: Mapping[str, float], groups: Mapping[str, str] | None = None) -> None:
         for worker, share in shares.items():
             if not 0 <= share < inf:

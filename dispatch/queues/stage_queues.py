@@ -31,16 +31,24 @@ class StageQueues(Stage):
     def join(self, job: Job, now_s: float) -> WorkerState | None:
         """Queue a job with the worker that the balancer picks; None where it waits in the common queue."""
         balancer = self.plan.balancer
-        if balancer is None or not self.lanes:
+        if balancer is None or balancer.central or not self.lanes:
             self.common.push(job)
             return None
         index = balancer.pick(self._loads, now_s)
         self.lanes[index].push(job)
         return self.workers[index]
 
+    def idle(self, now_s: float) -> list[WorkerState]:
+        """The workers that run nothing, the one that is to take from a central queue first to the front."""
+        idle = [worker for worker in self.workers if worker.batch is None]
+        balancer = self.plan.balancer
+        if balancer is not None and balancer.central and len(idle) > 1:
+            idle.insert(0, idle.pop(balancer.pick([worker.load for worker in idle], now_s)))
+        return idle
+
     def distinct_lanes(self) -> list[Lane]:
         """The lanes whose queues are distinct and together hold all that waits."""
-        return [self.common] if self.plan.balancer is None or not self.lanes else self.lanes
+        return [self.common] if self.plan.central or not self.lanes else self.lanes
 
     def refresh(self, plan: StagePlan, endpoint: EndpointPlan, workers: list[WorkerState]) -> None:
         """Derive the lanes anew; what waits in one that is no more goes to the common queue. ``workers`` by id."""
@@ -72,7 +80,7 @@ class StageQueues(Stage):
         if not held:
             worker.set_lane(self.key, None)
             return None
-        central = self.plan.balancer is None
+        central = self.plan.central
         if lane is None or (lane.queue is self.common.queue) != central:
             own = (DeadlineQueue(), worker.load)
             lane = Lane(self, *((self.common.queue, self.common.load) if central else own))

@@ -31,6 +31,7 @@ class WorkerState:
         if lane is not None:
             self.lanes[stage] = lane
         self._lanes = tuple(self.lanes.values())
+        self.load.slots = max((c.max_batch for own in self._lanes for c in own.offered), default=0)
 
     def start(self, batch: Batch) -> None:
         """The worker runs this batch now; it must be idle."""

@@ -14,7 +14,8 @@ class ControllerConfig(Strict):
     planner: str = Field(
         default=planners.DEFAULT.name,
         description="`everywhere`: every worker holds all variants of its endpoints, which choose among them batch by "
-        "batch; `proteus`: decided for all endpoints and workers at once (needs `accord[planning]`)",
+        "batch; `proteus`: decided for all endpoints and workers at once (needs `accord[planning]`); `cocktail`: "
+        "workers for each member of ensembles, as many as it is asked",
     )
     interval_s: float = Field(default=10.0, gt=0, description="a plan at least so often, in seconds")
     forecast: ForecastConfig | None = Field(

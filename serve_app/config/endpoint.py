@@ -48,8 +48,9 @@ class EndpointConfig(Strict):
     )
     balancing: str = Field(
         default_factory=_default_balancing,
-        description="`round_robin`, `shortest_queue` by rows queued and running, or `central`, one queue that idle "
-        "workers take from: the default with policies by load",
+        description="`round_robin`, `shortest_queue` by rows queued and running, `central`, one queue that idle "
+        "workers take from (the default with policies by load), or `bin_packing`, the same where of several "
+        "idle workers the one with the smallest batches is first",
     )
     variants: tuple[str, ...] | None = Field(
         default=None, description="names of the task's variants to keep to; `null`: all"

@@ -85,6 +85,11 @@ class AppConfig(Strict):
                     )
             if endpoint.ensemble is not None:
                 continue
+            if self.controller.kind.for_ensembles:
+                raise ValueError(
+                    f"endpoints.{name} has no ensemble, and planner {self.controller.planner!r} gives workers to the "
+                    f"members of ensembles; add `ensemble: {{}}`, or use controller.planner {planners.DEFAULT.name}"
+                )
             if self.controller.kind.assigns and endpoint.selection.policy in CHOOSING:
                 raise ValueError(
                     f"endpoints.{name}.selection.policy is {endpoint.selection.policy!r}, and the planner "

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from catalog.errors import ConfigError
 from dispatch.balancing.balancer import WorkerLoad
+from dispatch.balancing.bin_packing import BinPacking
 from dispatch.balancing.registry import create_balancer
 from dispatch.balancing.round_robin import RoundRobin
 from dispatch.balancing.shortest_queue import ShortestQueue
@@ -79,5 +80,13 @@ def test_central_balancing_has_no_balancer() -> None:
 
 
 def test_an_unknown_balancer_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="unknown balancing 'random'; known: round_robin, shortest_queue, central"):
+    with pytest.raises(
+        ConfigError, match="unknown balancing 'random'; known: round_robin, shortest_queue, bin_packing, central"
+    ):
         create_balancer("random")
+
+
+def test_bin_packing_takes_the_idle_worker_with_the_fewest_slots() -> None:
+    idle = [WorkerLoad("0", slots=8), WorkerLoad("1", slots=4), WorkerLoad("2", slots=4)]
+    assert BinPacking().pick(idle, 0.0) == 1
+    assert create_balancer("bin_packing") is not None

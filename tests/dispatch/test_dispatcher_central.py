@@ -3,8 +3,12 @@
 import pytest
 
 from catalog.errors import DeadlineMissed, NoWorker
+from dispatch.balancing.bin_packing import BinPacking
 from dispatch.commands import WakeAt
-from dispatch.plan import Plan
+from dispatch.dispatcher import Dispatcher
+from dispatch.plan import EndpointPlan, Plan, StagePlan
+from dispatch.selection.greedy import GreedySelection
+from dispatch.selection.policy import Candidate
 from dispatch.worker_info import WorkerInfo
 from dispatch_scene import answered, dispatcher, endpoint, finish, launched, query, rejected
 
@@ -62,3 +66,19 @@ def test_a_plan_that_balances_otherwise_moves_what_waits(before: str, after: str
         served += answered(commands)
         batches += launched(commands)
     assert sorted(served) == [1, 2, 3, 4, 5, 6]
+
+
+def test_bin_packing_fills_the_idle_worker_with_the_fewest_slots_and_leaves_the_same_ones_idle() -> None:
+    small, large = Candidate("v", 0.9, (0.0, 0.01, 0.01)), Candidate("v", 0.9, (0.0, *[0.01] * 8))
+    stage = StagePlan({"small": (small,), "large": (large,)}, GreedySelection(), BinPacking())
+    d = Dispatcher(Plan(1, {"e": EndpointPlan.of_stage("e", stage, slo_s=1.0, max_queued_rows=100)}))
+    for worker, device in (("a", "large"), ("b", "small"), ("c", "small")):
+        d.on_worker_ready(worker, WorkerInfo(device), ["v"], 0.0)
+    batches = [b for i in range(1, 4) for b in launched(d.on_arrival(query(i, slo_s=1.0, name="e"), 0.0))]
+    assert [b.worker for b in batches] == ["b", "c", "a"]
+    assert not launched(d.on_arrival(query(4, slo_s=1.0, name="e"), 0.0))
+    (following,) = launched(finish(d, batches[0], 0.01))
+    assert (following.worker, following.rows) == ("b", 1)
+    for batch in (following, *batches[1:]):
+        finish(d, batch, 0.02)
+    assert [b.worker for b in launched(d.on_arrival(query(5, 0.03, slo_s=1.0, name="e"), 0.03))] == ["b"]

@@ -7,6 +7,7 @@ from typing import TypeVar
 from autoscaler.demand.profile_drift import BIN_COUNT, bin_of
 from deployments.messages.control import Counts, RouterReport, RouterState, RoutingTable
 from dispatch.commands import BatchDone
+from dispatch.query import StageKey
 
 K = TypeVar("K", bound=Hashable)
 
@@ -20,6 +21,7 @@ class RouterMeter:
         self._violated: Counter[str] = Counter()
         self._runs: dict[tuple[str, str], list[int]] = {}
         self._transport: dict[str, list[int]] = {}
+        self._stage_rows: Counter[StageKey] = Counter()
 
     def follow(self, routing_table: RoutingTable) -> None:
         """Batches are compared with this from now on."""
@@ -41,6 +43,8 @@ class RouterMeter:
     def on_batch(self, done: BatchDone) -> None:
         """A batch came back."""
         batch = done.batch
+        if batch.stage.stage:
+            self._stage_rows[batch.stage] += batch.rows
         routing = self._routing_table.workers.get(batch.worker) if self._routing_table is not None else None
         if self._routing_table is None or routing is None:
             return
@@ -64,11 +68,13 @@ class RouterMeter:
             dict(self._violated),
             _frozen(self._runs),
             _frozen(self._transport),
+            dict(self._stage_rows),
         )
         self._arrived.clear()
         self._violated.clear()
         self._runs.clear()
         self._transport.clear()
+        self._stage_rows.clear()
         return made
 
 

@@ -24,6 +24,8 @@ PLANS = st.builds(
     capacity_qps=BY_NAME,
     accuracy=BY_NAME,
     pool_sizes=st.dictionaries(NAMES, st.integers(0, 9), max_size=3),
+    spare=st.frozensets(NAMES, max_size=3),
+    own_balancing=st.frozensets(NAMES, max_size=3),
     report=REPORTS,
 )
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from autoscaler.cluster.observation import Statistics
 from autoscaler.demand.report_windows import ReportWindows
 from autoscaler_scene import SEEDS
+from dispatch.query import StageKey
 
 
 def windows() -> ReportWindows:
@@ -134,3 +135,11 @@ def test_with_routers_that_stay_and_report_in_order_it_is_the_sum_of_each_window
     sums = [sum(counts[f"r{router}", n] for router in range(3)) for n in range(8)]
     assert [each.arrived["a"] for each in found] == sums
     assert [each.start_s for each in found] == pytest.approx([0.5 * n for n in range(8)])
+
+
+def test_rows_by_stage_are_summed_over_routers() -> None:
+    seen = ReportWindows(1.0, 5.0)
+    seen.on_report("r1", 0, {"e": 2}, {}, {StageKey("e", "a"): 2, StageKey("e", "b"): 1})
+    seen.on_report("r2", 0, {"e": 1}, {}, {StageKey("e", "a"): 1, StageKey("f", "a"): 4})
+    (statistics,) = seen.closed(1.0)
+    assert statistics.stage_rows == {"e": {"a": 3, "b": 1}, "f": {"a": 4}}

@@ -1,15 +1,17 @@
 """From a planner's plan to what the dispatcher serves."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from autoscaler.cluster.cluster import Cluster, Pool
 from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
-from autoscaler.placement.serving import serving_plan
+from autoscaler.placement.serving import next_plan, services, serving_plan
 from autoscaler_scene import cluster, endpoint, held, linear, workers
 from dispatch.balancing.balancer import WorkerLoad
-from dispatch.plan import EndpointLimits, EndpointPlan
+from dispatch.balancing.bin_packing import BinPacking
+from dispatch.plan import EndpointLimits, EndpointPlan, Plan, StagePlan
 from dispatch.selection.greedy import GreedySelection
 
 BOTH = cluster(
@@ -75,3 +77,22 @@ def test_endpoints_that_share_a_worker_leave_room_for_each_other() -> None:
     # A third of the shorter objective, 33 ms: 10 + 10 n for a, 10 n for b.
     assert [(c.variant, c.max_batch) for c in plans["a"].stage.candidates["cpu"]] == [("a1", 2)]
     assert [(c.variant, c.max_batch) for c in plans["b"].stage.candidates["cpu"]] == [("b1", 3)]
+
+
+def test_members_of_an_ensemble_keep_their_balancers_and_have_batches_up_to_the_objective() -> None:
+    plan = replace(plan_of({}, held(cpu_0="a1", cpu_1="late")), own_balancing=frozenset({"a"}))
+    limits = {name: EndpointLimits(slo_s, False, 50) for name, slo_s in (("a", 0.1), ("b", 0.2))}
+    made = services(BOTH, plan, workers(cpu=2), limits)
+    assert made["a"].shares is None
+    assert made["b"].shares == {}
+    batches = {c.variant: c.max_batch for c in made["a"].candidates["cpu"]}
+    assert batches == {"a1": 8, "late": 4}, "10 + 10 n and 60 + 10 n ms"
+    balancers = {name: BinPacking() for name in ("a1", "late")}
+    stages = {name: StagePlan({}, GreedySelection(), balancer) for name, balancer in balancers.items()}
+    built = Plan(1, {"a": EndpointPlan("a", limits["a"], stages)})
+    given = next_plan(built, {"a": made["a"]}, {}).endpoints["a"]
+    assert {name: stage.balancer for name, stage in given.stages.items()} == balancers
+    assert {name: [c.variant for c in stage.candidates["cpu"]] for name, stage in given.stages.items()} == {
+        "a1": ["a1"],
+        "late": ["late"],
+    }

@@ -75,7 +75,7 @@ def test_forecasts_have_sensible_defaults() -> None:
         ),
         (
             {"endpoints": {"d": {"task": "t", "slo_ms": 9, "balancing": "random"}}},
-            "endpoints.d.balancing: 'random' is unknown; use one of round_robin, shortest_queue, central",
+            "endpoints.d.balancing: 'random' is unknown; use one of round_robin, shortest_queue, bin_packing, central",
         ),
         (
             {"endpoints": {"d": {"task": "t", "slo_ms": 9, "selection": {"policy": "best"}}}},

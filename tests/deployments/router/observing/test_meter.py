@@ -88,3 +88,13 @@ def test_a_newer_directive_is_what_batches_are_compared_with(meter: RouterMeter)
     meter.follow(replace(DIRECTIVE, profiled_s={("pool", "double"): (0.0, 0.020)}))
     meter.on_batch(served(0.010))
     assert bins(meter.report(1, STANDING).runs["pool", "double"]) == {bin_of(0.5): 1}
+
+
+def test_rows_are_counted_by_stage_where_there_are_several(meter: RouterMeter) -> None:
+    for stage, rows in (("double", 2), ("triple", 1), ("double", 1)):
+        done = served(0.010, rows=rows)
+        meter.on_batch(done._replace(batch=done.batch._replace(stage=StageKey("digits", stage))))
+    meter.on_batch(served(0.010))
+    report = meter.report(1, STANDING)
+    assert report.stage_rows == {StageKey("digits", "double"): 3, StageKey("digits", "triple"): 1}
+    assert not meter.report(2, STANDING).stage_rows

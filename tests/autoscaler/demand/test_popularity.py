@@ -1,0 +1,38 @@
+"""Shares of queries by stage, over a window."""
+
+import pytest
+
+from autoscaler.cluster.observation import Statistics
+from autoscaler.demand.popularity import Popularity
+
+
+def report(end_s: float, queries: int, **rows: int) -> Statistics:
+    return Statistics(end_s - 10.0, end_s, {"e": queries}, {}, {"e": rows} if rows else {})
+
+
+def test_shares_are_rows_by_queries() -> None:
+    popularity = Popularity()
+    popularity.on_statistics(report(10.0, 60, a=60, b=15))
+    popularity.on_statistics(report(20.0, 40, a=40, b=35))
+    assert popularity.shares() == {"e": {"a": 1.0, "b": 0.5}}
+
+
+def test_what_is_older_than_the_window_counts_no_more() -> None:
+    popularity = Popularity(window_s=20.0)
+    popularity.on_statistics(report(10.0, 100, a=100))
+    popularity.on_statistics(report(20.0, 100, a=50))
+    popularity.on_statistics(report(30.0, 100, a=50))
+    assert popularity.shares()["e"]["a"] == 0.5
+
+
+def test_a_member_that_is_not_asked_for_want_of_a_worker_is_still_reckoned_with() -> None:
+    popularity = Popularity(expected={"e": {"a": 1.0, "b": 0.5}}, expected_queries=100.0)
+    assert popularity.shares() == {"e": {"a": 1.0, "b": 0.5}}
+    popularity.on_statistics(report(10.0, 900, a=900))
+    assert popularity.shares()["e"] == pytest.approx({"a": 1.0, "b": 0.05})
+
+
+def test_endpoints_without_counts_have_no_shares() -> None:
+    popularity = Popularity()
+    popularity.on_statistics(report(10.0, 100))
+    assert popularity.shares() == {}

@@ -100,8 +100,8 @@ class EndpointPlan:
 
     @property
     def selection(self) -> str:
-        """Who chooses the variant: the policy of its only stage, or the flow that asks several."""
-        return self.stage.selection.name if len(self.stages) == 1 else self.flow.name
+        """Who chooses the variant: the policy of its only stage, or the flow that leads queries through others."""
+        return self.stages[ONLY_STAGE].selection.name if ONLY_STAGE in self.stages else self.flow.name
 
     def with_stage(self, **changes: Any) -> "EndpointPlan":
         """The same with other fields of its only stage."""

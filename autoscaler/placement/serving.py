@@ -93,7 +93,7 @@ def serving_plan(
 
 def _next(endpoint: EndpointPlan, service: Service, before: Service | None) -> EndpointPlan:
     limited_now = replace(endpoint, limits=service.limits)
-    if len(endpoint.stages) > 1:
+    if ONLY_STAGE not in endpoint.stages:
         return replace(
             limited_now, stages={name: _member(name, each, service) for name, each in endpoint.stages.items()}
         )

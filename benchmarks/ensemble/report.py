@@ -18,6 +18,7 @@ def report(systems: Systems) -> dict[str, Any]:
     """Every system, ties, tests and goals, in JSON values."""
     runs = {
         "best_single": systems.best_single(),
+        "best_single_by_dev": systems.best_single_by_dev(),
         "full_plain": systems.full_plain(),
         "full_accuracy_weighted": systems.full_accuracy_weighted(),
         "full_class_accuracy": systems.full_class_accuracy(),
@@ -36,6 +37,7 @@ def report(systems: Systems) -> dict[str, Any]:
         "single": {name: 100.0 * accuracy for name, accuracy in systems.test.accuracies.items()},
         "ties": ties(systems),
         "mcnemar_dynamic_against_best_single": mcnemar(runs["dynamic"], runs["best_single"]),
+        "mcnemar_dynamic_against_best_single_by_dev": mcnemar(runs["dynamic"], runs["best_single_by_dev"]),
         "goals": goals,
         "goals_met": all(goal["met"] for goal in goals.values()),
     }

@@ -76,6 +76,11 @@ class Systems:
         accuracies = self.test.accuracies
         return self.single(max(accuracies, key=lambda name: accuracies[name]))
 
+    def best_single_by_dev(self) -> Run:
+        """The variant with the most right answers on the dev rows: what a system would serve that may ask one."""
+        accuracies = self.dev.accuracies
+        return self.single(max(accuracies, key=lambda name: accuracies[name]))
+
     def full_plain(self) -> Run:
         """All vote, each vote counts one, ties are broken by chance."""
         names, counts = distinct(self.test.predictions)

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from ray.serve.handle import DeploymentHandle
 
-from catalog.errors import AccordError, NoWorker
+from catalog.errors import AccordError, BadRequest, NoWorker
 from catalog.tensor import Arrays
 from deployments.messages.control import RoutingTable
 from deployments.router.feedback.labels import Label
@@ -72,12 +72,15 @@ class Peers:
     async def feedback(
         self, endpoint: str, labels: Sequence[Label], routing_table: RoutingTable | None
     ) -> list[list[Told]]:
-        """What the other routers, those that answer in time, say of labels."""
+        """What the other routers, those that answer in time, say of labels; raises `BadRequest` where one does."""
         calls = [
             self._handle.options(multiplexed_model_id=peer).feedback_for_peer.remote(endpoint, list(labels))
             for peer in self._others(routing_table)
         ]
         answers = await asyncio.gather(*(asyncio.wait_for(call, STATUS_S) for call in calls), return_exceptions=True)
+        for each in answers:
+            if isinstance(cause := getattr(each, "cause", None) or each, BadRequest):
+                raise cause
         return [each for each in answers if isinstance(each, list)]
 
     def _others(self, routing_table: RoutingTable | None) -> list[str]:

@@ -76,25 +76,24 @@ class GroundTruth:
         if len(self._answers) > REMEMBERED:
             self._forget(next(iter(self._answers)))
 
-    def rows(self, request_id: str) -> int | None:
-        """How many labels an answer takes; None for one that is not there."""
+    def check(self, request_id: str, labels: Sequence[int]) -> None:
+        """Raise ValueError for a class that there is not, and for another number of labels than an answer has rows."""
+        if any(not 0 <= label < self.classes for label in labels):
+            raise ValueError(f"labels {list(labels)} among {self.classes} classes; they are numbered from 0")
         answered = self._answers.get(request_id)
-        return None if answered is None else len(answered.winners)
+        if answered is not None and len(labels) != len(answered.winners):
+            raise ValueError(f"{len(labels)} labels for {len(answered.winners)} rows; give one label per row")
 
     def tell(self, request_id: str, labels: Sequence[int], now_s: float) -> tuple[Told, Answered | None]:
         """The true class of each row of an answer; gives the answer where it was matched.
 
-        The same again changes nothing. Raises ValueError for another number of labels than the answer has rows, and for
-        a class that there is not.
+        The same again changes nothing. Raises ValueError as `check` does.
         """
+        self.check(request_id, labels)
         self._expire(now_s)
         answered = self._answers.get(request_id)
         if answered is None:
             return (Told.EXPIRED if request_id in self._expired else Told.UNKNOWN), None
-        if len(labels) != len(answered.winners):
-            raise ValueError(f"{len(labels)} labels for {len(answered.winners)} rows; give one label per row")
-        if any(not 0 <= label < self.classes for label in labels):
-            raise ValueError(f"labels {list(labels)} among {self.classes} classes; they are numbered from 0")
         if answered.labelled:
             return Told.DUPLICATE, None
         self._answers[request_id] = answered._replace(labelled=True)

@@ -22,6 +22,9 @@ SURE = (4.0, 2.0)
 """Standard errors by which a way's own accuracy must be sure: thousands of ways are compared, and some are lucky. The
 second counts where by the first only all members will do."""
 
+SURE_OF_FEW = 2.0
+"""Standard errors for single variants, of which there are few to be lucky."""
+
 SURE_OF_CHANGES = 2.0
 """Standard errors that are added to the share of rows that a way changes."""
 
@@ -175,7 +178,8 @@ def _surely(known: Ways, sure: float) -> NDArray[np.float64]:
     what may be luck on those rows, whichever is more."""
     error = np.sqrt(known.changed / known.rows)
     changes = known.changed + SURE_OF_CHANGES * error
-    return np.asarray(np.maximum(known.accuracy[known.everyone] - changes, known.accuracy - sure * error))
+    errors = np.where(known.single, min(sure, SURE_OF_FEW), sure)
+    return np.asarray(np.maximum(known.accuracy[known.everyone] - changes, known.accuracy - errors * error))
 
 
 def _on_average(fast: Sequence[Member], constraint: Constraint) -> Sequence[Member]:

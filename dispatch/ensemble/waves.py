@@ -44,6 +44,11 @@ class Ways:
     rows: int
 
     @property
+    def single(self) -> NDArray[np.bool_]:
+        """Which ways ask one variant."""
+        return np.asarray((self.second == 0) & (np.bitwise_count(self.first) == 1))
+
+    @property
     def everyone(self) -> int:
         """The way that asks all members at once."""
         return int(np.flatnonzero(self.first == np.bitwise_or.reduce(self.first))[0])

@@ -1,9 +1,10 @@
 """The flow of an endpoint whose queries are voted on: one stage per member, one job per member that is asked."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import count
 from math import floor, inf
+from typing import Any
 
 from catalog.errors import AccordError, ConstraintUnmet
 from dispatch import refusals
@@ -94,7 +95,8 @@ class EnsembleFlow:
         withdraw: list[Job] = []
         outcomes: list[Outcome] = []
         member = done.batch.stage.stage
-        for job, outputs in zip(done.batch.jobs, done.outputs, strict=True):
+        every: Sequence[Mapping[str, Any]] = done.outputs or [{}] * len(done.batch.jobs)  # a simulation has none
+        for job, outputs in zip(done.batch.jobs, every, strict=True):
             vote = self._open.get(job.query.id)
             if vote is None or job.id in done.withdrawn or vote.waiting.pop(job.id, None) is None:
                 continue

@@ -211,7 +211,7 @@ def _check_pools(config: AppConfig, catalogue: Catalogue) -> None:
 def _warn_of_shared_workers(config: AppConfig) -> None:
     """Tables, and ladders that Accord makes, reckon with workers that have nothing else to do."""
     for one, other in combinations(config.endpoints, 2):
-        policies = [config.endpoints[name].selection.policy for name in (one, other)]
+        policies = [config.endpoints[name].policy for name in (one, other)]
         reckoning = next((policy for policy in policies if policy in RECKONING), None)
         shared = config.pools_of(one).keys() & config.pools_of(other).keys()
         if shared and reckoning is not None:

@@ -9,7 +9,8 @@ from deployments.controller.registration import artifact_bytes
 from deployments.controller.variant_book import tabulated_s
 from deployments.messages.control_settings import ControlSettings, EndpointSettings, ForecastSettings, PoolSettings
 from forecast.model_file import read
-from serve_app.build.assemble import Profiles, served_variants
+from serve_app.build.assemble import Profiles, served_variants, variants_of
+from serve_app.config.endpoint import EndpointConfig
 from serve_app.config.forecast import ForecastConfig
 from serve_app.config.live_changes import LiveChanges, PoolChange
 from serve_app.config.pool import PoolConfig
@@ -29,9 +30,9 @@ def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles
             name: EndpointSettings(
                 task=endpoint.task,
                 limits=endpoint.limits,
-                variants=endpoint.variants,
+                variants=_named(name, endpoint, catalogue),
                 pools=tuple(config.pools_of(name)),
-                by_tables=endpoint.ensemble is None and endpoint.selection.policy == "ramsis",
+                by_tables=endpoint.policy == "ramsis",
             )
             for name, endpoint in config.endpoints.items()
         },
@@ -76,6 +77,13 @@ def changed(settings: ControlSettings, changes: LiveChanges) -> ControlSettings:
             raise ConfigError("user_config.forecast is given, but nothing is forecast; add controller.forecast to args")
         forecast = replace(forecast, quantile=changes.forecast.quantile)
     return replace(settings, endpoints=endpoints, pools=pools, forecast=forecast)
+
+
+def _named(name: str, endpoint: EndpointConfig, catalogue: Catalogue) -> tuple[str, ...] | None:
+    """The variants that the endpoint keeps to; an ensemble keeps to the members that it begins with."""
+    if endpoint.ensemble is None:
+        return endpoint.variants
+    return tuple(variant.name for variant in variants_of(name, endpoint, catalogue))
 
 
 def _pool(pool: PoolConfig) -> PoolSettings:

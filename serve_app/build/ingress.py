@@ -65,7 +65,7 @@ class Ingress:
         ballots = {name: info.ballots for name, info in endpoints.items() if info.ballots is not None}
         self._labels = Labels(plan.endpoints, ballots)
         self._router.labels = self._labels
-        self._feedback = Feedback(self._name, self._router, self._labels, peers, time.monotonic)
+        self._feedback = Feedback(self._router, self._labels, peers, time.monotonic)
         self._beside: list[asyncio.Task[None]] = []
         self._table_maker = TableMaker()
 
@@ -81,7 +81,8 @@ class Ingress:
         beside = (self._warm_up_and_keep(), watch.run(), link.run(), exchange.run())
         self._beside = [asyncio.create_task(work) for work in beside]
         other = build_api(self._router, self._endpoints, self._controller, self._feedback)
-        edge = Edge(self._name, self._router, self._endpoints, self._settings.max_body_bytes, other, self._labels)
+        max_bytes = self._settings.max_body_bytes
+        edge = Edge(self._name, self._router, self._endpoints, max_bytes, other, self._labels, time.monotonic)
         fast_path.install(edge)
         return edge
 

@@ -27,6 +27,6 @@ def router_settings(config: AppConfig) -> RouterSettings:
         balancing={
             name: cast(Balancing, endpoint.balancing)
             for name, endpoint in config.endpoints.items()
-            if endpoint.ensemble is None and endpoint.selection.policy == "ramsis"
+            if endpoint.policy == "ramsis"
         },
     )

@@ -23,7 +23,7 @@ def problems_for(config: AppConfig, catalogue: Catalogue, profiles: Profiles) ->
     """
     problems: dict[str, dict[str, WorkerProblem]] = {}
     for name, endpoint in config.endpoints.items():
-        if endpoint.selection.policy != "ramsis":
+        if endpoint.policy != "ramsis":
             continue
         balancing = cast(Balancing, endpoint.balancing)
         formulation: Formulation = "per_query" if endpoint.balancing == "round_robin" else "per_decision"

@@ -74,6 +74,11 @@ class EndpointConfig(Strict):
         """What the endpoint is held to."""
         return EndpointLimits(self.slo_ms / 1e3, self.drop_late, self.max_queued_rows)
 
+    @property
+    def policy(self) -> str | None:
+        """The policy that chooses variants; None where an ensemble's members are chosen."""
+        return self.selection.policy if self.ensemble is None else None
+
     @field_validator("balancing")
     @classmethod
     def _known(cls, value: str) -> str:

@@ -5,6 +5,8 @@ all of the load; everything else goes to the FastAPI application of `serve_app.h
 """
 
 import logging
+from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import orjson
@@ -27,7 +29,7 @@ MODELS = "/v2/models/"
 class Edge:
     """An ASGI application; lives on the router's event loop.
 
-    ``name`` makes request ids unique beside other routers.
+    ``name`` makes request ids unique beside other routers; ``clock`` says when an answer goes out.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class Edge:
         max_body_bytes: int,
         other: ASGIApp,
         labels: Labels,
+        clock: Callable[[], float],
     ) -> None:
         self._name = name
         self._router = router
@@ -45,6 +48,8 @@ class Edge:
         self._max_body_bytes = max_body_bytes
         self._other = other
         self._labels = labels
+        self._clock = clock
+        self._ids = count(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection event."""
@@ -86,8 +91,9 @@ class Edge:
         answer = await self._router.infer(endpoint, request.inputs, request.rows, request.slo_s, request.accuracy)
         marked = emulated_variants(self._router, info)
         emulated = answer.variant in marked or not marked.isdisjoint(answer.votes)
-        request_id = request.id if request.id is not None else f"{self._name}-{answer.query.id}"
-        self._labels.remember(endpoint, request_id, answer)
+        # Not the query's own number: an answer from another router has that router's.
+        request_id = request.id if request.id is not None else f"{self._name}-{next(self._ids)}"
+        self._labels.remember(endpoint, request_id, answer, self._clock())
         return oip.encode(request, answer, info, request_id, emulated)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:

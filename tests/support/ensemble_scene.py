@@ -50,6 +50,7 @@ class SaidChooser:
         self.raises: dict[float | None, Exception] = {}  # by the accuracy that is asked for
         self.asked: list[tuple[Constraint, frozenset[str]]] = []
         self.votes: list[tuple[int, dict[str, int], float]] = []
+        self.truths: list[tuple[int, int, dict[str, int]]] = []
 
     def choose(self, constraint: Constraint, served: Collection[str], now_s: float) -> MemberSet:
         self.asked.append((constraint, frozenset(served)))
@@ -64,7 +65,7 @@ class SaidChooser:
         self.votes.append((winner, dict(votes), confidence))
 
     def on_truth(self, constraint: Constraint, truth: int, winner: int, votes: Mapping[str, int]) -> None:
-        raise AssertionError("a flow knows no truth")
+        self.truths.append((truth, winner, dict(votes)))
 
 
 def flow(

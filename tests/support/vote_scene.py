@@ -35,24 +35,34 @@ def drawn_votes(members: Mapping[str, Confusion], rows: int, seed: int = 0, toge
     return RecordedVotes(tuple(members), labels, np.stack(columns, axis=1), classes)
 
 
-def naive_vote(said: Sequence[int], weights: Sequence[Sequence[float]]) -> tuple[int, float, bool]:
-    """Class, margin and tie of one row by the words of `vote`: ``said`` by member, ``weights`` [classes][members]."""
+def naive_sums(
+    said: Sequence[int], weights: Sequence[Sequence[float]], against: Sequence[Sequence[float]] | None = None
+) -> dict[int, float]:
+    """By class that was named what its members bring it, less what it loses by those that named another one."""
     sums: dict[int, float] = {}
-    largest: dict[int, float] = {}
-    counts: dict[int, int] = {}
-    for member, label in enumerate(said):
+    for label in said:
         if label == ABSENT:
             continue
-        weight = weights[label][member]
-        sums[label] = sums.get(label, 0.0) + weight
-        largest[label] = max(largest.get(label, 0.0), weight)
-        counts[label] = counts.get(label, 0) + 1
+        sums[label] = 0.0
+        for member, other in enumerate(said):
+            if other == label:
+                sums[label] += weights[label][member]
+            elif other != ABSENT and against is not None:
+                sums[label] += against[label][member]
+    return sums
+
+
+def naive_vote(
+    said: Sequence[int], weights: Sequence[Sequence[float]], against: Sequence[Sequence[float]] | None = None
+) -> tuple[int, float, bool]:
+    """Class, margin and tie of one row by the words of `vote`: ``said`` by member, the others [classes][members]."""
+    sums = naive_sums(said, weights, against)
     if not sums:
         return NOBODY, 0.0, False
     best = max(sums.values())
     leading = [label for label in sums if abs(sums[label] - best) < 1e-9]
-    most_sure = max(largest[label] for label in leading)
-    winner = min(label for label in leading if largest[label] == most_sure)
-    others = [total for label, total in sums.items() if label != winner]
-    most = max(counts.values())
-    return winner, best - max(others, default=0.0), sum(count == most for count in counts.values()) > 1
+    largest = {label: max(weights[label][m] for m, each in enumerate(said) if each == label) for label in leading}
+    winner = min(label for label in leading if largest[label] == max(largest.values()))
+    next_one = max([0.0, *(total for label, total in sums.items() if label != winner)])
+    counts = [list(said).count(label) for label in sums]
+    return winner, max(0.0, best - next_one), counts.count(max(counts)) > 1

@@ -1,7 +1,7 @@
 """What is trained: n-gram models, and encoders cut after each of their layers."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from catalog.zoo.sentiment.trained import Pooling, Unit
 
@@ -45,13 +45,20 @@ Recipe = NgramRecipe | EncoderRecipe
 MAX_LENGTH = 128
 """Tokens after which a text is cut."""
 
+_HARD: dict[str, Any] = {"epochs": 6, "learning_rate": 2e-3, "dropout": 0.0}
+"""Trains until the training texts are known by heart: a single encoder loses nothing by it, and errs less often where
+others err."""
+
 RECIPES: tuple[Recipe, ...] = (
     NgramRecipe("sentiment-bayes", "naive_bayes", "token", (1, 2), most=12_000),
     NgramRecipe("sentiment-characters", "logistic", "character", (2, 5), most=20_000, strength=4.0),
     EncoderRecipe("sentiment-minilm-1", (0,), "max", seed=1, epochs=6),
-    EncoderRecipe("sentiment-minilm-2", (0, 1), "mean", seed=2, epochs=5),
-    EncoderRecipe("sentiment-minilm-3", (0, 1, 2), "mean", seed=301, epochs=8, learning_rate=2e-3, dropout=0.0),
+    EncoderRecipe("sentiment-minilm-2", (0, 1), "mean", seed=201, **_HARD),
+    EncoderRecipe("sentiment-minilm-3", (0, 1, 2), "mean", seed=301, **_HARD | {"epochs": 8}),
     EncoderRecipe("sentiment-minilm-3-spread", (0, 2, 4), "mean", seed=24, epochs=4),
-    EncoderRecipe("sentiment-minilm-5", (0, 1, 2, 3, 4), "first", seed=5, epochs=3),
-    EncoderRecipe("sentiment-minilm-6", (0, 1, 2, 3, 4, 5), "mean", seed=6, epochs=3),
+    EncoderRecipe("sentiment-minilm-4", (0, 1, 2, 3), "mean", seed=401, **_HARD),
+    EncoderRecipe("sentiment-minilm-4-max", (0, 1, 2, 3), "max", seed=402, **_HARD),
+    EncoderRecipe("sentiment-minilm-5", (0, 1, 2, 3, 4), "first", seed=501, **_HARD),
+    EncoderRecipe("sentiment-minilm-6", (0, 1, 2, 3, 4, 5), "mean", seed=602, **_HARD),
+    EncoderRecipe("sentiment-minilm-6-max", (0, 1, 2, 3, 4, 5), "max", seed=601, **_HARD),
 )

@@ -9,12 +9,14 @@ from dispatch.ensemble.ground_truth import Told
 
 UNSEEN = (Told.UNKNOWN, Told.EXPIRED)
 
+SAYS_MORE = (Told.UNKNOWN, Told.EXPIRED, Told.DUPLICATE, Told.MATCHED)
+"""Of what several routers say of one label the last counts."""
+
 
 class Feedback:
     """Gives labels to the router that answered: this one, or one of its ``peers``."""
 
-    def __init__(self, name: str, router: Router, labels: Labels, peers: Peers, clock: Callable[[], float]) -> None:
-        self._name = name
+    def __init__(self, router: Router, labels: Labels, peers: Peers, clock: Callable[[], float]) -> None:
         self._router = router
         self._labels = labels
         self._peers = peers
@@ -25,13 +27,15 @@ class Feedback:
         return self._labels.tell(endpoint, labels, self._clock())
 
     async def tell(self, endpoint: str, labels: Sequence[Label]) -> list[Told]:
-        """What became of each label; those that are not known here are shown to the other routers."""
+        """What became of each label; those that are not known here are shown to the other routers.
+
+        Raises `BadRequest` for one that cannot be.
+        """
         told = self.tell_here(endpoint, labels)
         unseen = [index for index, result in enumerate(told) if result in UNSEEN]
         if not unseen:
             return told
         for theirs in await self._peers.feedback(endpoint, [labels[index] for index in unseen], self._router.routing):
             for index, result in zip(unseen, theirs, strict=True):
-                if result not in UNSEEN or told[index] is Told.UNKNOWN:
-                    told[index] = result
+                told[index] = max(told[index], result, key=SAYS_MORE.index)
         return told

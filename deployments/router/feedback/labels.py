@@ -37,8 +37,11 @@ class Labels:
             members = tuple(dict.fromkeys(offered)) if flow is None else flow.weights.members
             self._truths[name] = GroundTruth(members, own.classes)
 
-    def remember(self, endpoint: str, request_id: str, answer: Answer) -> None:
-        """An answer goes out; nothing is kept of endpoints that name no classes."""
+    def remember(self, endpoint: str, request_id: str, answer: Answer, now_s: float) -> None:
+        """An answer goes out, this router's or one that it has from another, whose clock may be another machine's.
+
+        Nothing is kept of endpoints that name no classes.
+        """
         truth = self._truths.get(endpoint)
         if truth is None:
             return
@@ -50,19 +53,21 @@ class Labels:
         known = {member: said for member, said in votes.items() if member in truth.members}
         flow = self._flows.get(endpoint)
         constraint = None if flow is None else flow.constraint(answer.query)
-        truth.remember(request_id, Answered(answer.done_s, winners, known, constraint))
+        truth.remember(request_id, Answered(now_s, winners, known, constraint))
 
     def tell(self, endpoint: str, labels: Sequence[Label], now_s: float) -> list[Told]:
-        """What became of each label; raises `BadRequest` for one that cannot be."""
+        """What became of each label; raises `BadRequest` for one that cannot be, and then counts none."""
         truth = self._truths.get(endpoint)
         if truth is None:
             raise BadRequest(f"answers of endpoint {endpoint!r} name no class, so that labels say nothing of them")
-        flow, told = self._flows.get(endpoint), []
         for request_id, classes in labels:
             try:
-                result, answered = truth.tell(request_id, classes, now_s)
+                truth.check(request_id, classes)
             except ValueError as error:
                 raise BadRequest(f"feedback for id {request_id!r}: {error}") from error
+        flow, told = self._flows.get(endpoint), []
+        for request_id, classes in labels:
+            result, answered = truth.tell(request_id, classes, now_s)
             told.append(result)
             if answered is not None and flow is not None and answered.constraint is not None:
                 for row, label in enumerate(classes):

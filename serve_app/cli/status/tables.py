@@ -8,6 +8,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from deployments.router.tables.progress import TableState
+from dispatch.flow.ensemble import EnsembleFlow
 from dispatch.latency.worker_latency import TAIL
 from dispatch.promise.guarantee import Kept
 from dispatch.selection.ramsis.policy import RamsisSelection
@@ -37,6 +38,7 @@ def render_status(body: dict[str, Any]) -> RenderableType:
         _decisions(endpoints),
         *_held_back(endpoints),
         _variants(endpoints),
+        *_ground_truth(endpoints),
         _workers(workers),
         _latency(workers),
     )
@@ -141,6 +143,30 @@ def _variants(endpoints: dict[str, Any]) -> Table:
             shares = (percent(seen.get("share")), percent(seen.get("expected_accuracy")))
             table.add_row(Text(name), Text(marked(variant, seen.get("emulated"))), cell(seen.get("queries")), *shares)
     return table
+
+
+def _ground_truth(endpoints: dict[str, Any]) -> list[Table]:
+    """What labels say of answers and of who gave them; nothing where no label came."""
+    known = {name: endpoint.get("ground_truth") or {} for name, endpoint in endpoints.items()}
+    told = {name: truth for name, truth in known.items() if truth.get("labelled")}
+    if not told:
+        return []
+    table = _by_endpoint("Ground truth", "member")
+    for heading in ("labelled", "accuracy", "agreement *"):
+        table.add_column(heading, justify="right")
+    table.caption = "* with the answers, which needs no label: a proxy for accuracy"
+    for name, truth in told.items():
+        table.add_row(Text(name), "answers", cell(truth["labelled"]), _share(truth, "right", "labelled"), "-")
+        voted = endpoints[name].get("selection") == EnsembleFlow.name  # else every answer is its variant's own
+        for member, seen in truth.get("members", {}).items():
+            agreement = _share(seen, "agreed", "answered") if voted else "-"
+            accuracy = _share(seen, "right", "labelled")
+            table.add_row(Text(name), Text(member), cell(seen.get("labelled")), accuracy, agreement)
+    return [table]
+
+
+def _share(counts: dict[str, Any], part: str, whole: str) -> str:
+    return percent(counts[part] / counts[whole]) if counts.get(whole) and part in counts else "-"
 
 
 def _workers(workers: dict[str, Any]) -> Table:

@@ -7,9 +7,18 @@ import pytest
 
 from autoscaler.placement.serving import Service, next_plan
 from dispatch.balancing.balancer import WorkerLoad
+from dispatch.balancing.registry import create_balancer
 from dispatch.balancing.round_robin import RoundRobin
 from dispatch.balancing.weighted_shares import WeightedShares
-from dispatch.plan import EndpointLimits, Plan
+from dispatch.ensemble.ballots import Ballots
+from dispatch.ensemble.chooser import EveryoneChooser
+from dispatch.ensemble.member import Member
+from dispatch.ensemble.selector import MemberSelector
+from dispatch.ensemble.weights import ClassWeights
+from dispatch.flow.ensemble import EnsembleFlow
+from dispatch.plan import EndpointLimits, EndpointPlan, Plan, StagePlan
+from dispatch.selection.greedy import GreedySelection
+from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.policy import RamsisSelection
 from dispatch.worker_info import WorkerInfo
 from router_scene import DOUBLE, TRIPLE, by_tables, digits, service
@@ -138,3 +147,47 @@ def test_services_that_tables_were_not_made_for_are_served_without(before: Servi
     assert endpoint.stage.balancer is not BY_TABLES.endpoints["digits"].stage.balancer, (
         "its group was that of the tables"
     )
+
+
+OTHER = replace(DOUBLE, variant="other")
+
+
+def voted_on(*members: Candidate) -> Plan:
+    """A stage for each member, as an ensemble has them."""
+    stages = {
+        member.variant: StagePlan({"cpu": (member,)}, GreedySelection(), create_balancer("shortest_queue"))
+        for member in members
+    }
+    accuracies = {member.variant: member.accuracy for member in members}
+    everyone = EveryoneChooser(MemberSelector([Member(name, 0.01, each) for name, each in accuracies.items()]))
+    flow = EnsembleFlow(everyone, ClassWeights(accuracies, 3), Ballots(3))
+    return Plan(4, {"digits": EndpointPlan("digits", EndpointLimits(0.1, False, 100), stages, flow)})
+
+
+@pytest.mark.parametrize("members", [(DOUBLE, TRIPLE), (DOUBLE,)])
+def test_members_of_an_ensemble_keep_their_stage_balancer_load_and_flow(members: tuple[Candidate, ...]) -> None:
+    built = voted_on(*members)
+    faster = replace(DOUBLE, latency_s=tuple(0.5 * each for each in DOUBLE.latency_s))
+    made = bounded(service({"pool": (faster, TRIPLE, OTHER), "cpu": (OTHER,)}, SHARES, slo_s=0.4, drop_late=True))
+    before, after = built.endpoints["digits"], next_plan(built, {"digits": made}, {}).endpoints["digits"]
+    assert after.limits == EndpointLimits(0.4, True, 7)
+    assert after.flow is before.flow
+    assert after.selection == "ensemble"
+    assert list(after.stages) == [member.variant for member in members]
+    for name, stage in after.stages.items():
+        assert stage.candidates == {"pool": (faster if name == "double" else TRIPLE,), "cpu": ()}
+        assert stage.selection is before.stages[name].selection
+        assert stage.balancer is before.stages[name].balancer, "shares are of queries, which each member gets"
+        assert stage.load is before.stages[name].load
+
+
+def test_a_member_that_the_plan_does_not_offer_any_more_has_no_worker_and_comes_back() -> None:
+    built = voted_on(DOUBLE, TRIPLE)
+    without, again = service({"pool": (TRIPLE,)}), service({"pool": (DOUBLE, TRIPLE)})
+    dropped = next_plan(built, {"digits": without}, {})
+    worker = WorkerInfo("cpu", "pool")
+    assert dropped.endpoints["digits"].stages["double"].offered(worker) == ()
+    assert dropped.endpoints["digits"].stages["triple"].offered(worker) == (TRIPLE,)
+    back = next_plan(dropped, {"digits": again}, {"digits": without}).endpoints["digits"]
+    assert back.stages["double"].offered(worker) == (DOUBLE,)
+    assert back.candidates == {"pool": (DOUBLE, TRIPLE)}

@@ -9,9 +9,10 @@ import pytest
 from ray.exceptions import RayTaskError
 from ray.serve.handle import DeploymentHandle
 
-from catalog.errors import NoWorker, Saturated
+from catalog.errors import BadRequest, NoWorker, Saturated
 from deployments.messages.control import RoutingTable, WorkerRouting
 from deployments.router.peers import Peers
+from dispatch.ensemble.ground_truth import Told
 from dispatch.worker_info import WorkerInfo
 from router_scene import BOTH, DOUBLE, ME, digits, routing_table
 
@@ -41,14 +42,15 @@ class PlayedHandle:
 
 @dataclass
 class PlayedHandles:
-    """A handle whose calls for a status end in what ``outcomes`` have for the peer; keeps who was asked."""
+    """A handle whose calls, but those of queries, end in what ``outcomes`` have for the peer; keeps who was asked."""
 
     outcomes: Mapping[str, object]
     asked: list[str] = field(default_factory=list)
 
     def options(self, *, multiplexed_model_id: str) -> SimpleNamespace:
         self.asked.append(multiplexed_model_id)
-        return SimpleNamespace(status=PlayedHandle(self.outcomes[multiplexed_model_id]))
+        played = PlayedHandle(self.outcomes[multiplexed_model_id])
+        return SimpleNamespace(status=played, feedback_for_peer=played)
 
 
 def peers(handle: PlayedHandle | None = None) -> Peers:
@@ -99,6 +101,20 @@ async def test_the_other_routers_say_how_they_are_and_those_that_do_not_answer_a
     assert await asking.statuses(news) == [{"routers": ["r2"]}, {"routers": ["r4"]}]
     assert handle.asked == ["r2", "r3", "r4"]
     assert await asking.statuses(None) == []
+
+
+async def test_the_other_routers_are_asked_of_labels_and_one_that_refuses_them_is_heard() -> None:
+    said = {"r2": [Told.MATCHED], "r3": ConnectionError("gone"), "r4": [Told.UNKNOWN]}
+    handle = PlayedHandles(said)
+    asking = Peers(ME, cast(DeploymentHandle, handle))
+    news = owned(w1="r2", w2="r3", w3="r4", w4=ME)
+    assert await asking.feedback("digits", [("x", (1,))], news) == [[Told.MATCHED], [Told.UNKNOWN]]
+    assert await asking.feedback("digits", [("x", (1,))], None) == []
+    refusal = BadRequest("feedback for id 'x': 1 labels for 2 rows")
+    for raised in (refusal, RayTaskError("feedback_for_peer", "a traceback", refusal)):
+        refusing = Peers(ME, cast(DeploymentHandle, PlayedHandles({**said, "r4": raised})))
+        with pytest.raises(BadRequest, match="1 labels for 2 rows"):
+            await refusing.feedback("digits", [("x", (1,))], news)
 
 
 async def test_a_status_that_came_from_oneself_or_twice_counts_once() -> None:

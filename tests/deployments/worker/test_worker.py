@@ -17,6 +17,7 @@ from catalog.profile import BatchLatency, LatencyProfile
 from catalog.tensor import Arrays
 from catalog.variant import Variant
 from deployments.messages.worker import WorkerSpec
+from deployments.runtimes import making
 from deployments.runtimes.base import ModelRuntime, RuntimeOptions
 from deployments.runtimes.registry import create
 from deployments.worker import worker as worker_module
@@ -55,7 +56,7 @@ class Gate:
 @pytest.fixture
 def gate(spec: WorkerSpec, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
     made = Gate(replace(variant(spec, "good"), name="gated"))
-    monkeypatch.setattr(worker_module, "create", made.create)
+    monkeypatch.setattr(making, "create", made.create)
     yield made
     made.open.set()  # else a test that failed would leave a thread that waits for ever
 

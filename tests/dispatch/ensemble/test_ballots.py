@@ -51,12 +51,14 @@ def test_scores_of_another_shape_are_refused_or_read_by_class(scores: Any) -> No
         ballots.read({"p": scores}, 2)
 
 
-def test_an_answer_has_the_label_and_the_shares_of_the_weights() -> None:
+def test_an_answer_has_the_label_and_how_likely_classes_are_by_the_vote() -> None:
     answer = Ballots(3, scores="p").write([tally(1, 1), tally(0, 1)])
     assert answer["label"].tolist() == [1, 1]
     assert answer["label"].dtype == np.int64
     assert answer["p"].dtype == np.float32
-    assert answer["p"].tolist() == [[0.0, 1.0, 0.0], [0.25, 0.75, 0.0]]
+    behind = 1.0 / (1.0 + np.exp(3.0 - 1.0))
+    assert answer["p"][0].tolist() == [0.0, 1.0, 0.0]
+    assert answer["p"][1].tolist() == pytest.approx([behind, 1.0 - behind, 0.0])
 
 
 def test_an_answer_has_what_members_have() -> None:

@@ -1,11 +1,13 @@
 """Three ways to choose members, behind one seam."""
 
+from collections.abc import Collection
+
 import pytest
 
 from catalog.errors import ConstraintUnmet
 from dispatch.ensemble import chooser as choosing
 from dispatch.ensemble.chooser import CHOOSERS, EveryoneChooser, IntervalChooser, WavesChooser
-from dispatch.ensemble.member import Constraint, Member
+from dispatch.ensemble.member import Constraint, Member, MemberSet
 from dispatch.ensemble.selector import MemberSelector
 
 MEMBERS = [Member(f"m{n}", 0.010 + 0.005 * n, 0.7 + 0.04 * n, packing_factor=5.0 - n) for n in range(5)]
@@ -31,6 +33,44 @@ def test_waves_are_the_selectors_choice() -> None:
     assert WavesChooser(selector()).choose(LOOSE, NAMES, 0.0) == selector().select(LOOSE, NAMES)
     with pytest.raises(ConstraintUnmet):
         WavesChooser(selector()).choose(Constraint(0.05, 0.999), NAMES, 0.0)
+
+
+class Chosen(MemberSelector):
+    """Always selects two waves; counts how often."""
+
+    calls = 0
+
+    def select(self, constraint: Constraint, available: Collection[str] | None = None) -> MemberSet:
+        assert available is None, "sets are of all members: what is served changes all the time"
+        self.calls += 1
+        return MemberSet((("m0", "m1"), ("m2", "m4")), 0.9, 0.04, 0.015, 0.02, 0.3)
+
+
+def test_waves_are_without_members_that_nobody_holds() -> None:
+    chooser = WavesChooser(Chosen(MEMBERS))
+    assert chooser.choose(LOOSE, NAMES, 0.0).waves == (("m0", "m1"), ("m2", "m4"))
+    assert chooser.choose(LOOSE, ("m1", "m2", "m4"), 0.0).waves == (("m1",), ("m2", "m4"))
+    assert chooser.choose(LOOSE, ("m0", "m1", "m3"), 0.0).waves == (("m0", "m1"), ())
+    again = chooser.choose(LOOSE, ("m0", "m4"), 0.0)
+    assert (again.waves, again.stop_margin) == ((("m0",), ("m4",)), 0.3)
+
+
+def test_where_nobody_holds_the_first_wave_all_that_remain_are_asked() -> None:
+    chooser = WavesChooser(Chosen(MEMBERS))
+    assert chooser.choose(LOOSE, ("m2", "m3"), 0.0).waves == (("m2", "m3"),)
+    with pytest.raises(ConstraintUnmet, match="no member of the ensemble is available"):
+        chooser.choose(LOOSE, (), 0.0)
+
+
+def test_what_a_set_of_members_is_worth_is_the_selectors_word() -> None:
+    for made in CHOOSERS.values():
+        assert made(selector()).accuracy(("m4", "m3", "m2")) == selector().accuracy(("m2", "m3", "m4"))
+
+
+def test_intervals_hear_all_that_they_ask() -> None:
+    assert IntervalChooser(selector()).choose(LOOSE, NAMES, 0.0).wait_for_all
+    assert not EveryoneChooser(selector()).choose(LOOSE, NAMES, 0.0).wait_for_all
+    assert not WavesChooser(selector()).choose(LOOSE, NAMES, 0.0).wait_for_all
 
 
 def test_everyone_is_all_that_are_fast_enough_and_served() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dispatch.ensemble.tally import Tally
+from dispatch.ensemble.tally import MANY, Tally
 from dispatch.ensemble.voting import NOBODY
 
 WEIGHTS = [[1.0, 2.0, 3.0], [1.5, 2.5, 0.0], [0.0, 0.5, 4.0], [0.0, 0.0, 0.0]]
@@ -33,8 +33,18 @@ def test_the_margin_is_the_lead_over_the_next_class_and_over_nothing_where_there
     assert tally((0, 0), (1, 0), (2, 2)).leader == 2
 
 
-def test_shares_are_of_the_weights_of_all_votes() -> None:
-    assert tally((0, 0), (1, 0), (2, 2)).shares() == pytest.approx({0: 3 / 7, 2: 4 / 7})
+def test_shares_are_how_likely_the_classes_are_that_were_named() -> None:
+    shares = tally((0, 0), (1, 0), (2, 2)).shares()
+    assert shares == pytest.approx({0: exp(3.0) / (exp(3.0) + exp(4.0)), 2: exp(4.0) / (exp(3.0) + exp(4.0))})
+    assert shares[2] > tally((0, 0), (1, 0), (2, 2)).confidence, "nothing is left for classes that nobody named"
+
+
+def test_shares_of_sums_that_no_float_holds_the_odds_of_are_finite() -> None:
+    far = Tally([[900.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [-900.0, 0.0]])
+    far.add(0, 0)
+    far.add(1, 1)
+    assert far.shares() == {0: 1.0, 1: 0.0}
+    assert far.confidence == 1.0
 
 
 def test_votes_that_weigh_nothing_share_alike() -> None:
@@ -64,6 +74,36 @@ def test_the_confidence_is_the_posterior_of_independent_members_that_err_evenly(
         for label in range(classes)
     ]
     assert made.confidence == pytest.approx(likelihood[2] / sum(likelihood))
+
+
+def test_with_what_classes_lose_shares_are_the_posterior_of_members_that_are_good_at_different_classes() -> None:
+    """A member names a class with one probability where it is the true one, with another where it is not."""
+    right = np.array([[0.9, 0.5], [0.6, 0.8], [0.7, 0.7]])
+    wrongly = np.array([[0.05, 0.3], [0.2, 0.1], [0.1, 0.15]])
+    made = Tally(np.log(right / wrongly).tolist(), np.log((1 - right) / (1 - wrongly)).tolist())
+    said = (0, 1)
+    for member, label in enumerate(said):
+        made.add(member, label)
+    odds = []
+    for label in (0, 1, 2):
+        each = [
+            right[label, m] / wrongly[label, m] if said[m] == label else (1 - right[label, m]) / (1 - wrongly[label, m])
+            for m in (0, 1)
+        ]
+        odds.append(np.prod(each))
+    assert made.shares() == pytest.approx({label: each / sum(odds) for label, each in enumerate(odds)})
+    assert made.leader == int(np.argmax(odds))
+
+
+@pytest.mark.parametrize(("classes", "all_of_them"), [(MANY, True), (MANY + 1, False)])
+def test_of_many_classes_those_that_nobody_named_have_no_share(classes: int, all_of_them: bool) -> None:
+    made = Tally([[2.0]] * classes, [[-0.1]] * classes)
+    made.add(0, 3)
+    shares = made.shares()
+    assert sum(shares.values()) == pytest.approx(1.0)
+    assert shares.keys() == (set(range(classes)) if all_of_them else {3})
+    if all_of_them:
+        assert shares[3] == pytest.approx(1.0 / (1.0 + (classes - 1) * exp(-2.1)))
 
 
 @pytest.mark.parametrize("label", [-1, 4])

@@ -7,27 +7,36 @@ from hypothesis import strategies as st
 
 from dispatch.ensemble.tally import Tally
 from dispatch.ensemble.voting import ABSENT, NOBODY, vote
-from vote_scene import naive_vote
+from vote_scene import naive_sums, naive_vote
+
+Matrix = list[list[float]]
 
 
 @st.composite
-def votes(draw: st.DrawFn) -> tuple[list[list[int]], list[list[float]]]:
-    """Rows of what members say, some absent, and weights of which many are equal and some are 0."""
+def votes(draw: st.DrawFn) -> tuple[list[list[int]], Matrix, Matrix | None]:
+    """Rows of what members say, some absent; weights and what classes lose, many of them equal and some 0."""
     members, classes = draw(st.integers(1, 6)), draw(st.integers(2, 8))
     row = st.lists(st.integers(ABSENT, classes - 1), min_size=members, max_size=members)
-    weight = st.integers(0, 6).map(lambda tenths: tenths / 10)
-    column = st.lists(weight, min_size=members, max_size=members)
-    weights = draw(st.lists(column, min_size=classes, max_size=classes))
-    return draw(st.lists(row, min_size=1, max_size=12)), weights
+
+    def matrix(tenths: st.SearchStrategy[int]) -> st.SearchStrategy[Matrix]:
+        each_class = st.lists(tenths.map(lambda number: number / 10), min_size=members, max_size=members)
+        return st.lists(each_class, min_size=classes, max_size=classes)
+
+    weights, against = draw(matrix(st.integers(0, 6))), draw(st.none() | matrix(st.integers(-4, 0)))
+    return draw(st.lists(row, min_size=1, max_size=12)), weights, against
+
+
+def array(matrix: Matrix | None) -> np.ndarray | None:
+    return None if matrix is None else np.array(matrix)
 
 
 @settings(max_examples=400)
 @given(votes())
-def test_many_rows_at_once_give_what_a_loop_gives(case: tuple[list[list[int]], list[list[float]]]) -> None:
-    rows, weights = case
-    found = vote(np.array(rows), np.array(weights))
+def test_many_rows_at_once_give_what_a_loop_gives(case: tuple[list[list[int]], Matrix, Matrix | None]) -> None:
+    rows, weights, against = case
+    found = vote(np.array(rows), np.array(weights), array(against))
     for index, said in enumerate(rows):
-        winner, margin, tied = naive_vote(said, weights)
+        winner, margin, tied = naive_vote(said, weights, against)
         assert found.classes[index] == winner
         assert found.margins[index] == pytest.approx(margin, abs=1e-9)
         assert found.tied[index] == tied
@@ -36,16 +45,23 @@ def test_many_rows_at_once_give_what_a_loop_gives(case: tuple[list[list[int]], l
 @settings(max_examples=400)
 @given(votes(), st.randoms(use_true_random=False))
 def test_votes_one_by_one_come_to_the_same_in_any_order(case, random) -> None:  # type: ignore[no-untyped-def]
-    rows, weights = case
-    found = vote(np.array(rows), np.array(weights))
+    rows, weights, against = case
+    found = vote(np.array(rows), np.array(weights), array(against))
     for index, said in enumerate(rows):
         order = [member for member, label in enumerate(said) if label != ABSENT]
         random.shuffle(order)
-        tally = Tally(weights)
+        tally = Tally(weights, against)
         for member in order:
             tally.add(member, said[member])
         assert tally.leader == found.classes[index]
         assert tally.margin == pytest.approx(found.margins[index], abs=1e-9)
+        sums = naive_sums(said, weights, against)
+        if against is not None:  # classes that nobody named may be as likely as others
+            lost = [sum([row[m] for m, label in enumerate(said) if label != ABSENT]) for row in against]
+            sums = dict(enumerate(lost)) | sums
+        odds = {label: np.exp(total) for label, total in sums.items()}
+        likely = {label: each / sum(odds.values()) for label, each in odds.items()}
+        assert tally.shares() == pytest.approx(likely)
 
 
 def test_where_all_are_absent_nobody_wins() -> None:
@@ -66,6 +82,22 @@ def test_fewer_votes_win_where_they_weigh_more() -> None:
     assert found.classes.tolist() == [1]
     assert found.margins.tolist() == pytest.approx([0.1])
     assert not found.tied[0]
+
+
+def test_who_votes_otherwise_takes_from_a_class() -> None:
+    weights = np.array([[0.5, 0.5, 0.5], [0.4, 0.4, 0.4], [0.4, 0.4, 0.4]])
+    against = np.array([[0.0, -0.2, -0.3], [0.0, 0.0, 0.0], [-0.1, 0.0, 0.0]])
+    said = np.array([[0, 1, 2], [0, ABSENT, 2], [0, 0, ABSENT]])
+    assert vote(said, weights).classes.tolist() == [0, 0, 0]
+    found = vote(said, weights, against)
+    assert found.classes.tolist() == [1, 2, 0], "0.5 - 0.2 - 0.3 is less than 0.4; nobody loses by who is absent"
+    assert found.margins.tolist() == pytest.approx([0.4 - 0.3, 0.3 - 0.2, 1.0])
+
+
+def test_a_lead_is_never_less_than_nothing() -> None:
+    """Both classes lose more than they gain, and are behind the one that nobody named."""
+    found = vote(np.array([[0, 1]]), np.full((3, 2), 0.1), np.full((3, 2), -0.5))
+    assert (found.classes.tolist(), found.margins.tolist()) == ([0], [0.0])
 
 
 def test_of_equal_sums_the_largest_single_weight_wins_and_then_the_lowest_class() -> None:

@@ -218,7 +218,7 @@ def test_answers_are_the_votes_of_all_members_whoever_comes_first(order: list[tu
             outputs = [{"label": np.array([said[member][job.query.id]])} for job in batch.jobs]
             history.note(history.d.on_done(member, batch.id, outputs, 0.001, 0.0))
     every = np.array([[said[member][number] for member in MEMBERS] for number in range(queries)])
-    expected = vote(every, ensemble.weights.matrix).classes.tolist()
+    expected = vote(every, ensemble.weights.matrix, ensemble.weights.against).classes.tolist()
     found = {number: outcome for number, (outcome,) in history.ended.items()}
     labels = [outcome.outputs["label"].item() for _, outcome in sorted(found.items()) if isinstance(outcome, Answer)]
     assert labels == expected

@@ -25,7 +25,6 @@ from ensemble_scene import (
     running,
     say,
     scene,
-    two,
     woken,
 )
 
@@ -270,17 +269,6 @@ def test_an_endpoint_that_is_dropped_refuses_what_waits_and_answers_what_runs() 
     assert answered(say(d, "a", 0.02, 1)) == []
     assert len(answered(say(d, "b", 0.02, 1))) == 1
     say(d, "c", 0.03, 1)
-    assert nothing_is_left(d, ensemble)
-
-
-def test_an_endpoint_that_is_dropped_asks_no_second_wave() -> None:
-    d, ensemble = two()
-    ask(d)
-    d.apply(Plan(2, {}), 0.01)
-    say(d, "a", 0.02, 1)
-    commands = say(d, "b", 0.02, 2)
-    assert [answer.variant for answer in answered(commands)] == ["a+b"]
-    assert launched(commands) == []
     assert nothing_is_left(d, ensemble)
 
 

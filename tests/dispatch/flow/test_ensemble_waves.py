@@ -2,6 +2,7 @@
 
 import pytest
 
+from dispatch.plan import Plan
 from dispatch_scene import launched
 from ensemble_scene import (
     DUE_S,
@@ -124,3 +125,14 @@ def test_a_first_wave_of_one_is_woken_for_when_the_second_is_asked() -> None:
     assert woken(say(d, "a", 0.01, 1)) == [pytest.approx(DUE_S)]
     (answer,) = answered(d.on_timer(DUE_S))
     assert answer.variant == "a"
+
+
+def test_an_endpoint_that_is_dropped_asks_no_second_wave() -> None:
+    d, ensemble = two()
+    ask(d)
+    d.apply(Plan(2, {}), 0.01)
+    say(d, "a", 0.02, 1)
+    commands = say(d, "b", 0.02, 2)
+    assert [answer.variant for answer in answered(commands)] == ["a+b"]
+    assert launched(commands) == []
+    assert nothing_is_left(d, ensemble)

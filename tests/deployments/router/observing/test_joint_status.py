@@ -124,3 +124,34 @@ def test_tables_are_as_far_as_those_of_the_last_and_feedback_is_that_of_the_one_
     seen = joint(one, other)
     assert seen["tables"] == {"state": "approximate", "made": 13, "wanted": 40}
     assert seen["feedback"] == held
+
+
+def truth(labelled: int, right: int, **members: tuple[int, int, int, int]) -> dict[str, Any]:
+    keys = ("labelled", "right", "answered", "agreed")
+    each = {member: dict(zip(keys, counts, strict=True)) for member, counts in members.items()}
+    return {"labelled": labelled, "right": right, "members": each}
+
+
+def test_ground_truth_is_added_up_by_member_and_none_where_nobody_knows_of_any() -> None:
+    one = status("r1", guarantee(), ground_truth=truth(10, 9, a=(10, 8, 100, 90), b=(4, 4, 40, 40)))
+    other = status("r2", guarantee(), ground_truth=truth(5, 1, a=(5, 1, 50, 10), c=(0, 0, 7, 0)))
+    unknown = status("r3", guarantee())
+    expected = truth(15, 10, a=(15, 9, 150, 100), b=(4, 4, 40, 40), c=(0, 0, 7, 0))
+    for order in ((one, other, unknown), (unknown, other, one)):
+        assert joint(*order)["ground_truth"] == expected
+    assert joint(unknown, status("r4", guarantee()))["ground_truth"] is None
+    assert one["endpoints"]["digits"]["ground_truth"]["members"]["a"]["labelled"] == 10, "parts stay as they are"
+
+
+def test_members_of_an_ensemble_have_shares_of_their_own() -> None:
+    """Each is the share of queries that the member voted on: together they are more than 1."""
+
+    def votes(**queries: int) -> dict[str, Any]:
+        of = sum(queries.values()) and max(queries.values())
+        return {m: {"queries": n, "share": n / of, "expected_accuracy": 0.8} for m, n in queries.items()}
+
+    one = status("r1", guarantee(), answered=40, variants=votes(a=40, b=10))
+    other = status("r2", guarantee(), answered=10, variants=votes(a=10, c=5))
+    seen = joint(one, other)["variants"]
+    assert {name: each["queries"] for name, each in seen.items()} == {"a": 50, "b": 10, "c": 5}
+    assert {name: each["share"] for name, each in seen.items()} == pytest.approx({"a": 1.0, "b": 0.2, "c": 0.1})

@@ -1,15 +1,23 @@
 """What a router says of itself: counts, promises, latency per worker."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from catalog.errors import NoWorker
+from catalog.tensor import Arrays
 from deployments.messages.worker import BatchResult
-from dispatch.plan import Plan
+from deployments.router.feedback.labels import Labels
+from dispatch.balancing.registry import create_balancer
+from dispatch.ensemble.ballots import Ballots
+from dispatch.plan import EndpointLimits, EndpointPlan, Plan, StagePlan
 from dispatch.promise.guarantee import BUCKET_S, TARGET_RATE, WINDOW_S
-from router_scene import BATCH_S, DOUBLE, ME, Scene, by_tables, routing, virtually
+from dispatch.selection.greedy import GreedySelection
+from ensemble_scene import CLASSES, flow, one_wave
+from router_scene import BATCH_S, DOUBLE, ME, TRIPLE, Scene, by_tables, now_s, routing, virtually
 
 
 @virtually
@@ -127,6 +135,40 @@ async def test_a_query_that_was_refused_counts_against_the_promise() -> None:
 
 def _guaranteed(scene: Scene) -> dict[str, Any]:
     return dict(scene.router.status()["endpoints"]["digits"]["guarantee"])
+
+
+def saying(label: int) -> Callable[[str, Arrays], BatchResult]:
+    return lambda variant, inputs: BatchResult({"label": np.full(len(inputs["x"]), label)}, BATCH_S)
+
+
+@virtually
+async def test_an_ensemble_has_a_share_for_each_member_and_counts_of_labels() -> None:
+    ensemble = flow(one_wave("double", "triple"), {"double": 0.9, "triple": 0.8})
+    stages = {
+        candidate.variant: StagePlan({"cpu": (candidate,)}, GreedySelection(), create_balancer("shortest_queue"))
+        for candidate in (DOUBLE, TRIPLE)
+    }
+    plan = Plan(1, {"digits": EndpointPlan("digits", EndpointLimits(0.1, False, 100), stages, ensemble)})
+    async with routing(plan) as scene:
+        scene.pool.workers = {"w1": saying(1), "w2": saying(2)}
+        await scene.members("w1", "w2")
+        await scene.follow(w1=("double",), w2=("triple",))
+        assert scene.router.status()["endpoints"]["digits"]["ground_truth"] is None, "nobody to tell"
+        labels = scene.router.labels = Labels(plan.endpoints, {"digits": Ballots(CLASSES)})
+        for number in range(4):
+            answer = await scene.router.infer("digits", {"x": np.array([0.0, 1.0])}, 2, 5.0)
+            assert answer.votes == {"double": [1, 1], "triple": [2, 2]}
+            labels.remember("digits", str(number), answer, now_s())
+        labels.tell("digits", [("0", (1, 2))], now_s())
+        seen = scene.router.status()["endpoints"]["digits"]
+    assert (seen["selection"], seen["answered"], seen["ready"]) == ("ensemble", 4, True)
+    assert seen["variants"] == {
+        "double": {"queries": 4, "share": 1.0, "expected_accuracy": 0.9},
+        "triple": {"queries": 4, "share": 1.0, "expected_accuracy": 0.8},
+    }
+    told = {"labelled": 2, "right": 1, "answered": 8}
+    members = {"double": {**told, "agreed": 8}, "triple": {**told, "agreed": 0}}
+    assert seen["ground_truth"] == {"labelled": 2, "right": 1, "members": members}
 
 
 @virtually

@@ -96,9 +96,43 @@ def test_slack_is_explained_only_where_some_of_it_is_withheld() -> None:
     assert "may spend" not in text
 
 
+TRUTH = {
+    "labelled": 40,
+    "right": 37,
+    "members": {
+        "digits-cnn-s": {"labelled": 40, "right": 33, "answered": 1000, "agreed": 905},
+        "digits-mlp": {"labelled": 0, "right": 0, "answered": 0, "agreed": 0},
+    },
+}
+
+
+def test_labels_are_set_beside_agreement_which_needs_none() -> None:
+    text = shown({"endpoints": {"digits": {"selection": "ensemble", "ground_truth": TRUTH}}})
+    assert row(text, "digits", "answers") == ["digits", "answers", "40", "92.5%", "-"]
+    assert row(text, "digits", "digits-cnn-s") == ["digits", "digits-cnn-s", "40", "82.5%", "90.5%"]
+    assert row(text, "digits", "digits-mlp") == ["digits", "digits-mlp", "0", "-", "-"]
+    assert "agreement *" in text
+    assert "a proxy for accuracy" in " ".join(text.split())
+
+
+def test_where_one_variant_answers_it_agrees_with_itself_and_nothing_is_said_of_that() -> None:
+    text = shown({"endpoints": {"digits": {"selection": "greedy", "ground_truth": TRUTH}}})
+    assert row(text, "digits", "digits-cnn-s") == ["digits", "digits-cnn-s", "40", "82.5%", "-"]
+
+
+@pytest.mark.parametrize("truth", [None, {}, TRUTH | {"labelled": 0}])
+def test_without_labels_there_is_no_table_of_ground_truth(truth: dict[str, Any] | None) -> None:
+    other = {"digits": {"selection": "ensemble", "ground_truth": truth}, "old": {}}
+    assert "Ground truth" not in shown({"endpoints": other})
+    text = shown({"endpoints": {**other, "told": {"ground_truth": TRUTH}}})
+    table = text.partition("Ground truth")[2].partition("Workers")[0]
+    assert [line.split()[1] for line in table.splitlines() if line.startswith("│")] == ["told"] * 3
+
+
 def test_a_server_of_many_endpoints_and_workers_fits_80_columns(status_body: dict[str, Any]) -> None:
     names = ("digits", "letters-of-the-alphabet", "x")
     large = {"arrived": 123_456_789, "answered": 123_456_789, "selection": "model_switching", "anticipated_qps": 6000.0}
+    large |= {"ground_truth": TRUTH}
     worker = status_body["workers"]["w1"] | {"pool": "large-cpu"}
     body = {
         "endpoints": dict.fromkeys(names, status_body["endpoints"]["digits"] | large),

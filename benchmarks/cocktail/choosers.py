@@ -20,7 +20,10 @@ class _Expected:
 
 
 class FixedChooser(_Expected):
-    """The first set that is served whole; where none is, what is served of the first that has any member left."""
+    """The first set that is served whole; else what is served of the first that has any member left; else anybody.
+
+    A query that asks for no accuracy, since nobody is there who could reach it, is served as the strictest.
+    """
 
     def __init__(self, sets: Sets) -> None:
         self._sets = sets
@@ -28,10 +31,10 @@ class FixedChooser(_Expected):
 
     def choose(self, constraint: Constraint, served: Collection[str], now_s: float) -> MemberSet:
         """See `MemberChooser.choose`."""
-        asked = constraint.accuracy or 0.0
+        asked = constraint.accuracy or max(self._sets)
         key = (asked, served)
         if key not in self._found:
-            self._found[key] = self._choose(self._sets[asked], served)
+            self._found[key] = _served(self._sets[asked], served)
         return self._found[key]
 
     def on_vote(self, constraint: Constraint, winner: int, votes: Mapping[str, int], confidence: float) -> None:
@@ -39,15 +42,6 @@ class FixedChooser(_Expected):
 
     def on_truth(self, constraint: Constraint, truth: int, winner: int, votes: Mapping[str, int]) -> None:
         """Nothing is learned."""
-
-    def _choose(self, sets: Sequence[MemberSet], served: Collection[str]) -> MemberSet:
-        for own in sets:
-            if all(name in served for name in own.members):
-                return own
-        for own in sets:
-            if left := [name for name in own.members if name in served]:
-                return _only(own, left)
-        return sets[0]
 
 
 class DroppingChooser(_Expected):
@@ -67,19 +61,19 @@ class DroppingChooser(_Expected):
 
     def choose(self, constraint: Constraint, served: Collection[str], now_s: float) -> MemberSet:
         """See `MemberChooser.choose`."""
-        asked = constraint.accuracy or 0.0
+        asked = constraint.accuracy or max(self._voting)
         if now_s >= self._until_s[asked]:
             self._scale(asked)
             self._until_s[asked] = now_s + self._interval_s
-        left = [name for name in self._voting[asked] if name in served]
-        return _only(self._first[asked], left or self._voting[asked])
+        return _served([_only(self._first[asked], self._voting[asked])], served)
 
     def on_vote(self, constraint: Constraint, winner: int, votes: Mapping[str, int], confidence: float) -> None:
         """Votes without a truth say nothing."""
 
     def on_truth(self, constraint: Constraint, truth: int, winner: int, votes: Mapping[str, int]) -> None:
         """See `MemberChooser.on_truth`."""
-        self._seen[constraint.accuracy or 0.0].on_truth(truth, winner, votes)
+        if constraint.accuracy is not None:
+            self._seen[constraint.accuracy].on_truth(truth, winner, votes)
 
     def _scale(self, asked: float) -> None:
         seen, voting, dropped = self._seen[asked], self._voting[asked], self._dropped[asked]
@@ -92,6 +86,17 @@ class DroppingChooser(_Expected):
             dropped.append(worst)
         elif seen.accuracy < asked and dropped:
             voting.append(dropped.pop())
+
+
+def _served(sets: Sequence[MemberSet], served: Collection[str]) -> MemberSet:
+    for own in sets:
+        if all(name in served for name in own.members):
+            return own
+    for own in sets:
+        if left := [name for name in own.members if name in served]:
+            return _only(own, left)
+    there = [name for name in MODELS if name in served] or sets[0].members
+    return _only(sets[0], [max(there, key=lambda name: MODELS[name].accuracy)])
 
 
 def _only(own: MemberSet, names: Collection[str]) -> MemberSet:

@@ -95,3 +95,13 @@ def test_systems_have_the_same_expectations_of_what_they_ask() -> None:
     mix = MIXES["strict"]
     assert made[COCKTAIL].expected_shares(mix) == pytest.approx({"Xception": 1.0, "InceptionV3": 1.0})
     assert made[INFAAS].expected_shares(mix)["NASNetLarge"] == pytest.approx(mix[0])
+
+
+def test_where_nobody_of_a_set_is_left_anybody_answers() -> None:
+    ask = ASKS[0]
+    chooser = FixedChooser({ask.accuracy: singles(ask)})
+    left = frozenset(["MobileNetV2", "Xception"])
+    assert chooser.choose(asked(ask.accuracy), left, 0.0).members == ("Xception",)
+    assert chooser.choose(Constraint(1.0), left, 0.0).members == ("Xception",)
+    dropping = DroppingChooser({ask.accuracy: [everyone(ask)]})
+    assert dropping.choose(Constraint(1.0), left, 0.0).members == ("MobileNetV2", "Xception")

@@ -8,10 +8,10 @@ Without votes, the built-in tasks are voted on by their real variants, run here:
 text and label), and digits on held-out images. With ``--class-accuracy`` (``variant,class_wnid,correct_of_50``) votes
 are drawn besides as `benchmarks.cocktail.drawn_votes` says, since no predictions are recorded for that table.
 
-``best_single`` is the variant that is best on the test rows themselves, which goals are about;
-``best_single_by_dev`` the one that is best on the dev rows, which a system could choose. ``latency_ms`` is the mean over rows: of a
-query that is asked of in two waves, the slowest member of each, summed. ``dynamic_worst_case`` keeps every row within
-the slowest variant's latency instead of the mean. ``intervals`` is the paper's Algorithm 1.
+``best_single`` is the variant that is best on the test rows themselves, which goals are about, and
+``best_single_by_dev`` the one that is best on the dev rows, which a system could choose. ``latency_ms`` is the mean
+over rows: of a query that is asked of in two waves, the slowest member of each, summed. ``dynamic_worst_case`` keeps
+every row within the slowest variant's latency instead of the mean. ``intervals`` is the paper's Algorithm 1.
 """
 
 import argparse

@@ -11,7 +11,7 @@ from autoscaler.planners.proteus.placement_model import PlacementModel
 from autoscaler.planners.proteus.proteus_planner import ProteusOptions, ProteusPlanner
 from autoscaler_scene import SEEDS, cluster, endpoint, even, observed, some_cluster, some_observation, workers
 
-EXACT = ProteusOptions(headroom=1.0, deviations=0.0, tolerance=0.0, gap=0.0)
+EXACT = ProteusOptions(headroom=1.0, deviations=0.0, tolerance=0.0, gap=0.0, limit_s=60.0)
 FAST_AND_SLOW = endpoint("a", even("fast", 0.5, 40.0), even("slow", 1.0, 10.0))
 
 

@@ -17,7 +17,7 @@ from autoscaler_scene import SEEDS, cluster, endpoint, even, observed, some_clus
 from every_placement import Loads, best_of, placements
 from plan_checker import broken
 
-EXACT = ProteusOptions(headroom=1.0, deviations=0.0, tolerance=0.0, gap=0.0)
+EXACT = ProteusOptions(headroom=1.0, deviations=0.0, tolerance=0.0, gap=0.0, limit_s=60.0)
 NEAR = 1e-5
 """What the stages may give up for a solver's tolerance, relative."""
 

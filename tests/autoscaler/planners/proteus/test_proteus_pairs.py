@@ -16,7 +16,7 @@ from autoscaler_scene import SEEDS, endpoint, linear, observed, some_cluster, so
 from every_placement import best_of
 from plan_checker import broken
 
-EXACT = ProteusOptions(headroom=1.0, deviations=0.0, tolerance=0.0, gap=0.0)
+EXACT = ProteusOptions(headroom=1.0, deviations=0.0, tolerance=0.0, gap=0.0, limit_s=60.0)
 PAIRS = replace(EXACT, per_worker=2)
 BOTH = (
     endpoint("a", linear("a", 0.9, 0.0, 0.1), slo_s=1.0),

@@ -16,7 +16,7 @@ from autoscaler_scene import SEEDS, cluster, endpoint, even, held, observed, som
 from every_placement import Loads, best_of, placements
 from plan_checker import broken
 
-EXACT = ProteusOptions(headroom=1.0, deviations=0.0, tolerance=0.0, gap=0.0)
+EXACT = ProteusOptions(headroom=1.0, deviations=0.0, tolerance=0.0, gap=0.0, limit_s=60.0)
 FAST_AND_SLOW = endpoint("a", even("fast", 0.5, 40.0), even("slow", 1.0, 10.0))
 
 

@@ -22,13 +22,13 @@ from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.cocktail.comparison import Comparison, compare, steps
-from benchmarks.cocktail.drawn_votes import CORRELATION
 from benchmarks.cocktail.figures import medians, ratios
 from benchmarks.cocktail.goals import goals_of
 from benchmarks.cocktail.models import ASKS, MIXES
 from benchmarks.cocktail.picture import save_picture
 from benchmarks.cocktail.scene import Inputs
 from benchmarks.cocktail.systems import COCKTAIL, INFAAS
+from benchmarks.cocktail.votes.drawn_votes import CORRELATION
 from benchmarks.machine import with_machine
 from catalog.errors import BadSeries, ConfigError
 

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.cocktail.models import ASKS
 from benchmarks.cocktail.play import Outcome
 from benchmarks.cocktail.systems import TRANSFER_S
-from simulator.spot_market import HOUR_S, Lease
+from simulator.pools.spot_market import HOUR_S, Lease
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from benchmarks.cocktail.models import MACHINES
 from catalog.errors import ConfigError
 from forecast.series.file import read_series
 from forecast.series.series import DAY_S, LoadSeries
-from simulator.spot_market import HOUR_S, PriceSeries
+from simulator.pools.spot_market import HOUR_S, PriceSeries
 
 Floats = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from benchmarks.cocktail.load import MEAN_QPS
 from benchmarks.cocktail.models import ASKS, LATENCY_MARGIN_S, MIXES, MODELS, Ask
 from benchmarks.cocktail.validation import Validation
 from dispatch.ensemble.member import MemberSet
-from simulator.spot_market import MachinePool
+from simulator.pools.spot_market import MachinePool
 
 WINDOW = 200
 """Requests over which the accuracy is averaged where it is judged (section 6.1)."""

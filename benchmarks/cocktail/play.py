@@ -20,14 +20,14 @@ from benchmarks.cocktail.load import WARM_S
 from benchmarks.cocktail.member_sets import WINDOW
 from benchmarks.cocktail.models import ASKS, MIXES
 from benchmarks.cocktail.systems import ENDPOINT, System, cluster_of, flow_of, serving_plan
-from benchmarks.cocktail.truths import Truths
+from benchmarks.cocktail.votes.truths import Truths
 from benchmarks.cocktail.workload import Workload
 from dispatch.ensemble.weights import ClassWeights
 from forecast.forecaster import Forecaster
 from simulator.host import Host
 from simulator.latency import PlannedLatency
-from simulator.machine_pools import MachinePools, MachineTimes
-from simulator.spot_market import Lease, cost_of
+from simulator.pools.machine_pools import MachinePools, MachineTimes
+from simulator.pools.spot_market import Lease, cost_of
 
 INTERVAL_S = 60.0
 """T_s, between two plans (section 4.2.2); violations are sampled every 10 s (`MachineTimes.report_s`)."""

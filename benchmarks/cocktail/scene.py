@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.cocktail.class_accuracy import ClassAccuracy, read_class_accuracy, synthetic_class_accuracy
-from benchmarks.cocktail.drawn_votes import draw_votes
 from benchmarks.cocktail.load import Part, load_series, part_of, spot_prices
 from benchmarks.cocktail.models import MODELS
 from benchmarks.cocktail.validation import Validation
+from benchmarks.cocktail.votes.class_accuracy import ClassAccuracy, read_class_accuracy, synthetic_class_accuracy
+from benchmarks.cocktail.votes.drawn_votes import draw_votes
 from benchmarks.cocktail.workload import Workload, workload_of
 from catalog.votes import RecordedVotes
 from dispatch.ensemble.weights import ClassWeights
@@ -19,7 +19,7 @@ from forecast.forecaster import Fitting, Forecaster
 from forecast.registry import make
 from forecast.series.series import DAY_S, LoadSeries
 from forecast.training.task import ForecastTask
-from simulator.spot_market import PriceSeries
+from simulator.pools.spot_market import PriceSeries
 
 CLASSES = 1000
 

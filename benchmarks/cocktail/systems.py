@@ -7,7 +7,7 @@ from autoscaler.cluster.cluster import Cluster, Endpoint, Pool
 from benchmarks.cocktail.choosers import DroppingChooser, FixedChooser, Sets
 from benchmarks.cocktail.member_sets import everyone, singles
 from benchmarks.cocktail.models import ASKS, MODELS, machine_of
-from benchmarks.cocktail.truths import LabelBallots
+from benchmarks.cocktail.votes.truths import LabelBallots
 from dispatch.balancing.bin_packing import BinPacking
 from dispatch.ensemble.chooser import MemberChooser
 from dispatch.ensemble.member import MemberSet
@@ -15,7 +15,7 @@ from dispatch.ensemble.weights import ClassWeights
 from dispatch.flow.ensemble import EnsembleFlow
 from dispatch.plan import EndpointLimits, EndpointPlan, Plan, StagePlan
 from dispatch.selection.greedy import GreedySelection
-from simulator.spot_market import MachinePool
+from simulator.pools.spot_market import MachinePool
 
 ENDPOINT = "images"
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from benchmarks.cocktail.load import Part, shifted
 from benchmarks.cocktail.models import ASKS, MACHINES, MIXES, SPOT
 from catalog.votes import RecordedVotes
-from simulator.spot_market import MachinePool, PriceSeries
+from simulator.pools.spot_market import MachinePool, PriceSeries
 
 BID_SHARE = 0.4
 """Of the on-demand price (section 6.2.3)."""

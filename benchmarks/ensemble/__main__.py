@@ -6,7 +6,7 @@ packing_factor``. Weights and sets of members are learned from the dev rows alon
 
 Without votes, the built-in tasks are voted on by their real variants, run here: sentiment on ``--sst2-test`` (a TSV of
 text and label), and digits on held-out images. With ``--class-accuracy`` (``variant,class_wnid,correct_of_50``) votes
-are drawn besides as `benchmarks.cocktail.drawn_votes` says, since no predictions are recorded for that table.
+are drawn besides as `benchmarks.cocktail.votes.drawn_votes` says, since no predictions are recorded for that table.
 
 ``best_single`` is the variant that is best on the test rows themselves, which goals are about, and
 ``best_single_by_dev`` the one that is best on the dev rows, which a system could choose. ``latency_ms`` is the mean

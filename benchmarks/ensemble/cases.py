@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import Progress
 
-from benchmarks.cocktail.class_accuracy import read_class_accuracy
-from benchmarks.cocktail.drawn_votes import draw_votes
 from benchmarks.cocktail.models import MODELS
+from benchmarks.cocktail.votes.class_accuracy import read_class_accuracy
+from benchmarks.cocktail.votes.drawn_votes import draw_votes
 from benchmarks.ensemble.members_csv import MemberCost, check, read_members
 from catalog.catalogue import SENTIMENT, load_catalogue
 from catalog.errors import ConfigError

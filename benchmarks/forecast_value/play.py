@@ -22,9 +22,9 @@ from benchmarks.forecast_value.service import (
     HeadroomPlanner,
     serving_plan,
 )
-from simulator.elastic_pool import ElasticPool, PoolSize, PoolTimes, worker_seconds
 from simulator.host import Host
 from simulator.latency import PlannedLatency
+from simulator.pools.elastic_pool import ElasticPool, PoolSize, PoolTimes, worker_seconds
 
 
 @dataclass(frozen=True, eq=False)

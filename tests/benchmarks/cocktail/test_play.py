@@ -6,8 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.cocktail.class_accuracy import synthetic_class_accuracy
-from benchmarks.cocktail.drawn_votes import draw_votes
 from benchmarks.cocktail.figures import Figures, by_ask, ratios
 from benchmarks.cocktail.load import MEAN_QPS, WARM_S, Part, load_series, part_of, spot_prices
 from benchmarks.cocktail.member_sets import at_once, ours
@@ -16,6 +14,8 @@ from benchmarks.cocktail.play import Outcome, play
 from benchmarks.cocktail.scene import TASK
 from benchmarks.cocktail.systems import COCKTAIL, INFAAS, SYSTEMS, systems
 from benchmarks.cocktail.validation import Validation
+from benchmarks.cocktail.votes.class_accuracy import synthetic_class_accuracy
+from benchmarks.cocktail.votes.drawn_votes import draw_votes
 from benchmarks.cocktail.workload import Workload, workload_of
 from catalog.errors import ConfigError
 from dispatch.ensemble.weights import ClassWeights

@@ -16,7 +16,7 @@ from catalog.errors import ConfigError
 from dispatch.commands import Command
 from dispatch.dispatcher import Dispatcher
 from dispatch.worker_info import WorkerInfo
-from simulator.spot_market import Lease, MachinePool
+from simulator.pools.spot_market import Lease, MachinePool
 from simulator.traffic import Traffic
 
 NOTHING: frozenset[str] = frozenset()

@@ -14,7 +14,7 @@ The sampling model, for want of recorded predictions:
 import numpy as np
 from scipy.special import ndtri
 
-from benchmarks.cocktail.class_accuracy import ClassAccuracy
+from benchmarks.cocktail.votes.class_accuracy import ClassAccuracy
 from catalog.votes import RecordedVotes
 
 CONFUSABLE = 5

@@ -30,9 +30,9 @@ from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate
 from simulator.host import Host
 from simulator.latency import PlannedLatency
-from simulator.machine_pools import MachinePools, MachineTimes
+from simulator.pools.machine_pools import MachinePools, MachineTimes
+from simulator.pools.spot_market import Lease, MachinePool, PriceSeries
 from simulator.record import Record
-from simulator.spot_market import Lease, MachinePool, PriceSeries
 
 ONE, TWO = Candidate("one", 0.8, (0.0, 0.1, 0.1)), Candidate("two", 0.8, (0.0, 0.1, 0.1))
 STEADY = MachinePool("vm", PriceSeries.constant(3600.0), 20.0)

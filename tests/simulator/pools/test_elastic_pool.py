@@ -17,9 +17,9 @@ from control_scene import NO_ANSWER, Recorded
 from dispatch.plan import EndpointPlan, Plan, StagePlan
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate
-from simulator.elastic_pool import ElasticPool, PoolSize, PoolTimes, worker_seconds
 from simulator.host import Host
 from simulator.latency import PlannedLatency
+from simulator.pools.elastic_pool import ElasticPool, PoolSize, PoolTimes, worker_seconds
 from simulator.record import Record
 
 SLOW = Candidate("slow", 1.0, (0.0, 0.75))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from catalog.errors import ConfigError
-from simulator.spot_market import Lease, MachinePool, PriceSeries, cost_of
+from simulator.pools.spot_market import Lease, MachinePool, PriceSeries, cost_of
 
 PRICES = PriceSeries(np.array([0.0, 3600.0, 7200.0]), np.array([1.0, 4.0, 2.0]))
 

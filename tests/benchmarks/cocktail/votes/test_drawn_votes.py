@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from benchmarks.cocktail.class_accuracy import ClassAccuracy, read_class_accuracy, synthetic_class_accuracy
-from benchmarks.cocktail.drawn_votes import draw_votes
+from benchmarks.cocktail.votes.class_accuracy import ClassAccuracy, read_class_accuracy, synthetic_class_accuracy
+from benchmarks.cocktail.votes.drawn_votes import draw_votes
 from catalog.errors import ConfigError
 
 ACCURACY = {"small": 0.70, "middle": 0.75, "large": 0.80}

@@ -1,0 +1,1 @@
+"""Votes of models of which only the accuracy by class is known."""

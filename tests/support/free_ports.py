@@ -4,8 +4,8 @@ import random
 import socket
 
 FIRST, LAST = 20_000, 29_000
-"""Below those that the system gives out by itself (32768 and up on Linux) and Serve's own (30000 and up), above those of
-Ray's workers (10002 to 19999): nothing that starts in the meantime takes one of these."""
+"""Below those that the system gives out by itself (32768 and up on Linux) and Serve's own (30000 and up), above those
+of Ray's workers (10002 to 19999): nothing that starts in the meantime takes one of these."""
 
 _draw = random.SystemRandom()
 

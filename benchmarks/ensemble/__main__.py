@@ -22,7 +22,7 @@ from typing import Any
 import orjson
 import yaml
 
-from benchmarks.ensemble.cases import Case, built_in, drawn, recorded
+from benchmarks.ensemble.cases import SST2_TEST, Case, built_in, drawn, recorded
 from benchmarks.ensemble.picture import draw
 from benchmarks.ensemble.report import report
 from benchmarks.ensemble.systems import Systems
@@ -36,7 +36,12 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object instead of YAML")
     parser.add_argument("--votes", type=Path, help="recorded votes, CSV")
     parser.add_argument("--members", type=Path, help="latency and packing factor of each member, CSV")
-    parser.add_argument("--sst2-test", type=Path, help="labelled texts that sentiment is judged on, TSV")
+    parser.add_argument(
+        "--sst2-test",
+        type=Path,
+        default=SST2_TEST if SST2_TEST.is_file() else None,
+        help=f"labelled texts that sentiment is judged on, TSV (default {SST2_TEST}, where that is there)",
+    )
     parser.add_argument("--class-accuracy", type=Path, help="accuracy by class of image models, CSV")
     parser.add_argument("--picture", type=Path, help="where to draw the systems, PNG or SVG")
     args = parser.parse_args()

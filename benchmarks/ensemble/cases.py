@@ -23,6 +23,8 @@ from deployments.worker.voting import packing_factors
 from deployments.worker.voting import recorded as voted
 from serve_app.cli.votes.examples import BUILTIN, read_examples
 
+SST2_TEST = Path(__file__).parents[3] / "shared" / "data" / "sst2" / "test.tsv"
+
 DRAWN_DEV, DRAWN_TEST = 20_000, 10_000
 DRAW_SEED = 0
 

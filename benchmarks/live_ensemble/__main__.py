@@ -22,6 +22,7 @@ import orjson
 import yaml
 from rich.console import Console
 
+from benchmarks.ensemble.cases import SST2_TEST
 from benchmarks.live_ensemble.outage import figures
 from benchmarks.live_ensemble.plan import ENDPOINT, Ensemble, plan
 from benchmarks.machine import with_machine
@@ -40,7 +41,7 @@ def main() -> None:
     """Serve, kill and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="one JSON object instead of YAML")
-    parser.add_argument("--sst2-test", type=Path, required=True, help="labelled texts, TSV")
+    parser.add_argument("--sst2-test", type=Path, default=SST2_TEST, help="labelled texts, TSV (default %(default)s)")
     parser.add_argument("--members", type=int, default=5, help="variants that vote (default %(default)s)")
     parser.add_argument("--rate", type=float, default=20.0, help="queries per second (default %(default)s)")
     parser.add_argument("--seconds", type=float, default=45.0, help="of load in a round (default %(default)s)")

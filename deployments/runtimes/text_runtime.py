@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from catalog.errors import ArtifactError, ConfigError
-from catalog.tokens import TextTokenizer
+from catalog.texts.tokens import TextTokenizer
 from catalog.variant import Variant
 from deployments.runtimes import base
 from deployments.runtimes.base import RuntimeOptions, Tensors

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from catalog.errors import ConstraintUnmet
 from catalog.votes import RecordedVotes
+from dispatch.ensemble.cascades import Cascades, cascades
 from dispatch.ensemble.estimate import JointVotes, independent_accuracy
 from dispatch.ensemble.member import Constraint, Member, MemberSet
-from dispatch.ensemble.waves import Ways, ways
 
 ACCURACY_MARGIN = 0.002
 """An estimate that is so much below the accuracy asked for still meets it (Cocktail, section 4.1: 0.2%)."""
@@ -31,7 +31,7 @@ SURE_OF_CHANGES = 2.0
 REMEMBERED = 256
 """Constraints whose sets are kept."""
 
-WAYS_REMEMBERED = 64
+CASCADES_REMEMBERED = 64
 """Limits of latency and fast members whose ways are kept: of 10 members they take more than a megabyte each."""
 
 
@@ -51,7 +51,7 @@ class MemberSelector:
         self._joint = None if votes is None else JointVotes(votes.of([member.name for member in members]))
         self._sets: dict[tuple[object, ...], MemberSet] = {}
         self._accuracies: dict[frozenset[str], float] = {}
-        self._ways: dict[tuple[object, ...], Ways] = {}
+        self._cascades: dict[tuple[object, ...], Cascades] = {}
 
     def select(self, constraint: Constraint, available: Collection[str] | None = None) -> MemberSet:
         """The members for this constraint, of those that are ``available`` (None for all).
@@ -102,11 +102,11 @@ class MemberSelector:
         """``limit_s`` stands for all limits of latency that are like the constraint's."""
         assert self._joint is not None
         key = (tuple(m.name for m in fast), limit_s)
-        if key not in self._ways:
-            if len(self._ways) >= WAYS_REMEMBERED:
-                self._ways.pop(next(iter(self._ways)))
-            self._ways[key] = ways(fast, self._joint, limit_s)
-        known = self._ways[key]
+        if key not in self._cascades:
+            if len(self._cascades) >= CASCADES_REMEMBERED:
+                self._cascades.pop(next(iter(self._cascades)))
+            self._cascades[key] = cascades(fast, self._joint, limit_s)
+        known = self._cascades[key]
         possible = np.ones(len(known.cost), np.bool_)
         if constraint.mean_latency_s is not None:
             possible = known.mean_latency_s <= constraint.mean_latency_s
@@ -162,7 +162,7 @@ def _effective_limit_s(fast: Sequence[Member], limit_s: float) -> float:
     return max(total for m in fast for total in (m.latency_s, 2.0 * m.latency_s) if total <= limit_s)
 
 
-def _as_good_as_any(known: Ways, possible: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _as_good_as_any(known: Cascades, possible: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The ways that surely lose no more than `LOST_AT_MOST` against the best of the ``possible`` ones."""
     meets = possible
     for sure in SURE:
@@ -173,7 +173,7 @@ def _as_good_as_any(known: Ways, possible: NDArray[np.bool_]) -> NDArray[np.bool
     return meets
 
 
-def _surely(known: Ways, sure: float) -> NDArray[np.float64]:
+def _surely(known: Cascades, sure: float) -> NDArray[np.float64]:
     """The accuracy that each way has for sure: that of all members less the rows that it may change, or its own less
     what may be luck on those rows, whichever is more."""
     error = np.sqrt(known.changed / known.rows)
@@ -193,7 +193,7 @@ def _on_average(fast: Sequence[Member], constraint: Constraint) -> Sequence[Memb
     return chosen
 
 
-def _as_set(fast: Sequence[Member], known: Ways, index: int) -> MemberSet:
+def _as_set(fast: Sequence[Member], known: Cascades, index: int) -> MemberSet:
     first, second = (
         tuple(m.name for bit, m in enumerate(fast) if int(masks[index]) >> bit & 1)
         for masks in (known.first, known.second)

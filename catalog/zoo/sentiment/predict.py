@@ -7,7 +7,7 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from catalog.tokens import TextTokenizer
+from catalog.texts.tokens import TextTokenizer
 from catalog.zoo.sentiment.pretrained import TOKENIZER
 
 _BATCH_SIZE = 64

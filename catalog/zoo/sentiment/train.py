@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from catalog.errors import ConfigError
-from catalog.labelled_texts import LabelledTexts, read_labelled
-from catalog.tokens import TextTokenizer
+from catalog.texts.labelled_texts import LabelledTexts, read_labelled
+from catalog.texts.tokens import TextTokenizer
 from catalog.votes import RecordedVotes, write_votes
 from catalog.zoo.sentiment.build import build
 from catalog.zoo.sentiment.characters import MAX_CHARACTERS, character_tokenizer

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catalog.errors import ConfigError
-from catalog.labelled_texts import LabelledTexts, read_labelled
 from catalog.tensor import Arrays
+from catalog.texts.labelled_texts import LabelledTexts, read_labelled
 from catalog.variant import Variant
 
 BUILTIN = "builtin"

@@ -6,10 +6,10 @@ import pytest
 from catalog.errors import ConstraintUnmet
 from catalog.votes import RecordedVotes
 from dispatch.ensemble import selector as selecting
+from dispatch.ensemble.cascades import MAX_SUBSETS_OF, Cascades, cascades
 from dispatch.ensemble.estimate import JointVotes, binomial_accuracy
 from dispatch.ensemble.member import Constraint, Member
 from dispatch.ensemble.selector import ACCURACY_MARGIN, MemberSelector
-from dispatch.ensemble.waves import MAX_SUBSETS_OF, Ways, ways
 from vote_scene import confusion, drawn_votes
 
 CHEAP = Member("cheap", 0.005, 0.75, packing_factor=10.0)
@@ -61,7 +61,7 @@ def test_without_votes_and_without_an_accuracy_the_most_that_there_is_is_taken()
     assert MemberSelector((guessing, MIDDLE, OTHER)).select(Constraint(0.05)).members == ("middle",)
 
 
-def surely(every: Ways, sure: float) -> list[float]:
+def surely(every: Cascades, sure: float) -> list[float]:
     """What each way gets right for sure: where it says the same as all members it is as good as those, and where it
     says something else, that it is better may be luck, as may be how seldom it does."""
     everyone, found = int(np.argmax(every.first)), []
@@ -71,7 +71,7 @@ def surely(every: Ways, sure: float) -> list[float]:
     return found
 
 
-def loses_little(every: Ways) -> list[bool]:
+def loses_little(every: Cascades) -> list[bool]:
     """Against the best way, for sure; less sure where none of those would be cheaper than all members."""
     kept: list[bool] = []
     for sure in (4.0, 2.0):
@@ -89,7 +89,7 @@ def test_no_way_that_meets_the_constraint_is_cheaper(accuracy: float | None, lat
     constraint = Constraint(latency_s, accuracy)
     fast = [m for m in ALL if m.latency_s <= latency_s]
     limit_s = max(s for m in fast for s in (m.latency_s, 2 * m.latency_s) if s <= latency_s)
-    every = ways(fast, JointVotes(recorded), limit_s)
+    every = cascades(fast, JointVotes(recorded), limit_s)
     meets = np.array(loses_little(every)) if accuracy is None else every.accuracy >= accuracy - ACCURACY_MARGIN
     try:
         chosen = MemberSelector(ALL, recorded).select(constraint)
@@ -118,7 +118,7 @@ def test_a_set_that_is_better_by_luck_alone_is_not_taken_for_more_than_all_membe
     for seed in range(5):
         recorded = votes(*ALL, rows=300, seed=seed)
         chosen = MemberSelector(ALL, recorded).select(Constraint(0.2))
-        every = ways(ALL, JointVotes(recorded), 0.18)
+        every = cascades(ALL, JointVotes(recorded), 0.18)
         first, second = (sum(1 << ALL.index(BY_NAME[m]) for m in wave) for wave in (*chosen.waves, ())[:2])
         share = chosen.shares[chosen.waves[-1][0]] if second else 0.0
         same = (every.first == first) & (every.second == second) & (every.escalated == share)
@@ -129,7 +129,7 @@ def test_a_set_that_is_better_by_luck_alone_is_not_taken_for_more_than_all_membe
 def test_what_is_prepared_need_not_be_worked_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
     members = counted(CHEAP, MIDDLE, OTHER)
     members.prepare()
-    monkeypatch.setattr(selecting, "ways", lambda *_: pytest.fail("was not prepared"))
+    monkeypatch.setattr(selecting, "cascades", lambda *_: pytest.fail("was not prepared"))
     for latency_s in np.arange(0.005, 0.05, 0.0007):
         members.select(Constraint(float(latency_s)))
         members.select(Constraint(float(latency_s), 0.5))
@@ -210,7 +210,7 @@ def test_members_that_are_asked_at_once_are_all_as_fast_as_the_mean() -> None:
 
 def test_repeated_constraints_are_answered_from_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    monkeypatch.setattr(selecting, "ways", lambda *args: calls.append(args) or ways(*args))
+    monkeypatch.setattr(selecting, "cascades", lambda *args: calls.append(args) or cascades(*args))
     members = counted(CHEAP, MIDDLE, OTHER)
     first = members.select(Constraint(0.0301, 0.8))
     assert members.select(Constraint(0.0302, 0.8)) is first, "no wave or two waves take between 30.1 and 30.2 ms"
@@ -224,7 +224,7 @@ def test_repeated_constraints_are_answered_from_memory(monkeypatch: pytest.Monke
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selecting, "REMEMBERED", 3)
-    monkeypatch.setattr(selecting, "WAYS_REMEMBERED", 2)
+    monkeypatch.setattr(selecting, "CASCADES_REMEMBERED", 2)
     members = counted(CHEAP, MIDDLE, OTHER)
     expected = {}
     for _ in range(2):
@@ -233,7 +233,7 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
                 chosen = members.select(Constraint(latency_s, accuracy))
                 assert expected.setdefault((latency_s, accuracy), chosen) == chosen
     assert len(members._sets) <= 3
-    assert len(members._ways) <= 2
+    assert len(members._cascades) <= 2
 
 
 def test_only_available_members_are_chosen() -> None:

@@ -90,7 +90,7 @@ def test_training_is_repeatable(trained, files, tmp_path) -> None:
 def test_built_variants_vote_through_the_real_runtime_as_the_trainer_recorded(trained, files, tmp_path) -> None:
     import numpy as np
 
-    from catalog.labelled_texts import read_labelled
+    from catalog.texts.labelled_texts import read_labelled
 
     catalogue = load_catalogue(build(tmp_path / "built", trained))
     texts = np.array(read_labelled(files["test"]).texts, dtype=object)

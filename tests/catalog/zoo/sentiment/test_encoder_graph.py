@@ -10,7 +10,7 @@ import torch
 from text_scene import small_bert, word_tokenizer
 from transformers import BertModel
 
-from catalog.tokens import TextTokenizer
+from catalog.texts.tokens import TextTokenizer
 from catalog.zoo.sentiment.deltas import pretrained_weights
 from catalog.zoo.sentiment.encoder_graph import encoder_model
 from catalog.zoo.sentiment.pretrained import HEADS, LAYERS, MODULE, PACKAGE, TOKENIZER, pretrained_folder

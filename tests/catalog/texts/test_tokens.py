@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from text_scene import word_tokenizer
 
-from catalog.tokens import TextTokenizer
+from catalog.texts.tokens import TextTokenizer
 
 
 @pytest.fixture

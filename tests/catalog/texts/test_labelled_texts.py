@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from catalog.errors import ConfigError
-from catalog.labelled_texts import read_labelled
+from catalog.texts.labelled_texts import read_labelled
 
 
 @pytest.fixture

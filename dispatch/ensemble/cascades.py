@@ -25,11 +25,12 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Ways:
-    """Ways to ask, one per index of the arrays; ``first`` and ``second`` are bit masks over the members.
+class Cascades:
+    """What each cascade is worth, one per index of the arrays; ``first`` and ``second`` are bit masks over the members.
 
-    The second wave runs on ``escalated`` of all rows, where the first leads by no more than ``stop_margin``.
-    ``changed`` is the share of rows to which the vote of all members gives another class. Shares are of ``rows``.
+    A cascade is a set of members that are asked at once, and a second one that may follow: that runs on ``escalated`` of
+    all rows, where the first leads by no more than ``stop_margin``. ``changed`` is the share of rows to which the vote of
+    all members gives another class. Shares are of ``rows``.
     """
 
     first: NDArray[np.int64]
@@ -54,7 +55,7 @@ class Ways:
         return int(np.flatnonzero(self.first == np.bitwise_or.reduce(self.first))[0])
 
 
-def ways(members: Sequence[Member], joint: JointVotes, latency_s: float) -> Ways:
+def cascades(members: Sequence[Member], joint: JointVotes, latency_s: float) -> Cascades:
     """All ways to ask these members that take ``latency_s`` at most, counted on the joint votes.
 
     ``joint`` must have all of the members. Each member alone takes no longer than ``latency_s``.
@@ -104,7 +105,7 @@ def ways(members: Sequence[Member], joint: JointVotes, latency_s: float) -> Ways
     columns = list(zip(*found, strict=True))
     masks = [np.array(values, np.int64) for values in columns[:2]]
     shares = [np.array(values, np.float64) for values in columns[2:]]
-    return Ways(*masks, *shares, len(joint.labels))  # type: ignore[call-arg, arg-type]
+    return Cascades(*masks, *shares, len(joint.labels))  # type: ignore[call-arg, arg-type]
 
 
 def _first_waves(members: Sequence[Member]) -> list[int]:

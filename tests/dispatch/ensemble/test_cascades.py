@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from catalog.votes import RecordedVotes
+from dispatch.ensemble.cascades import MARGINS, MAX_SUBSETS_OF, Cascades, cascades
 from dispatch.ensemble.estimate import FOLDS, JointVotes
 from dispatch.ensemble.member import Member
-from dispatch.ensemble.waves import MARGINS, MAX_SUBSETS_OF, Ways, ways
 from dispatch.ensemble.weights import ClassWeights
 from vote_scene import confusion, drawn_votes, naive_vote
 
@@ -51,7 +51,7 @@ class ByHand:
         return naive_vote(present, weights.rows, weights.against_rows)[:2]
 
 
-def check(found: Ways, index: int, members: list[Member], votes: RecordedVotes, by_hand: ByHand) -> None:
+def check(found: Cascades, index: int, members: list[Member], votes: RecordedVotes, by_hand: ByHand) -> None:
     first, second = names(members, int(found.first[index])), names(members, int(found.second[index]))
     everyone = [member.name for member in members]
     right = changed = escalated = unsure = 0
@@ -81,7 +81,7 @@ def check(found: Ways, index: int, members: list[Member], votes: RecordedVotes, 
 def test_random_ways_are_what_a_loop_over_rows_says(seed: int) -> None:
     votes = recorded(5, seed=seed)
     members, by_hand = of(votes), ByHand(votes)
-    found = ways(members, JointVotes(votes), 0.040)
+    found = cascades(members, JointVotes(votes), 0.040)
     rng = np.random.default_rng(seed)
     two_waves = np.flatnonzero(found.second)
     assert len(two_waves) > 60
@@ -102,7 +102,7 @@ def first_waves(of: int, ranked: list[int] | None = None) -> set[int]:
 def test_sets_of_at_most_half_the_members_are_tried_alone_and_with_all_others_that_fit_after_them() -> None:
     votes = recorded(4)
     members = of(votes)
-    found = ways(members, JointVotes(votes), 0.030)
+    found = cascades(members, JointVotes(votes), 0.030)
     assert sorted(found.first[found.second == 0].tolist()) == sorted(first_waves(4))
     assert (found.latency_s <= 0.030 + 1e-12).all()
     for first, second in zip(found.first.tolist(), found.second.tolist(), strict=True):
@@ -114,7 +114,7 @@ def test_sets_of_at_most_half_the_members_are_tried_alone_and_with_all_others_th
 
 def test_ways_without_a_second_wave_never_stop_early() -> None:
     votes = recorded(3)
-    found = ways(of(votes), JointVotes(votes), 0.013)
+    found = cascades(of(votes), JointVotes(votes), 0.013)
     assert not found.second.any(), "no two members fit one after the other"
     assert (found.stop_margin == inf).all()
     assert (found.escalated == 0.0).all()
@@ -122,13 +122,13 @@ def test_ways_without_a_second_wave_never_stop_early() -> None:
 
 def test_the_vote_of_all_changes_nothing() -> None:
     votes = recorded(4)
-    found = ways(of(votes), JointVotes(votes), 1.0)
+    found = cascades(of(votes), JointVotes(votes), 1.0)
     assert found.changed[(found.first == 15) & (found.second == 0)].tolist() == [0.0]
 
 
 def test_so_many_margins_are_tried_of_each_first_wave() -> None:
     votes = recorded(4, rows=600)
-    found = ways(of(votes), JointVotes(votes), 1.0)
+    found = cascades(of(votes), JointVotes(votes), 1.0)
     for first in first_waves(4) - {15}:
         own = found.stop_margin[(found.first == first) & (found.second > 0)]
         assert 1 <= len(own) <= MARGINS
@@ -138,7 +138,7 @@ def test_so_many_margins_are_tried_of_each_first_wave() -> None:
 @pytest.mark.parametrize("members", [1, 2, 3, 5])
 def test_everyone_at_once_is_one_of_the_ways(members: int) -> None:
     votes = recorded(members, rows=60)
-    found = ways(of(votes), JointVotes(votes), 1.0)
+    found = cascades(of(votes), JointVotes(votes), 1.0)
     assert set(found.first.tolist()) == first_waves(members)
     everyone = (1 << members) - 1
     assert (found.first[found.everyone], found.second[found.everyone]) == (everyone, 0)
@@ -148,7 +148,7 @@ def test_everyone_at_once_is_one_of_the_ways(members: int) -> None:
 def test_of_more_members_sets_of_the_best_are_tried_and_all_of_them_at_once() -> None:
     votes = recorded(MAX_SUBSETS_OF + 2, rows=60)
     members = of(votes)
-    found = ways(members, JointVotes(votes), 0.05)
+    found = cascades(members, JointVotes(votes), 0.05)
     firsts = set(found.first.tolist())
     ranked = sorted(members, key=lambda m: (-m.accuracy, m.cost))[:MAX_SUBSETS_OF]
     assert firsts == first_waves(len(members), [members.index(member) for member in ranked])
@@ -158,9 +158,9 @@ def test_members_need_not_be_in_the_order_of_the_votes() -> None:
     votes = recorded(4)
     joint = JointVotes(votes)
     members = of(votes)
-    one, other = ways(members, joint, 0.03), ways(members[::-1], joint, 0.03)
+    one, other = cascades(members, joint, 0.03), cascades(members[::-1], joint, 0.03)
 
-    def summary(found: Ways, order: list[Member]) -> dict[tuple[str, ...], float]:
+    def summary(found: Cascades, order: list[Member]) -> dict[tuple[str, ...], float]:
         alone = found.second == 0
         pairs = zip(found.first[alone].tolist(), found.accuracy[alone].tolist(), strict=True)
         return {tuple(sorted(names(order, mask))): accuracy for mask, accuracy in pairs}

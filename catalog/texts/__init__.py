@@ -1,0 +1,1 @@
+"""Texts as data: labelled ones from files, and the tokens that models take."""

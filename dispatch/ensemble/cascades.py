@@ -28,9 +28,9 @@ Floats = NDArray[np.float64]
 class Cascades:
     """What each cascade is worth, one per index of the arrays; ``first`` and ``second`` are bit masks over the members.
 
-    A cascade is a set of members that are asked at once, and a second one that may follow: that runs on ``escalated`` of
-    all rows, where the first leads by no more than ``stop_margin``. ``changed`` is the share of rows to which the vote of
-    all members gives another class. Shares are of ``rows``.
+    A cascade is a set of members that are asked at once, and a second one that may follow: that runs on ``escalated``
+    of all rows, where the first leads by no more than ``stop_margin``. ``changed`` is the share of rows to which the
+    vote of all members gives another class. Shares are of ``rows``.
     """
 
     first: NDArray[np.int64]

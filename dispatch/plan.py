@@ -22,7 +22,8 @@ class StagePlan:
     run there. A ``balancer`` of None keeps what waits in one central queue that idle workers take from. ``load`` learns
     of every row that a query brings, and policies see what it anticipates; like the balancer it has state, and belongs
     to one stage of one dispatcher. ``pools`` names the pools whose workers serve the stage, None for all (RAMSIS,
-    appendix G: workers of its own for each objective).
+    appendix G: workers of its own for each objective). ``after_s`` is what a query still needs when this stage is done
+    with it: policies see deadlines that much earlier.
     """
 
     candidates: Mapping[str, tuple[Candidate, ...]]
@@ -30,6 +31,7 @@ class StagePlan:
     balancer: LoadBalancer | None
     load: LoadMonitor = field(default_factory=MovingAverage)
     pools: frozenset[str] | None = None
+    after_s: float = 0.0
 
     @property
     def central(self) -> bool:

@@ -10,16 +10,29 @@ from dispatch.selection.policy import Candidate
 
 
 @dataclass(frozen=True)
+class Stage:
+    """One stage of a pipeline: the stages whose outputs it takes, and by device type the variants that may run it."""
+
+    name: str
+    after: tuple[str, ...]
+    candidates: Mapping[str, tuple[Candidate, ...]]
+
+
+@dataclass(frozen=True)
 class Endpoint:
     """One query type: its objective, and by device type the variants that may serve it.
 
     An accuracy is 0 to 1, as the caller wants it weighed: normalise it to the endpoint's best variant to compare
-    endpoints whose accuracies are measured differently (Proteus, section 6.1.2).
+    endpoints whose accuracies are measured differently (Proteus, section 6.1.2). A pipeline has ``stages``, each behind
+    those that it takes from, and ``candidates`` are those of all of them; ``measured_accuracy`` is that of whole
+    pipelines by their variants, in the order of the stages, where that was measured.
     """
 
     name: str
     slo_s: float
     candidates: Mapping[str, tuple[Candidate, ...]]
+    stages: tuple[Stage, ...] = ()
+    measured_accuracy: Mapping[tuple[str, ...], float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,24 @@ class NoPlan:
     report: SolveReport
 
 
+@dataclass(frozen=True)
+class StageChoice:
+    """How one stage of a pipeline is to be served: what a plan reckons with.
+
+    ``variants`` run in batches of so many rows at most each. ``workers`` is how many of them there are in all, and
+    ``cost`` what these cost. ``run_s`` is the longest of the batches, the way to the worker with it, ``wait_s`` the
+    longest wait for a batch to fill, and ``after_s`` what later stages need. ``load_qps`` are the stage's jobs.
+    """
+
+    variants: Mapping[str, int]
+    workers: int
+    cost: float
+    load_qps: float
+    run_s: float
+    wait_s: float
+    after_s: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class ClusterPlan:
     """Who holds what, and who gets which share.
@@ -51,7 +69,8 @@ class ClusterPlan:
     device type; where it exceeds the workers that are there, ``held`` and ``shares`` name the ones to come
     ``device+1``... Workers that are ``spare`` are beyond these sizes: they serve until their pool shrinks, and are the
     ones to go. The queries of endpoints with their ``own_balancing`` have no shares: the balancers that these were
-    built with decide among all workers that hold what is asked for.
+    built with decide among all workers that hold what is asked for. ``stages`` has by pipeline and stage how these are
+    served, where the plan says so.
     """
 
     report: SolveReport
@@ -64,6 +83,7 @@ class ClusterPlan:
     pool_sizes: Mapping[str, int] = field(default_factory=dict)
     spare: frozenset[str] = frozenset()
     own_balancing: frozenset[str] = frozenset()
+    stages: Mapping[str, Mapping[str, StageChoice]] = field(default_factory=dict)
 
     @property
     def shed(self) -> float:

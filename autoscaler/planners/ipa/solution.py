@@ -1,0 +1,53 @@
+"""What IPA's integer program answers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from autoscaler.cluster.plan import Status
+
+
+@dataclass(frozen=True)
+class Active:
+    """A variant that is active in a stage, on one device type: ``replicas`` workers run batches of ``batch_rows``.
+
+    ``share`` is the part of the stage's jobs that it gets.
+    """
+
+    variant: str
+    device: str
+    batch_rows: int
+    replicas: int
+    cost: float
+    run_s: float
+    wait_s: float
+    capacity_qps: float
+    share: float = 1.0
+
+
+@dataclass(frozen=True)
+class PipelineSolution:
+    """One pipeline: by stage what is active. ``accuracy`` is as the objective has it, ``latency_s`` the longest path.
+
+    ``served_qps`` is less than the load where no number of workers that may be there bears it.
+    """
+
+    stages: Mapping[str, tuple[Active, ...]]
+    accuracy: float
+    cost: float
+    latency_s: float
+    served_qps: float
+
+
+@dataclass(frozen=True)
+class Solution:
+    """All pipelines. ``gap`` is the proven relative distance of ``objective`` (equation 8) from the best there can be.
+
+    ``explanation`` says in sentences what binds.
+    """
+
+    status: Status
+    gap: float | None
+    objective: float
+    solve_s: float
+    pipelines: Mapping[str, PipelineSolution]
+    explanation: tuple[str, ...] = ()

@@ -1,0 +1,1 @@
+"""Endpoints whose queries run through several stages."""

@@ -31,18 +31,22 @@ class _CatalogueFile(BaseModel):
     version: int = 1
     variants: list[Variant]
     votes: dict[str, str] = {}
+    pipelines: dict[str, str] = {}
 
 
 @dataclass(frozen=True)
 class Catalogue:
     """All variants that one catalogue file names; ``root`` is what relative artifact paths start from.
 
-    ``votes`` has, by task, the file of votes that were recorded of its variants (`catalog.votes`), where there is one.
+    ``votes`` has, by task, the file of votes that were recorded of its variants (`catalog.votes`), where there is one,
+    and ``pipelines``, by name, the file of accuracies that were measured of a whole pipeline
+    (`catalog.measured_accuracy`).
     """
 
     variants: tuple[Variant, ...]
     root: str
     votes: Mapping[str, str] = field(default_factory=dict)
+    pipelines: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names = [variant.name for variant in self.variants]
@@ -103,7 +107,8 @@ def load_catalogue(path: str | Path, on_progress: OnProgress | None = None) -> C
     except ValidationError as error:
         raise ConfigError(f"catalogue {file}: {describe(error, _CatalogueFile)}") from error
     votes = {task: str(file.parent / path) for task, path in parsed.votes.items()}
-    return Catalogue(tuple(parsed.variants), str(file.parent), votes)
+    pipelines = {name: str(file.parent / path) for name, path in parsed.pipelines.items()}
+    return Catalogue(tuple(parsed.variants), str(file.parent), votes, pipelines)
 
 
 def _located(path: str, on_progress: OnProgress | None) -> Path:

@@ -15,7 +15,8 @@ from catalog.catalogue import load_catalogue
 from deployments.messages.worker import WorkerSpec
 from deployments.scaling.policy import PlannedSize
 from deployments.worker.worker import WorkerDeployment
-from serve_app.build.assemble import assemble, resolve_paths, served_variants
+from serve_app.build.assemble import assemble, resolve_paths
+from serve_app.build.candidates import served_variants
 from serve_app.build.control import control_settings
 from serve_app.build.control_app import ControllerDeployment
 from serve_app.build.ingress import RouterDeployment

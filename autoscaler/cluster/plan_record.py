@@ -1,9 +1,10 @@
 """Cluster plans as JSON values, for what outlives the process or is shown outside it."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
-from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
+from autoscaler.cluster.plan import ClusterPlan, SolveReport, StageChoice, Status
 
 
 def to_record(plan: ClusterPlan) -> dict[str, Any]:
@@ -19,6 +20,10 @@ def to_record(plan: ClusterPlan) -> dict[str, Any]:
         "pool_sizes": dict(plan.pool_sizes),
         "spare": sorted(plan.spare),
         "own_balancing": sorted(plan.own_balancing),
+        "stages": {
+            endpoint: {stage: asdict(choice) for stage, choice in stages.items()}
+            for endpoint, stages in plan.stages.items()
+        },
         "report": {
             "status": report.status.value,
             "gap": report.gap,
@@ -41,5 +46,9 @@ def from_record(record: Mapping[str, Any]) -> ClusterPlan:
         pool_sizes=record["pool_sizes"],
         spare=frozenset(record.get("spare", ())),
         own_balancing=frozenset(record.get("own_balancing", ())),
+        stages={
+            endpoint: {stage: StageChoice(**choice) for stage, choice in stages.items()}
+            for endpoint, stages in record.get("stages", {}).items()
+        },
         report=SolveReport(Status(report["status"]), report["gap"], report["solve_s"], tuple(report["explanation"])),
     )

@@ -1,11 +1,12 @@
 """From the planner's plan to what the dispatcher serves, live and in the simulator."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from autoscaler.cluster.capacity import ALONE, WAITS, limited
 from autoscaler.cluster.cluster import Cluster
 from autoscaler.cluster.plan import ClusterPlan
+from autoscaler.placement.stage_service import StageService, stage_services
 from dispatch.balancing.weighted_shares import WeightedShares
 from dispatch.plan import EndpointLimits, EndpointPlan, Plan, StagePlan
 from dispatch.query import ONLY_STAGE
@@ -21,13 +22,14 @@ class Service:
     ``candidates`` are by device type, or by pool, with no larger batches than are in time; each stage of the endpoint
     has those of them that it was built for. ``shares`` are by worker and
     of all the endpoint's queries, wherever they arrive; None where the endpoint's own balancer decides. Workers of one
-    of ``kinds`` hold the same and are alike to a query.
+    of ``kinds`` hold the same and are alike to a query. Where ``stages`` are given, those have candidates of their own.
     """
 
     limits: EndpointLimits
     candidates: Mapping[str, tuple[Candidate, ...]]
     shares: Mapping[str, float] | None
     kinds: Mapping[str, str]
+    stages: Mapping[str, StageService] = field(default_factory=dict)
 
 
 def services(
@@ -56,6 +58,7 @@ def services(
             },
             None if endpoint.name in plan.own_balancing else plan.shares.get(endpoint.name, {}),
             kinds,
+            stage_services(endpoint, plan.stages.get(endpoint.name, {})),
         )
         for endpoint in cluster.endpoints
     }
@@ -93,6 +96,10 @@ def serving_plan(
 
 def _next(endpoint: EndpointPlan, service: Service, before: Service | None) -> EndpointPlan:
     limited_now = replace(endpoint, limits=service.limits)
+    if service.stages:
+        return replace(
+            limited_now, stages={name: service.stages[name].of(each) for name, each in endpoint.stages.items()}
+        )
     if ONLY_STAGE not in endpoint.stages:
         return replace(
             limited_now, stages={name: _member(name, each, service) for name, each in endpoint.stages.items()}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from autoscaler.cluster.cluster import Cluster
 from autoscaler.planners.baselines.everywhere import Everywhere
 from autoscaler.planners.cocktail.cocktail_planner import CocktailPlanner
+from autoscaler.planners.ipa.problem import IpaOptions
 from autoscaler.planners.planner import Planner
 from catalog.errors import ConfigError
 from catalog.extras import Extra
@@ -18,15 +19,23 @@ IDLE_TIMEOUT_S = 600.0
 
 
 @dataclass(frozen=True)
+class PlannerOptions:
+    """What planners are made with beside the cluster: how many workers there are for each task, and IPA's weights."""
+
+    workers_per_task: float
+    ipa: IpaOptions
+
+
+@dataclass(frozen=True)
 class PlannerKind:
     """What a planner is able to do; where it does not, the application goes on as it was built.
 
     One that ``assigns`` says which variants each worker holds and which share of the queries it gets; else every worker
     holds all, and endpoints choose among them. One that plans ``by_load`` is asked again as the load changes, and may
     be given forecasts. One that ``sizes`` pools says how many workers they have. One that ``solves`` takes its time,
-    and runs in a process of its own. One ``for_ensembles`` plans for members that vote. A pool shrinks when fewer
-    workers were enough for ``shrink_after_s``. It ``needs`` an extra of the installation, or nothing. ``make`` is given
-    the cluster and how many workers there are for each task.
+    and runs in a process of its own. One ``for_ensembles`` plans for members that vote, one ``for_pipelines`` for
+    stages. A pool shrinks when fewer workers were enough for ``shrink_after_s``. It ``needs`` an extra of the
+    installation, or nothing.
     """
 
     name: str
@@ -34,33 +43,52 @@ class PlannerKind:
     by_load: bool
     sizes: bool
     solves: bool
-    make: Callable[[Cluster, float], Planner]
+    make: Callable[[Cluster, PlannerOptions], Planner]
     needs: Extra | None = None
     for_ensembles: bool = False
+    for_pipelines: bool = False
     shrink_after_s: float = 60.0
 
 
-def _everywhere(cluster: Cluster, workers_per_task: float) -> Planner:
+def _everywhere(cluster: Cluster, options: PlannerOptions) -> Planner:
     return Everywhere(cluster)
 
 
-def _proteus(cluster: Cluster, workers_per_task: float) -> Planner:
+def _proteus(cluster: Cluster, options: PlannerOptions) -> Planner:
     from autoscaler.planners.proteus.proteus_planner import ProteusOptions, ProteusPlanner  # with OR-Tools
 
-    return ProteusPlanner(cluster, ProteusOptions(per_worker=2 if workers_per_task < FEW_WORKERS else 1))
+    return ProteusPlanner(cluster, ProteusOptions(per_worker=2 if options.workers_per_task < FEW_WORKERS else 1))
 
 
-def _cocktail(cluster: Cluster, workers_per_task: float) -> Planner:
+def _cocktail(cluster: Cluster, options: PlannerOptions) -> Planner:
     return CocktailPlanner(cluster)
 
 
-DEFAULT = PlannerKind(Everywhere.name, assigns=False, by_load=False, sizes=False, solves=False, make=_everywhere)
+def _ipa(cluster: Cluster, options: PlannerOptions) -> Planner:
+    from autoscaler.planners.ipa.ipa_planner import IpaPlanner  # with OR-Tools
+
+    return IpaPlanner(cluster, options.ipa)
+
+
+DEFAULT = PlannerKind(
+    Everywhere.name, assigns=False, by_load=False, sizes=False, solves=False, make=_everywhere, for_pipelines=True
+)
 
 PLANNERS: Mapping[str, PlannerKind] = {
     kind.name: kind
     for kind in (
         DEFAULT,
         PlannerKind("proteus", assigns=True, by_load=True, sizes=True, solves=True, make=_proteus, needs="planning"),
+        PlannerKind(
+            "ipa",
+            assigns=True,
+            by_load=True,
+            sizes=True,
+            solves=True,
+            make=_ipa,
+            needs="planning",
+            for_pipelines=True,
+        ),
         PlannerKind(
             "cocktail",
             assigns=True,

@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from benchmarks.machine import with_machine
 from catalog.catalogue import load_catalogue
 from dispatch.selection.ramsis.tables.grid import fluid_capacity_qps
-from serve_app.build.assemble import Profiles, assemble
+from serve_app.build.assemble import assemble
+from serve_app.build.candidates import Profiles
 from serve_app.build.profiles import profiles_for
 from serve_app.build.tables import grids_for, problems_for
 from serve_app.cli.config_file import ServeFile, read_serve_file

@@ -13,7 +13,8 @@ from autoscaler.cluster.plan_record import to_record
 from autoscaler.loop.sizing import Sizing
 from autoscaler.placement.serving import Service, services
 from autoscaler.placement.shrinking import ready_to_shrink
-from autoscaler.planners.registry import planner_kind
+from autoscaler.placement.stage_service import StageService
+from autoscaler.planners.registry import PlannerOptions, planner_kind
 from catalog.errors import NoWorker
 from deployments.controller.planner_process import PlannerProcess
 from deployments.controller.variant_book import cluster_of
@@ -126,17 +127,17 @@ class PlanMaker:
     # -- inner steps ------------------------------------------------------------------------------------------
 
     def _cluster(self, candidates: Mapping[str, Mapping[str, tuple[Candidate, ...]]], *, sizing: bool) -> Cluster:
-        return cluster_of(self._settings, candidates, self._known.book.memory_bytes, sizing=sizing)
+        return cluster_of(self._settings, candidates, self._known.book, sizing=sizing)
 
     async def _solve(self, cluster: Cluster, observation: Observation) -> ClusterPlan | NoPlan:
         """Endpoints that nobody asks for still get a worker: see `MovingMaximum`."""
         kind = planner_kind(self._settings.planner)
-        tasks = {endpoint.task for endpoint in self._settings.endpoints.values()}
-        workers_per_task = len(observation.workers) / len(tasks)
+        tasks = {stage.task for endpoint in self._settings.endpoints.values() for stage in endpoint.stages.values()}
+        options = PlannerOptions(len(observation.workers) / len(tasks), self._settings.ipa)
         if not kind.solves:
-            return kind.make(cluster, workers_per_task).plan(observation)
+            return kind.make(cluster, options).plan(observation)
         assert self._planners is not None
-        planner = await asyncio.to_thread(kind.make, cluster, workers_per_task)
+        planner = await asyncio.to_thread(kind.make, cluster, options)
         return await self._planners.plan(planner, observation)
 
     async def _sizes(
@@ -181,6 +182,10 @@ class PlanMaker:
                 self._offered(endpoint, self._as_profiled(served[name].candidates if planned else candidates[name])),
                 served[name].shares if planned else None,
                 served[name].kinds if planned else {},
+                {
+                    stage: StageService(self._as_profiled(each.candidates), each.after_s)
+                    for stage, each in served[name].stages.items()
+                },
             )
             for name, endpoint in self._settings.endpoints.items()
         }

@@ -51,18 +51,17 @@ async def profile_everywhere(
     """
     book = known.book
     book.check(variant)
-    endpoints = [
-        endpoint
-        for endpoint in settings.endpoints.values()
-        if endpoint.task == variant.task and (endpoint.variants is None or variant.name in endpoint.variants)
-    ]
+    endpoints = [each for each in settings.endpoints.values() if each.takes(variant.task, variant.name)]
     if not endpoints:
-        tasks = ", ".join(sorted({endpoint.task for endpoint in settings.endpoints.values()}))
+        stages = (stage for endpoint in settings.endpoints.values() for stage in endpoint.stages.values())
+        tasks = ", ".join(sorted({stage.task for stage in stages}))
         raise BadRequest(
             f"variant {variant.name!r} does task {variant.task!r}, and no endpoint here would be served by it; the "
             f"endpoints' tasks are {tasks}, and an endpoint whose config lists its variants takes no others"
         )
-    least = min(known_one.max_batch for endpoint in endpoints for known_one in book.of_endpoint(endpoint))
+    least = min(
+        each.max_batch for endpoint in endpoints for each in book.of_endpoint(endpoint) if each.task == variant.task
+    )
     if variant.max_batch < least:
         raise BadRequest(
             f"max_batch of variant {variant.name!r} is {variant.max_batch}, and clients may send {least} rows at once; "

@@ -6,13 +6,13 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from autoscaler.cluster.cluster import Cluster, Endpoint, Pool
+from autoscaler.cluster.cluster import Cluster, Endpoint, Pool, Stage
 from autoscaler.demand.profile_drift import corrected
 from catalog.catalogue import Catalogue
 from catalog.errors import ConfigError
 from catalog.profile import LatencyProfile
 from catalog.variant import Variant
-from deployments.messages.control_settings import ControlSettings, EndpointSettings
+from deployments.messages.control_settings import ControlSettings, EndpointSettings, StageSettings
 from dispatch.selection.policy import Candidate
 
 logger = logging.getLogger("ray.serve")
@@ -65,10 +65,29 @@ class VariantBook:
 
     def of_endpoint(self, endpoint: EndpointSettings) -> tuple[Variant, ...]:
         """The variants that may answer an endpoint."""
+        found = {each.name: each for stage in endpoint.stages.values() for each in self.of_stage(stage)}
+        return tuple(found.values())
+
+    def of_stage(self, stage: StageSettings) -> tuple[Variant, ...]:
+        """The variants that may run a stage."""
         return tuple(
             variant
-            for variant in self._catalogue.of_task(endpoint.task)
-            if endpoint.variants is None or variant.name in endpoint.variants
+            for variant in self._catalogue.of_task(stage.task)
+            if stage.variants is None or variant.name in stage.variants
+        )
+
+    def stages(self, endpoint: EndpointSettings, candidates: Mapping[str, tuple[Candidate, ...]]) -> tuple[Stage, ...]:
+        """The stages of a pipeline with those of its ``candidates``, by pool, that may run each; none of another."""
+        if not endpoint.is_pipeline:
+            return ()
+        named = {name: {each.name for each in self.of_stage(stage)} for name, stage in endpoint.stages.items()}
+        return tuple(
+            Stage(
+                name,
+                stage.after,
+                {pool: tuple(c for c in own if c.variant in named[name]) for pool, own in candidates.items()},
+            )
+            for name, stage in endpoint.stages.items()
         )
 
     def candidates(
@@ -120,7 +139,7 @@ class VariantBook:
 def cluster_of(
     settings: ControlSettings,
     candidates: Mapping[str, Mapping[str, tuple[Candidate, ...]]],
-    memory_bytes: Mapping[str, int],
+    book: VariantBook,
     *,
     sizing: bool,
 ) -> Cluster:
@@ -128,7 +147,16 @@ def cluster_of(
 
     With ``sizing`` it may choose how many workers those pools have whose size is free; else it takes what is there.
     """
-    endpoints = tuple(Endpoint(name, each.limits.slo_s, candidates[name]) for name, each in settings.endpoints.items())
+    endpoints = tuple(
+        Endpoint(
+            name,
+            each.limits.slo_s,
+            candidates[name],
+            book.stages(each, candidates[name]),
+            each.measured_accuracy,
+        )
+        for name, each in settings.endpoints.items()
+    )
     pools = tuple(
         Pool(
             name,
@@ -138,4 +166,4 @@ def cluster_of(
         )
         for name, pool in settings.pools.items()
     )
-    return Cluster(endpoints, pools, memory_bytes)
+    return Cluster(endpoints, pools, book.memory_bytes)

@@ -1,12 +1,14 @@
 """What the controller has to know of an application; free of ray."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 
 from autoscaler.loop.sizing import Bounds
+from autoscaler.planners.ipa.problem import IpaOptions
 from catalog.variant import Variant
 from dispatch.plan import EndpointLimits
+from dispatch.query import ONLY_STAGE
 
 
 @dataclass(frozen=True)
@@ -24,18 +26,43 @@ class PoolSettings:
     start_up_s: float = 10.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class EndpointSettings:
-    """One endpoint. ``variants`` narrows its task down, None takes all, also those registered later.
+@dataclass(frozen=True)
+class StageSettings:
+    """One stage of an endpoint: ``variants`` narrows its task down, None takes all, also those registered later.
 
-    ``pools`` serve it. One ``by_tables`` is served by decision tables (policy ``ramsis``).
+    ``after`` names the stages whose outputs it takes.
     """
 
     task: str
-    limits: EndpointLimits
     variants: tuple[str, ...] | None
+    after: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndpointSettings:
+    """One endpoint. Its ``stages`` are in an order in which each stands behind those that it takes from.
+
+    ``pools`` serve it. One ``by_tables`` is served by decision tables (policy ``ramsis``). ``measured_accuracy`` is
+    that of a whole pipeline, by the variants of its stages in their order.
+    """
+
+    stages: Mapping[str, StageSettings]
+    limits: EndpointLimits
     pools: tuple[str, ...]
     by_tables: bool
+    measured_accuracy: Mapping[tuple[str, ...], float] = field(default_factory=dict)
+
+    @property
+    def is_pipeline(self) -> bool:
+        """Whether it has stages with names."""
+        return ONLY_STAGE not in self.stages
+
+    def takes(self, task: str, variant: str) -> bool:
+        """Whether some stage may be run by a variant of that task and name."""
+        return any(
+            stage.task == task and (stage.variants is None or variant in stage.variants)
+            for stage in self.stages.values()
+        )
 
 
 @dataclass(frozen=True)
@@ -59,8 +86,8 @@ class ForecastSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class ControlSettings:
-    """The application as it was built. ``planner`` is ``everywhere`` or ``proteus``; with ``forecast`` None it plans
-    for the load that is there.
+    """The application as it was built. ``planner`` is one of `autoscaler.planners.registry`, ``ipa`` are the options of
+    that of this name; with ``forecast`` None it plans for the load that is there.
 
     ``profiled_s`` has, by pool and variant, the profiled 95th percentile of the run of 0 (unused), 1, 2, ... rows;
     ``transport_s`` is the way beside it. ``memory_bytes`` is by variant.
@@ -77,3 +104,4 @@ class ControlSettings:
     transport_s: float
     artifact_root: str
     forecast: ForecastSettings | None = None
+    ipa: IpaOptions = IpaOptions()  # noqa: RUF009

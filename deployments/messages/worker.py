@@ -28,7 +28,7 @@ class WorkerReport:
     """What a worker says of itself.
 
     ``failed`` maps the variants that it could not load to the reason. ``router`` is the one whose batches it runs,
-    None where it was told to run nobody's, or never told, and then it runs anyone's.
+    None where it was told to run nobody's, or never told, and then it runs anyone's. ``pid`` is its process.
     """
 
     info: WorkerInfo
@@ -36,6 +36,7 @@ class WorkerReport:
     failed: dict[str, str] = field(default_factory=dict)
     memory_bytes: int = 0
     router: str | None = None
+    pid: int = 0
 
 
 @dataclass(frozen=True)

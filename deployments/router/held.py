@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from dispatch.query import StageKey
 from dispatch.queues.worker_state import WorkerState
 from dispatch.selection.policy import Candidate
 
@@ -22,7 +23,7 @@ def offered(states: States, endpoint: str) -> dict[str, tuple[Candidate, ...]]:
     return {device: tuple(own.values()) for device, own in found.items()}
 
 
-def held(state: WorkerState | None) -> list[tuple[str, tuple[Candidate, ...], float]]:
-    """The endpoints that a worker serves, with what the plan offers of each there, and its objective in seconds."""
+def held(state: WorkerState | None) -> list[tuple[StageKey, tuple[Candidate, ...], float]]:
+    """The stages that a worker serves, with what the plan offers for each there, and its objective in seconds."""
     lanes = {} if state is None else state.lanes
-    return [(key.endpoint, lane.offered, lane.stage.slo_s) for key, lane in lanes.items()]
+    return [(key, lane.offered, lane.stage.slo_s) for key, lane in lanes.items()]

@@ -40,25 +40,20 @@ class Peers:
         return able[next(self._turns) % len(able)] if able else None
 
     def able(self, endpoint: EndpointPlan, routing_table: RoutingTable | None) -> list[str]:
-        """All other routers that have workers for the endpoint.
+        """All other routers that have workers for the endpoint, of a pipeline for each of its stages.
 
         A worker that serves a variant of the endpoint for another one only is none.
         """
         if routing_table is None:
             return []
-        return sorted(
-            {
-                routing.router
-                for routing in routing_table.workers.values()
-                if routing.router is not None
-                and routing.router != self._router
-                and any(
-                    routing.serves.issuperset(candidate.needs)
-                    for stage in endpoint.stages.values()
-                    for candidate in stage.offered(routing.info)
-                )
-            }
-        )
+        stages: dict[str, set[str]] = {}
+        for routing in routing_table.workers.values():
+            if routing.router is None or routing.router == self._router:
+                continue
+            for name, stage in endpoint.stages.items():
+                if any(routing.serves.issuperset(candidate.needs) for candidate in stage.offered(routing.info)):
+                    stages.setdefault(routing.router, set()).add(name)
+        return sorted(router for router, served in stages.items() if endpoint.flow.answers_with(served))
 
     async def statuses(self, routing_table: RoutingTable | None) -> list[dict[str, Any]]:
         """What the other routers say of themselves, those that answer in time."""

@@ -30,7 +30,7 @@ from dispatch.commands import Answer, Answers, BatchDone, Command, Launch, Rejec
 from dispatch.dispatcher import Dispatcher
 from dispatch.latency.estimator import LatencyEstimator
 from dispatch.plan import Plan
-from dispatch.query import Batch, Query
+from dispatch.query import Batch, Query, StageKey
 from dispatch.refusals import unknown_endpoint
 from dispatch.selection.policy import Candidate
 
@@ -250,7 +250,7 @@ class Router:
         """By device type what the plan offers for the endpoint on the workers that are there."""
         return held.offered(self._dispatcher.workers, endpoint)
 
-    def held(self, worker: str) -> list[tuple[str, tuple[Candidate, ...], float]]:
+    def held(self, worker: str) -> list[tuple[StageKey, tuple[Candidate, ...], float]]:
         """See `deployments.router.held.held`."""
         return held.held(self._dispatcher.workers.get(worker))
 

@@ -9,6 +9,7 @@ from catalog.profiler import sample_inputs
 from catalog.tensor import TensorSpec
 from deployments.router.router import Router
 from deployments.worker.client import WorkerGone
+from dispatch.query import StageKey
 
 logger = logging.getLogger("ray.serve")
 
@@ -27,14 +28,14 @@ GRACE_S = 10.0
 class WarmUp:
     """Runs batches of made-up inputs on every worker for ``length_s``, before the service is ready.
 
-    ``inputs`` are the tensors of each endpoint. What the batches took goes to the router's estimates, so that the first
-    query finds them.
+    ``inputs`` are the tensors of each stage of each endpoint. What the batches took goes to the router's estimates, so
+    that the first query finds them.
     """
 
     def __init__(
         self,
         router: Router,
-        inputs: Mapping[str, Sequence[TensorSpec]],
+        inputs: Mapping[StageKey, Sequence[TensorSpec]],
         length_s: float,
         clock: Callable[[], float],
     ) -> None:
@@ -53,7 +54,8 @@ class WarmUp:
 
     async def _workers_there(self) -> None:
         end_s = self._clock() + MOST_WAIT_S
-        while not all(map(self._router.workers_of, self._inputs)) and self._clock() < end_s:  # noqa: ASYNC110
+        endpoints = {key.endpoint for key in self._inputs}
+        while not all(map(self._router.workers_of, endpoints)) and self._clock() < end_s:  # noqa: ASYNC110
             await asyncio.sleep(WAIT_EVERY_S)
 
     async def _measure(self) -> None:
@@ -66,8 +68,8 @@ class WarmUp:
 
     async def _on_worker(self, worker: str, end_s: float) -> None:
         batches = [
-            (candidate.variant, rows, sample_inputs(self._inputs[name], rows, seed=0))
-            for name, candidates, slo_s in self._router.held(worker)
+            (candidate.variant, rows, sample_inputs(self._inputs[stage], rows, seed=0))
+            for stage, candidates, slo_s in self._router.held(worker)
             for candidate in candidates
             for rows in sizes_in_time(candidate.latency_s, slo_s)
         ]

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -150,6 +151,7 @@ class Worker:
             dict(self._failed),
             sum(runtime.memory_bytes() for runtime in self._runtimes.values()),
             self._router,
+            os.getpid(),
         )
 
     def _assign(self, router: str | None) -> WorkerReport:

@@ -1,6 +1,6 @@
 """The flow of an endpoint whose queries are voted on: one stage per member, one job per member that is asked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import count
 from math import floor, inf
@@ -135,10 +135,9 @@ class EnsembleFlow:
 
     # -- time and workers -------------------------------------------------------------------------------------
 
-    @property
-    def served(self) -> bool:
-        """See `TimedFlow.served`: one member is enough."""
-        return bool(self._served)
+    def answers_with(self, stages: Collection[str]) -> bool:
+        """See `QueryFlow.answers_with`: one member is enough."""
+        return bool(stages)
 
     @property
     def due_s(self) -> float:

@@ -1,6 +1,6 @@
 """The seam between queries and jobs."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from catalog.errors import AccordError
@@ -48,15 +48,14 @@ class QueryFlow(Protocol):
         """Nobody waits for the query any more: its jobs that have no result yet."""
         ...
 
+    def answers_with(self, stages: Collection[str]) -> bool:
+        """Whether queries can be answered while these stages have workers, and no others."""
+        ...
+
 
 @runtime_checkable
 class TimedFlow(QueryFlow, Protocol):
     """A flow that does something when its time comes, and is told which of its stages have workers."""
-
-    @property
-    def served(self) -> bool:
-        """Whether the stages that have workers are enough for a query."""
-        ...
 
     @property
     def due_s(self) -> float:

@@ -1,6 +1,6 @@
 """The flow of an endpoint with one stage, whose queries are one job each."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from catalog.errors import AccordError
 from dispatch.commands import Answers, BatchDone, Reject
@@ -32,6 +32,10 @@ class SingleFlow:
     def withdraw(self, query: Query) -> Sequence[Job]:
         """See `QueryFlow.withdraw`."""
         return self.start(query, query.arrival_s)[:1]
+
+    def answers_with(self, stages: Collection[str]) -> bool:
+        """See `QueryFlow.answers_with`."""
+        return bool(stages)
 
 
 SINGLE = SingleFlow()

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from dispatch.flow.flow import TimedFlow
 from dispatch.plan import EndpointPlan
 from dispatch.query import StageKey
 from dispatch.queues.lane import EndpointWaiting, Lane
@@ -24,10 +23,8 @@ class EndpointQueues(EndpointWaiting):
 
     @property
     def served(self) -> bool:
-        """Whether every stage has a worker, or as many as the flow can do with."""
-        if isinstance(self.flow, TimedFlow):
-            return self.flow.served
-        return all(stage.lanes for stage in self.stages.values())
+        """Whether as many stages have a worker as the flow needs."""
+        return self.flow.answers_with([name for name, stage in self.stages.items() if stage.lanes])
 
     def distinct_lanes(self) -> Iterator[Lane]:
         """The lanes whose queues are distinct and together hold all that waits."""

@@ -10,9 +10,7 @@ from types import MappingProxyType
 from catalog.catalogue import NAMED, Catalogue
 from catalog.errors import ConfigError
 from catalog.faults import nearest
-from catalog.profile import LatencyProfile
 from catalog.profile_cache import cache_dir
-from catalog.variant import STACKED, Variant
 from deployments.messages.worker import WorkerSpec
 from deployments.router.tables.making import Grids
 from dispatch.balancing.registry import create_balancer
@@ -22,10 +20,13 @@ from dispatch.selection.load_based import jellyfish, model_switching
 from dispatch.selection.load_based.ladder_selection import LadderSelection
 from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.policy import RamsisSelection
+from dispatch.selection.ramsis.tables.grid import TableGrid
 from dispatch.selection.ramsis.tables.work import worth_a_table
 from dispatch.selection.registry import create_selection
 from dispatch.table_plan import with_tables
+from serve_app.build.candidates import Profiles, candidates_of, served_variants, variants_of
 from serve_app.build.ensembles import ballots_of, ensemble_plan
+from serve_app.build.pipelines import CSV, pipeline_info, pipeline_plan, wired_pipeline
 from serve_app.config.endpoint import EndpointConfig
 from serve_app.config.schema import AppConfig
 from serve_app.http.endpoint_info import EndpointInfo
@@ -38,9 +39,6 @@ NO_LADDERS: Mapping[str, LadderSelection] = MappingProxyType({})
 RECKONING = (RamsisSelection.name, jellyfish.NAME, model_switching.NAME)
 """Policies that are made for the load that the endpoint's workers bear."""
 
-Profiles = Mapping[str, Mapping[str, LatencyProfile]]
-"""Device type to variant name to profile."""
-
 
 @dataclass(frozen=True)
 class Assembly:
@@ -49,23 +47,6 @@ class Assembly:
     plan: Plan
     endpoints: dict[str, EndpointInfo]
     workers: dict[str, WorkerSpec]
-
-
-def served_variants(config: AppConfig, catalogue: Catalogue) -> tuple[Variant, ...]:
-    """Every variant that some endpoint may use, in the order of the catalogue; raises `ConfigError`."""
-    used = {v.name for name, endpoint in config.endpoints.items() for v in variants_of(name, endpoint, catalogue)}
-    return tuple(variant for variant in catalogue.variants if variant.name in used)
-
-
-def candidates_of(
-    name: str, config: AppConfig, catalogue: Catalogue, profiles: Profiles
-) -> dict[str, tuple[Candidate, ...]]:
-    """Device to the variants that may serve an endpoint there, for every device of its pools; raises `ConfigError`."""
-    variants = variants_of(name, config.endpoints[name], catalogue)
-    return {
-        device: tuple(_candidate(variant, device, profiles[device], config.transport_ms) for variant in variants)
-        for device in dict.fromkeys(pool.device for pool in config.pools_of(name).values())
-    }
 
 
 def assemble(
@@ -85,10 +66,15 @@ def assemble(
     _check_pools(config, catalogue)
     _warn_of_shared_workers(config)
     for name, endpoint in config.endpoints.items():
+        if endpoint.pipeline is not None:
+            wired = wired_pipeline(name, endpoint, catalogue)
+            plans[name] = pipeline_plan(name, config, catalogue, profiles, wired)
+            infos[name] = pipeline_info(name, endpoint, catalogue, wired)
+            continue
         variants = variants_of(name, endpoint, catalogue)
         infos[name] = EndpointInfo(
             name,
-            endpoint.task,
+            {ONLY_STAGE: endpoint.task},
             variants[0].inputs,
             variants[0].outputs,
             variants[0].labels,
@@ -96,25 +82,13 @@ def assemble(
             frozenset(variant.name for variant in variants if variant.emulated),
             endpoint.ensemble is not None,
             ballots_of(variants[0]),
+            dict.fromkeys([v.name for v in variants] if endpoint.ensemble else [ONLY_STAGE], variants[0].inputs),
         )
+        candidates = candidates_of(name, config, catalogue, profiles)
         if endpoint.ensemble is not None:
-            candidates = candidates_of(name, config, catalogue, profiles)
             plans[name] = ensemble_plan(name, endpoint, catalogue, variants, candidates)
             continue
-        by_tables = endpoint.selection.policy == RamsisSelection.name
-        made = RamsisSelection(grids.get(name, {})) if by_tables else ladders.get(name)
-        try:
-            selection = create_selection(
-                endpoint.selection.policy, endpoint.selection.variant, [v.name for v in variants], made
-            )
-        except ConfigError as error:
-            raise ConfigError(f"endpoints.{name}.selection: {error}") from error
-        candidates = candidates_of(name, config, catalogue, profiles)
-        if by_tables:
-            candidates = {device: worth_a_table(own, endpoint.slo_ms / 1e3) for device, own in candidates.items()}
-        pools = None if endpoint.pools is None else frozenset(endpoint.pools)
-        stage = StagePlan(candidates, selection, create_balancer(endpoint.balancing), pools=pools)
-        plan = EndpointPlan(name, endpoint.limits, {ONLY_STAGE: stage})
+        plan = _plain_plan(name, endpoint, candidates, grids.get(name), ladders.get(name))
         plans[name] = with_tables(plan, grids[name]) if name in grids else plan
     workers = {}
     for pool, spec in config.pools.items():
@@ -134,6 +108,28 @@ def assemble(
     return Assembly(Plan(1, plans), infos, workers)
 
 
+def _plain_plan(
+    name: str,
+    endpoint: EndpointConfig,
+    candidates: dict[str, tuple[Candidate, ...]],
+    grids: Mapping[str, TableGrid] | None,
+    ladder: LadderSelection | None,
+) -> EndpointPlan:
+    """An endpoint of one stage, whose queries one variant each answers."""
+    by_tables = endpoint.selection.policy == RamsisSelection.name
+    made = RamsisSelection(grids or {}) if by_tables else ladder
+    names = list(dict.fromkeys(each.variant for own in candidates.values() for each in own))
+    try:
+        selection = create_selection(endpoint.selection.policy, endpoint.selection.variant, names, made)
+    except ConfigError as error:
+        raise ConfigError(f"endpoints.{name}.selection: {error}") from error
+    if by_tables:
+        candidates = {device: worth_a_table(own, endpoint.slo_ms / 1e3) for device, own in candidates.items()}
+    pools = None if endpoint.pools is None else frozenset(endpoint.pools)
+    stage = StagePlan(candidates, selection, create_balancer(endpoint.balancing), pools=pools)
+    return EndpointPlan(name, endpoint.limits, {ONLY_STAGE: stage})
+
+
 def resolve_paths(config: AppConfig, base: Path) -> AppConfig:
     """The config with its paths taken relative to ``base``, the folder it is run from."""
     catalogue = config.catalogue if config.catalogue in NAMED else str(base / config.catalogue)
@@ -149,11 +145,15 @@ def resolve_paths(config: AppConfig, base: Path) -> AppConfig:
     if emulate is not None and emulate.factor_file is not None:
         emulate = emulate.model_copy(update={"factor_file": str(base / emulate.factor_file)})
     paths = {"catalogue": catalogue, "profiles": profiles, "controller": controller, "emulate": emulate}
-    endpoints = {name: _with_votes(endpoint, base) for name, endpoint in config.endpoints.items()}
+    endpoints = {name: _located(endpoint, base) for name, endpoint in config.endpoints.items()}
     return config.model_copy(update={**paths, "endpoints": endpoints})
 
 
-def _with_votes(endpoint: EndpointConfig, base: Path) -> EndpointConfig:
+def _located(endpoint: EndpointConfig, base: Path) -> EndpointConfig:
+    pipeline = endpoint.pipeline
+    if pipeline is not None and pipeline.accuracy is not None and pipeline.accuracy.endswith(CSV):
+        moved_one = pipeline.model_copy(update={"accuracy": str(base / pipeline.accuracy)})
+        return endpoint.model_copy(update={"pipeline": moved_one})
     given = {"ensemble": endpoint.ensemble, "stacked": endpoint.stacked}
     moved = {
         field: section.model_copy(update={"votes": str(base / section.votes)})
@@ -166,29 +166,6 @@ def _with_votes(endpoint: EndpointConfig, base: Path) -> EndpointConfig:
 def _from(base: Path, location: str) -> str:
     """A path relative to a folder; a URL as it is."""
     return location if "://" in location else str(base / location)
-
-
-def variants_of(name: str, endpoint: EndpointConfig, catalogue: Catalogue) -> tuple[Variant, ...]:
-    """The variants that may serve an endpoint, its stacked ensembles among them; raises `ConfigError`."""
-    try:
-        variants = catalogue.of_task(endpoint.task)
-    except ConfigError as error:
-        raise ConfigError(f"endpoints.{name}.task: {error}") from error
-    stacked = {"+".join(members) for members in endpoint.stacked.sets} if endpoint.stacked is not None else set()
-    variants = tuple(v for v in variants if v.runtime != STACKED or v.name in stacked)
-    if endpoint.variants is None:
-        return variants
-    known = {variant.name for variant in variants}
-    for wanted in endpoint.variants:
-        if wanted not in known:
-            raise ConfigError(
-                f"endpoints.{name}.variants: {wanted!r} does not do task {endpoint.task!r}; "
-                f"its variants are {', '.join(sorted(known))}"
-            )
-    chosen = tuple(v for v in variants if v.name in endpoint.variants or v.name in stacked)
-    if not chosen:
-        raise ConfigError(f"endpoints.{name}.variants is empty; name at least one of {', '.join(sorted(known))}")
-    return chosen
 
 
 def _check_pools(config: AppConfig, catalogue: Catalogue) -> None:
@@ -223,13 +200,3 @@ def _warn_of_shared_workers(config: AppConfig) -> None:
                 ", ".join(sorted(shared)),
                 reckoning,
             )
-
-
-def _candidate(variant: Variant, device: str, measured: Mapping[str, LatencyProfile], transport_ms: float) -> Candidate:
-    profile = measured.get(variant.name)
-    if profile is None:
-        raise ConfigError(
-            f"profiles.{device} has no variant {variant.name!r}; measure it with `accord profile` or remove the file "
-            "to have everything measured on this machine"
-        )
-    return Candidate.of(variant, profile, transport_ms / 1e3)

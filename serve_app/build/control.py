@@ -1,17 +1,28 @@
 """What the controller has to know of a config, and what a config may change while the controller runs."""
 
 from dataclasses import replace
+from typing import cast
 
 from autoscaler.loop.sizing import Bounds
+from autoscaler.planners.ipa.problem import Accuracy, IpaOptions
 from catalog.catalogue import Catalogue
 from catalog.errors import ConfigError
 from deployments.controller.registration import artifact_bytes
 from deployments.controller.variant_book import tabulated_s
-from deployments.messages.control_settings import ControlSettings, EndpointSettings, ForecastSettings, PoolSettings
+from deployments.messages.control_settings import (
+    ControlSettings,
+    EndpointSettings,
+    ForecastSettings,
+    PoolSettings,
+    StageSettings,
+)
+from dispatch.query import ONLY_STAGE
 from forecast.model_file import read
-from serve_app.build.assemble import Profiles, served_variants, variants_of
+from serve_app.build.candidates import Profiles, served_variants, variants_of
+from serve_app.build.pipelines import measured_accuracy, sources_of
 from serve_app.config.endpoint import EndpointConfig
 from serve_app.config.forecast import ForecastConfig
+from serve_app.config.ipa import IpaConfig
 from serve_app.config.live_changes import LiveChanges, PoolChange
 from serve_app.config.pool import PoolConfig
 from serve_app.config.schema import AppConfig
@@ -28,11 +39,11 @@ def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles
         state=config.controller.state or "",
         endpoints={
             name: EndpointSettings(
-                task=endpoint.task,
+                stages=_stages(name, endpoint, catalogue),
                 limits=endpoint.limits,
-                variants=_named(name, endpoint, catalogue),
                 pools=tuple(config.pools_of(name)),
                 by_tables=endpoint.policy == "ramsis",
+                measured_accuracy=measured_accuracy(name, endpoint, catalogue),
             )
             for name, endpoint in config.endpoints.items()
         },
@@ -48,6 +59,7 @@ def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles
         transport_s=config.transport_ms / 1e3,
         artifact_root=catalogue.root,
         forecast=_forecast(config.controller.forecast),
+        ipa=_ipa(config),
     )
 
 
@@ -79,11 +91,37 @@ def changed(settings: ControlSettings, changes: LiveChanges) -> ControlSettings:
     return replace(settings, endpoints=endpoints, pools=pools, forecast=forecast)
 
 
-def _named(name: str, endpoint: EndpointConfig, catalogue: Catalogue) -> tuple[str, ...] | None:
-    """The variants that the endpoint keeps to; an ensemble keeps to the members that it begins with."""
+def _stages(name: str, endpoint: EndpointConfig, catalogue: Catalogue) -> dict[str, StageSettings]:
+    """An ensemble keeps to the members that it begins with."""
+    if endpoint.pipeline is not None:
+        after = sources_of(name, endpoint.pipeline)
+        return {
+            stage: StageSettings(
+                endpoint.pipeline.stages[stage].task, endpoint.pipeline.stages[stage].variants, after[stage]
+            )
+            for stage in after
+        }
     if endpoint.ensemble is None:
-        return endpoint.variants
-    return tuple(variant.name for variant in variants_of(name, endpoint, catalogue))
+        return {ONLY_STAGE: StageSettings(endpoint.task, endpoint.variants)}
+    members = tuple(variant.name for variant in variants_of(name, endpoint, catalogue))
+    return {ONLY_STAGE: StageSettings(endpoint.task, members)}
+
+
+def _ipa(config: AppConfig) -> IpaOptions:
+    """The weights; accuracy is as it was measured, where that is known of every pipeline."""
+    given = config.controller.ipa or IpaConfig()
+    unmeasured = [
+        name
+        for name, endpoint in config.endpoints.items()
+        if endpoint.pipeline is not None and endpoint.pipeline.accuracy is None
+    ]
+    if given.accuracy == "measured" and unmeasured:
+        raise ConfigError(
+            f"controller.ipa.accuracy is 'measured', and endpoints.{unmeasured[0]}.pipeline.accuracy names no file; "
+            "give it one, or use accuracy product"
+        )
+    accuracy = given.accuracy or ("product" if unmeasured else "measured")
+    return IpaOptions(given.alpha, given.beta, given.delta, cast(Accuracy, accuracy))
 
 
 def _pool(pool: PoolConfig) -> PoolSettings:

@@ -25,6 +25,7 @@ from deployments.worker.client import WorkerClient
 from dispatch.commands import Answer
 from dispatch.ensemble.ground_truth import Told
 from dispatch.plan import Plan
+from dispatch.query import StageKey
 from serve_app.build.router_settings import RouterSettings
 from serve_app.http import fast_path
 from serve_app.http.api import build_api
@@ -99,7 +100,11 @@ class Ingress:
         )
         try:
             if self._settings.warm_up_s:
-                inputs = {name: info.inputs for name, info in self._endpoints.items()}
+                inputs = {
+                    StageKey(name, stage): specs
+                    for name, info in self._endpoints.items()
+                    for stage, specs in info.stage_inputs.items()
+                }
                 await WarmUp(self._router, inputs, self._settings.warm_up_s, time.monotonic).run()
                 await keeper.first(FIRST_TABLES_S)
         finally:

@@ -11,7 +11,7 @@ from dispatch.selection.load_based.ladder_selection import LadderSelection
 from dispatch.selection.load_based.load_ladder import LoadLadder, Rung, adaptive_batch
 from dispatch.selection.policy import Candidate
 from dispatch.selection.registry import LADDERS
-from serve_app.build.assemble import Profiles, candidates_of
+from serve_app.build.candidates import Profiles, candidates_of
 from serve_app.config.schema import AppConfig
 from serve_app.config.selection import RungConfig
 from simulator.switching import SwitchingMaker

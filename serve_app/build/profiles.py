@@ -8,7 +8,7 @@ from catalog.errors import ArtifactError, ConfigError
 from catalog.profile import LatencyProfile
 from catalog.profile_csv import read_profiles
 from deployments.worker.measure import OnProgress, measured_profiles
-from serve_app.build.assemble import served_variants
+from serve_app.build.candidates import served_variants
 from serve_app.config.schema import AppConfig
 
 

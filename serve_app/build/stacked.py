@@ -10,7 +10,7 @@ from catalog.votes import RecordedVotes
 from deployments.runtimes.stacked_runtime import stacked_options
 from dispatch.ensemble.estimate import JointVotes
 from dispatch.ensemble.weights import ClassWeights
-from serve_app.build.assemble import variants_of
+from serve_app.build.candidates import variants_of
 from serve_app.build.ensembles import ballots_of, recorded_votes
 from serve_app.config.endpoint import EndpointConfig
 from serve_app.config.schema import AppConfig

@@ -8,7 +8,7 @@ from deployments.router.tables.making import OnProgress, make_grids
 from dispatch.selection.ramsis.arrivals import Poisson
 from dispatch.selection.ramsis.problem import Balancing, Formulation, WorkerProblem
 from dispatch.selection.ramsis.tables.grid import TableGrid
-from serve_app.build.assemble import Profiles, candidates_of
+from serve_app.build.candidates import Profiles, candidates_of
 from serve_app.config.schema import AppConfig
 
 LATE_BY_PROFILE = 0.05

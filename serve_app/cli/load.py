@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,6 +11,7 @@ from serve_app.cli.call import get_object
 from serve_app.cli.console import ERR, FAILURE, OUT, exit_codes, print_json
 from serve_app.cli.drive import allow_open_files, drive, run_loop
 from serve_app.cli.options import DEFAULT_ENDPOINT, DEFAULT_URL, AsJson, EndpointName, SloMs, TimeoutS, Url
+from serve_app.loadgen.builtin_data import BUILTIN, OF_TASK
 from serve_app.loadgen.client import OpenLoopClient
 from serve_app.loadgen.dataset import load_dataset
 from serve_app.loadgen.endpoint import Endpoint, base_url
@@ -27,8 +28,12 @@ def load(
     url: Url = DEFAULT_URL,
     endpoint: EndpointName = DEFAULT_ENDPOINT,
     dataset: Annotated[
-        str, typer.Option(help="test (held-out digits), or the path of a .npz or .jsonl file.")
-    ] = "test",
+        str | None,
+        typer.Option(
+            help="test (held-out digits), strips (of several), or the path of a .npz or .jsonl file; default: the "
+            "built-in one for the endpoint's task."
+        ),
+    ] = None,
     rate: Annotated[
         str | None,
         typer.Option(help="Queries per second, or steps as in 50:10,400:10,50:10; default 50, or what the trace has."),
@@ -55,8 +60,10 @@ def load(
         if not len(times_s):
             raise ConfigError(f"no query arrives in {chosen_s:g} s; raise --rate or --duration")
         target = Endpoint(url, endpoint)
-        objective_ms = slo_ms or run_loop(_fetch_slo_ms(target, timeout_s, dataset))
-        client = OpenLoopClient(target.infer_url, load_dataset(dataset, slo_ms), timeout_s)
+        parameters = run_loop(_fetch_parameters(target, timeout_s))
+        source = _checked(dataset, parameters.get("task", "digits"), endpoint)
+        objective_ms = slo_ms or parameters.get("slo_ms")
+        client = OpenLoopClient(target.infer_url, load_dataset(source, slo_ms), timeout_s)
         allow_open_files()
         run = run_loop(drive(client, times_s, chosen_s))
         report = summarise(run, objective_ms)
@@ -75,15 +82,18 @@ def _length_s(rate: str | None) -> float:
     return length_s if math.isfinite(length_s) else DEFAULT_DURATION_S
 
 
-async def _fetch_slo_ms(endpoint: Endpoint, timeout_s: float, dataset: str) -> float | None:
-    """The endpoint's own objective, None where its metadata names none; refuses digits for another task."""
+async def _fetch_parameters(endpoint: Endpoint, timeout_s: float) -> dict[str, Any]:
+    """What the endpoint's metadata says of its task and its objective; empty where it says nothing."""
     metadata = await get_object(endpoint.metadata_url, base_url(endpoint.server_url), timeout_s)
-    parameters = metadata.get("parameters") or {}
-    task = parameters.get("task", "digits")
-    if dataset == "test" and task != "digits":
-        raise ConfigError(
-            f"data set 'test' holds digits, and endpoint {endpoint.name!r} does task {task!r}; "
-            "give --dataset a .npz or .jsonl file"
-        )
-    slo_ms = parameters.get("slo_ms")
-    return None if slo_ms is None else float(slo_ms)
+    return metadata.get("parameters") or {}
+
+
+def _checked(dataset: str | None, task: str, endpoint: str) -> str:
+    """The data set to send; raises `ConfigError` where a built-in one is of another task, or there is none for it."""
+    fitting = OF_TASK.get(task)
+    chosen = dataset or fitting
+    if chosen is None or (chosen in BUILTIN and chosen != fitting):
+        what = "no built-in data set" if chosen is None else f"data set {chosen!r} is for another task"
+        remedy = "give --dataset a .npz or .jsonl file" if fitting is None else f"use {fitting}, or a file"
+        raise ConfigError(f"{what}; endpoint {endpoint!r} does task {task!r}: {remedy}")
+    return chosen

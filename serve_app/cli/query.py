@@ -26,7 +26,10 @@ LONGEST_OUTPUT = 10
 def query(
     url: Url = DEFAULT_URL,
     endpoint: EndpointName = DEFAULT_ENDPOINT,
-    index: Annotated[int | None, typer.Option(min=0, help="Which item of data set 'test' to send; default 0.")] = None,
+    index: Annotated[int | None, typer.Option(min=0, help="Which item of the data set to send; default 0.")] = None,
+    dataset: Annotated[
+        str, typer.Option(help="test (held-out digits), strips (of several), or the path of a .npz or .jsonl file.")
+    ] = "test",
     file: Annotated[
         str | None, typer.Option(help="File with a JSON request to send instead; - is standard input.")
     ] = None,
@@ -38,7 +41,7 @@ def query(
     with exit_codes(as_json):
         if index is not None and file is not None:
             raise ConfigError(f"--index {index} and --file {file} both say what to send; give one of them")
-        body, label = _held_out(index or 0, slo_ms) if file is None else _from_file(file, slo_ms)
+        body, label = _item(dataset, index or 0, slo_ms) if file is None else _from_file(file, slo_ms)
         reply, took_ms = asyncio.run(_timed_call(Endpoint(url, endpoint), body, timeout_s))
         answer = read_answer(reply.status, reply.content)
         if answer.error is not None:
@@ -50,10 +53,10 @@ def query(
             OUT.print(_table(answer, label, took_ms, response))
 
 
-def _held_out(index: int, slo_ms: float | None) -> tuple[bytes, Label | None]:
-    dataset = load_dataset("test", slo_ms)
+def _item(source: str, index: int, slo_ms: float | None) -> tuple[bytes, Label | None]:
+    dataset = load_dataset(source, slo_ms)
     if index >= len(dataset.bodies):
-        raise ConfigError(f"--index {index}; data set 'test' has items 0 to {len(dataset.bodies) - 1}")
+        raise ConfigError(f"--index {index}; data set {source!r} has items 0 to {len(dataset.bodies) - 1}")
     return dataset.bodies[index], dataset.label(index)
 
 

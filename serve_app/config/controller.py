@@ -5,6 +5,7 @@ from pydantic import Field, field_validator, model_validator
 from autoscaler.planners import registry as planners
 from catalog.extras import require
 from serve_app.config.forecast import ForecastConfig
+from serve_app.config.ipa import IpaConfig
 from serve_app.config.strict import Strict, one_of
 
 
@@ -15,8 +16,10 @@ class ControllerConfig(Strict):
         default=planners.DEFAULT.name,
         description="`everywhere`: every worker holds all variants of its endpoints, which choose among them batch by "
         "batch; `proteus`: decided for all endpoints and workers at once (needs `accord[planning]`); `cocktail`: "
-        "workers for each member of ensembles, as many as it is asked",
+        "workers for each member of ensembles, as many as it is asked; `ipa`: variants, batches and workers for every "
+        "stage of pipelines (needs `accord[planning]`)",
     )
+    ipa: IpaConfig | None = Field(default=None, description="what planner `ipa` weighs; `null`: its defaults")
     interval_s: float = Field(default=10.0, gt=0, description="a plan at least so often, in seconds")
     forecast: ForecastConfig | None = Field(
         default=None, description="plan for the load to come; `null`: for the load that is there"
@@ -40,6 +43,12 @@ class ControllerConfig(Strict):
         if needs is not None:
             require(needs, f"controller.planner {value!r}")
         return value
+
+    @model_validator(mode="after")
+    def _weights_of_ipa(self) -> "ControllerConfig":
+        if self.ipa is not None and self.planner != "ipa":
+            raise ValueError(f"ipa is given, and the planner is {self.planner!r}; remove it, or use planner ipa")
+        return self
 
     @model_validator(mode="after")
     def _plans_for_a_load(self) -> "ControllerConfig":

@@ -14,7 +14,7 @@ from catalog.profile_cache import cache_dir
 from catalog.profile_csv import ProfiledVariant, write_profiles
 from catalog.variant import EMULATED, Artifact, Variant
 from deployments.controller.registration import artifact_bytes
-from serve_app.build.assemble import Profiles, served_variants
+from serve_app.build.candidates import Profiles, served_variants
 from serve_app.config.schema import AppConfig, EmulationConfig
 
 logger = logging.getLogger("ray.serve")

@@ -11,6 +11,7 @@ from dispatch.plan import EndpointLimits
 from dispatch.selection.ramsis.problem import Balancing
 from dispatch.selection.registry import LADDERS
 from serve_app.config.ensemble import EnsembleConfig
+from serve_app.config.pipeline import PipelineConfig
 from serve_app.config.selection import SelectionConfig
 from serve_app.config.stacked import StackedConfig
 from serve_app.config.strict import Name, Strict, one_of
@@ -23,7 +24,10 @@ GIVING_UP = (AdaptiveBatching.name, EarlyDrop.name)
 
 
 def _default_balancing(validated: dict[str, Any]) -> str:
-    """Policies by load take batches from one queue, members of an ensemble from the shortest, others in turn."""
+    """Pipelines and policies by load take batches from one queue, members of an ensemble from the shortest one, others
+    in turn."""
+    if validated.get("pipeline") is not None:
+        return "central"
     if validated.get("ensemble") is not None:
         return "shortest_queue"
     selection = validated.get("selection")
@@ -33,7 +37,7 @@ def _default_balancing(validated: dict[str, Any]) -> str:
 class EndpointConfig(Strict):
     """What clients call, and its latency objective."""
 
-    task: str = Field(description="which variants may answer")
+    task: str = Field(default="", description="which variants may answer; none where there is a `pipeline`")
     slo_ms: float = Field(
         gt=0, description="latency objective in milliseconds: the deadline of a query that asks for none of its own"
     )
@@ -46,11 +50,14 @@ class EndpointConfig(Strict):
     stacked: StackedConfig | None = Field(
         default=None, description="ensembles that one worker runs, as variants beside those of the task"
     )
+    pipeline: PipelineConfig | None = Field(
+        default=None, description="several tasks instead of one, which follow one another"
+    )
     balancing: str = Field(
         default_factory=_default_balancing,
         description="`round_robin`, `shortest_queue` by rows queued and running, `central`, one queue that idle "
-        "workers take from (the default with policies by load), or `bin_packing`, the same where of several "
-        "idle workers the one with the smallest batches is first",
+        "workers take from (the default with policies by load, and for each stage of a pipeline), or `bin_packing`, "
+        "the same where of several idle workers the one with the smallest batches is first",
     )
     variants: tuple[str, ...] | None = Field(
         default=None, description="names of the task's variants to keep to; `null`: all"
@@ -76,8 +83,13 @@ class EndpointConfig(Strict):
 
     @property
     def policy(self) -> str | None:
-        """The policy that chooses variants; None where an ensemble's members are chosen."""
-        return self.selection.policy if self.ensemble is None else None
+        """The policy that chooses variants; None where members are chosen, or the variants of stages."""
+        return self.selection.policy if self.ensemble is None and self.pipeline is None else None
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Its task, or those of its stages."""
+        return (self.task,) if self.pipeline is None else tuple(each.task for each in self.pipeline.stages.values())
 
     @field_validator("balancing")
     @classmethod
@@ -85,7 +97,35 @@ class EndpointConfig(Strict):
         return one_of(value, BALANCERS)
 
     @model_validator(mode="after")
+    def _task_or_pipeline(self) -> "EndpointConfig":
+        if self.pipeline is None:
+            if not self.task:
+                raise ValueError("task is missing; name the task whose variants answer, or give a pipeline of several")
+            return self
+        for field, value in (
+            ("task", self.task),
+            ("ensemble", self.ensemble),
+            ("stacked", self.stacked),
+            ("variants", self.variants),
+        ):
+            if value:
+                of_stage = field in ("task", "variants")
+                raise ValueError(
+                    f"{field} and pipeline are both given; "
+                    + (f"give {field} of each of pipeline.stages" if of_stage else "the stages of a pipeline have none")
+                    + f", and remove {field}"
+                )
+        return self
+
+    @model_validator(mode="after")
     def _balancing_for_policy(self) -> "EndpointConfig":
+        if self.pipeline is not None:
+            if "selection" in self.model_fields_set:
+                raise ValueError(
+                    f"selection.policy is {self.selection.policy!r}, and each stage of a pipeline runs the most "
+                    "accurate variant that leaves enough time for the stages behind it; remove selection"
+                )
+            return self
         if self.ensemble is not None:
             if self.stacked is not None:
                 raise ValueError(

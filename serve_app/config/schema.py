@@ -83,14 +83,26 @@ class AppConfig(Strict):
                     raise ValueError(
                         f"endpoints.{name}.pools: {pool_name!r} is no pool here; pools: {', '.join(self.pools)}"
                     )
+            kind = self.controller.kind
+            if endpoint.pipeline is not None and not kind.for_pipelines:
+                able = ", ".join(name for name, each in planners.PLANNERS.items() if each.for_pipelines)
+                raise ValueError(
+                    f"endpoints.{name} is a pipeline, and planner {kind.name!r} plans for none; use controller.planner "
+                    f"{able}"
+                )
+            if endpoint.ensemble is not None and kind.for_pipelines and kind.assigns:
+                raise ValueError(
+                    f"endpoints.{name} is an ensemble, and planner {kind.name!r} chooses one variant for it; use "
+                    "controller.planner cocktail, or remove the ensemble"
+                )
             if endpoint.ensemble is not None:
                 continue
-            if self.controller.kind.for_ensembles:
+            if kind.for_ensembles:
                 raise ValueError(
                     f"endpoints.{name} has no ensemble, and planner {self.controller.planner!r} gives workers to the "
                     f"members of ensembles; add `ensemble: {{}}`, or use controller.planner {planners.DEFAULT.name}"
                 )
-            if self.controller.kind.assigns and endpoint.selection.policy in CHOOSING:
+            if kind.assigns and endpoint.policy in CHOOSING:
                 raise ValueError(
                     f"endpoints.{name}.selection.policy is {endpoint.selection.policy!r}, and the planner "
                     f"{self.controller.planner!r} decides which variant a worker holds; use policy adaptive_batching, "

@@ -1,24 +1,26 @@
 """What a client may know of an endpoint."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from catalog.tensor import TensorSpec
 from dispatch.ensemble.ballots import Ballots
+from dispatch.query import ONLY_STAGE
 
 
 @dataclass(frozen=True)
 class EndpointInfo:
-    """Tensors of one endpoint; ``max_rows`` is the largest number of items in one request.
+    """Tensors of one endpoint; ``max_rows`` is the largest number of items in one request. ``tasks`` are by stage.
 
     ``emulated`` names the variants that no model answers for, of those that the service began with. In an
     ``ensemble`` several variants vote on a query. ``ballots`` says which outputs name classes, None where none does.
+    ``stage_inputs`` are what variants are given, by stage.
     """
 
     name: str
-    task: str
+    tasks: Mapping[str, str]
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     labels: tuple[str, ...]
@@ -26,6 +28,12 @@ class EndpointInfo:
     emulated: frozenset[str] = frozenset()
     ensemble: bool = False
     ballots: Ballots | None = None
+    stage_inputs: Mapping[str, tuple[TensorSpec, ...]] = field(default_factory=dict)
+
+    @property
+    def task(self) -> str:
+        """What it does, in words: its task, or those of its stages."""
+        return " > ".join(self.tasks.values())
 
     @cached_property
     def input_by_name(self) -> dict[str, TensorSpec]:
@@ -51,6 +59,7 @@ class EndpointInfo:
             "properties": {"task": self.task, "slo_ms": f"{slo_s * 1e3:g}", "variants": ", ".join(variants)},
             "parameters": {
                 "task": self.task,
+                **({} if ONLY_STAGE in self.tasks else {"stages": dict(self.tasks)}),
                 "slo_ms": slo_s * 1e3,
                 "max_rows": self.max_rows,
                 "labels": list(self.labels),

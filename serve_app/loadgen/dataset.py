@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from catalog.errors import ConfigError
 from catalog.tensor import DTYPES
+from serve_app.loadgen.builtin_data import BUILTIN
 
 Label = int | str
 DATATYPES = {dtype: name for name, dtype in DTYPES.items() if name != "BYTES"}
@@ -35,15 +36,18 @@ class Dataset:
 
 
 def load_dataset(source: str, slo_ms: float | None = None) -> Dataset:
-    """``test`` (held-out digits), a .npz file (arrays named like the inputs, optional ``labels``) or a .jsonl file.
+    """``test`` (held-out digits), ``strips`` of them, or a .npz file (arrays named like the inputs, optional
+    ``labels``) or .jsonl file.
 
     ``slo_ms`` goes into every request; None leaves the objective to the endpoint. Raises `ConfigError`.
     """
-    if source == "test":
-        return _held_out_digits(slo_ms)
+    if source in BUILTIN:
+        arrays, labels = BUILTIN[source]()
+        # asking for the label alone keeps the answer short
+        return _from_arrays(arrays, labels, slo_ms, {"outputs": [{"name": "label"}]})
     path = Path(source)
     if path.suffix not in (".npz", ".jsonl"):
-        raise ConfigError(f"unknown data set {source!r}; use test, or the path of a .npz or .jsonl file")
+        raise ConfigError(f"unknown data set {source!r}; use {', '.join(BUILTIN)}, or the path of a .npz or .jsonl file")
     try:
         return _from_npz(path, slo_ms) if path.suffix == ".npz" else _from_jsonl(path, slo_ms)
     except OSError as error:
@@ -64,14 +68,6 @@ def encode_request(request: Any, slo_ms: float | None) -> tuple[bytes, Label | N
             raise ConfigError(f"request parameters {parameters!r} must be a JSON object")
         body["parameters"] = {**parameters, "slo_ms": slo_ms}
     return orjson.dumps(body), label
-
-
-def _held_out_digits(slo_ms: float | None) -> Dataset:
-    from catalog.zoo.digits import held_out  # scikit-learn takes a second to import, and only this set needs it
-
-    images, labels = held_out()
-    # asking for the label alone keeps the answer short
-    return _from_arrays({"image": images}, labels, slo_ms, {"outputs": [{"name": "label"}]})
 
 
 def _from_npz(path: Path, slo_ms: float | None) -> Dataset:

@@ -12,11 +12,12 @@ from autoscaler.loop.sizing import Bounds
 from catalog.profile import BatchLatency, LatencyProfile
 from catalog.tensor import TensorSpec
 from catalog.variant import Artifact, Variant
-from deployments.messages.control_settings import ControlSettings, EndpointSettings, PoolSettings
+from deployments.messages.control_settings import ControlSettings, EndpointSettings, PoolSettings, StageSettings
 from deployments.messages.worker import WorkerReport
 from deployments.worker import membership
 from deployments.worker.client import WorkerGone
 from dispatch.plan import EndpointLimits
+from dispatch.query import ONLY_STAGE
 from dispatch.worker_info import WorkerInfo
 
 TENSORS = (TensorSpec("x", "FP32", (-1,)),)
@@ -41,9 +42,8 @@ def endpoint(**changes: Any) -> EndpointSettings:
     limits = {"slo_s": 0.2, "drop_late": True, "max_queued_rows": 500}
     limits |= {name: changes.pop(name) for name in limits.keys() & changes.keys()}
     given: dict[str, Any] = {
-        "task": "digits",
+        "stages": {ONLY_STAGE: StageSettings(changes.pop("task", "digits"), changes.pop("variants", None))},
         "limits": EndpointLimits(**limits),
-        "variants": None,
         "pools": ("cpu",),
         "by_tables": False,
     }

@@ -12,6 +12,9 @@ Record = Mapping[str, Any]
 SUMMED = ("arrived", "answered", "late", "rejected", "failed", "violations", "queued", "anticipated_qps")
 WORST = ("latency_ms", "transport_ms")
 
+STAGE_SUMMED = ("queued", "workers", "queries", "jobs")
+STAGE_WORST = ("latency_ms", "queue_ms", "run_ms")
+
 VERDICTS = (Kept.NO, Kept.TOO_EARLY, Kept.YES)
 """The worst first: a promise is kept where every router keeps it."""
 
@@ -42,6 +45,7 @@ def together(statuses: Iterable[Record]) -> dict[str, Any]:
             "rejected_by_reason": dict(sum((Counter(each["rejected_by_reason"]) for each in every), Counter())),
             "expected_accuracy": sum(accuracies) / answered if answered else None,
             "variants": _variants(every),
+            "stages": _stages([each.get("stages", {}) for each in every]),
             "ground_truth": _truths([each["ground_truth"] for each in every]),
         }
     return {
@@ -91,6 +95,18 @@ def _tables(every: Sequence[Record]) -> dict[str, Any]:
 def _worst(quantiles: list[dict[str, float] | None]) -> dict[str, float] | None:
     known = [each for each in quantiles if each is not None]
     return {name: max(each[name] for each in known) for name in known[0]} if known else None
+
+
+def _stages(every: Sequence[Record]) -> dict[str, Any]:
+    """Counts are summed, times are those of the worst."""
+    return {
+        name: {
+            **{key: sum(each[name][key] for each in every if name in each) for key in STAGE_SUMMED},
+            **{key: _worst([each[name][key] for each in every if name in each]) for key in STAGE_WORST},
+            "variants": dict(sum((Counter(each[name]["variants"]) for each in every if name in each), Counter())),
+        }
+        for name in dict.fromkeys(name for each in every for name in each)
+    }
 
 
 def _truths(every: Sequence[Record | None]) -> dict[str, Any] | None:

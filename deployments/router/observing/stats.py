@@ -4,8 +4,8 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from deployments.router.observing.percentiles import percentiles_ms
+from deployments.router.observing.stage_stats import StageStats
 from dispatch.commands import Answer, Reject
 
 WINDOW_S = 60.0
@@ -35,6 +35,7 @@ class EndpointStats:
     rejected: Counter[str] = field(default_factory=Counter)
     variants: Counter[str] = field(default_factory=Counter)
     accuracy_sum: float = 0.0
+    stages: dict[str, StageStats] = field(default_factory=dict)
     _recent: deque[_Seen] = field(default_factory=lambda: deque(maxlen=MAX_WINDOW_ANSWERS))
 
     def on_answer(self, answer: Answer) -> None:
@@ -45,6 +46,8 @@ class EndpointStats:
         self.late += late
         variants = tuple(answer.votes) or (answer.variant,)
         self.variants.update(variants)
+        for run in answer.stages:
+            self.stages.setdefault(run.stage, StageStats()).on_run(run)
         self.accuracy_sum += answer.accuracy
         self._recent.append(
             _Seen(answer.done_s, answer.latency_s, variants, answer.accuracy, answer.batch_rows, transport_s, late)
@@ -71,19 +74,12 @@ class EndpointStats:
             "violations": self.late + refused,
             "expected_accuracy": self.accuracy_sum / self.answered if self.answered else None,
             "window_s": WINDOW_S,
-            "latency_ms": _percentiles_ms([seen.latency_s for seen in recent]),
-            "transport_ms": _percentiles_ms([seen.transport_s for seen in recent]),
+            "latency_ms": percentiles_ms([seen.latency_s for seen in recent]),
+            "transport_ms": percentiles_ms([seen.transport_s for seen in recent]),
             "mean_batch_rows": sum(seen.batch_rows for seen in recent) / len(recent) if recent else None,
             "variants": {
                 name: {"queries": count, "share": shares[name] / len(recent) if recent else 0.0}
                 for name, count in self.variants.most_common()
             },
+            "stages": {name: stage.snapshot(now_s - WINDOW_S) for name, stage in self.stages.items()},
         }
-
-
-def _percentiles_ms(values_s: list[float]) -> dict[str, float] | None:
-    if not values_s:
-        return None
-    values_ms = np.array(values_s) * 1e3
-    p50, p95, p99 = np.percentile(values_ms, [50, 95, 99])
-    return {"mean": round(float(values_ms.mean()), 3), "p50": round(p50, 3), "p95": round(p95, 3), "p99": round(p99, 3)}

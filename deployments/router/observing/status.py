@@ -6,9 +6,11 @@ from typing import Any
 
 from deployments.messages.worker import WorkerReport
 from deployments.router.feedback.labels import Labels
+from deployments.router.observing.stage_stats import StageStats
 from deployments.router.observing.stats import EndpointStats
 from deployments.router.tables.progress import TableProgress, TableState
 from dispatch.dispatcher import Dispatcher
+from dispatch.flow.pipeline import PipelineFlow
 from dispatch.promise.guarantee import GuaranteeMonitor
 
 NO_TABLES = TableProgress(TableState.NONE, 0, 0)
@@ -47,6 +49,7 @@ def router_status(
             "ground_truth": None if labels is None else labels.status(name),
             "queued": dispatcher.queues.rows(name),
             **snapshot,
+            "stages": _stages(dispatcher, name, snapshot["stages"]),
         }
     workers = {}
     for worker, state in dispatcher.workers.items():
@@ -54,6 +57,8 @@ def router_status(
         workers[worker] = {
             "pool": state.info.pool,
             "device": state.info.device,
+            "node": state.info.node,
+            "pid": report.pid,
             "router": router,
             "state": "busy" if state.batch else "idle",
             "queued": state.load.queued_rows,
@@ -63,6 +68,21 @@ def router_status(
             "latency": _latency(dispatcher, worker),
         }
     return {"routers": [router], "plan_version": plan_version, "endpoints": endpoints, "workers": workers}
+
+
+def _stages(dispatcher: Dispatcher, endpoint: str, seen: Mapping[str, Any]) -> dict[str, Any]:
+    """The stages of a pipeline: what waits for each, who serves it, and what was seen of it; empty of others."""
+    if dispatcher.plan.endpoints[endpoint].flow.name != PipelineFlow.name:
+        return {}
+    stages = dispatcher.queues.by_name[endpoint].stages
+    return {
+        name: {
+            "queued": sum(lane.queue.rows for lane in stage.distinct_lanes()),
+            "workers": len(stage.workers),
+            **(seen.get(name) or StageStats().snapshot(0.0)),
+        }
+        for name, stage in stages.items()
+    }
 
 
 def _feedback(dispatcher: Dispatcher, endpoint: str) -> dict[str, Any]:

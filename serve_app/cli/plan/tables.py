@@ -12,6 +12,7 @@ from autoscaler.cluster.plan import ClusterPlan
 from autoscaler.cluster.plan_difference import PlanDifference
 from autoscaler.cluster.plan_record import from_record
 from serve_app.cli.cells import cell, percent
+from serve_app.cli.plan.stages import render_stages
 
 
 def render_plan(body: Mapping[str, Any]) -> RenderableType:
@@ -27,7 +28,8 @@ def render_plan(body: Mapping[str, Any]) -> RenderableType:
     if body.get("under_way"):
         parts += _section("Under way", _under_way(body["under_way"]))
     if decision is not None and plan is not None:
-        parts += [_endpoints(plan, body.get("slo_ms", {})), _workers(plan, decision.get("workers", {}))]
+        parts += [_endpoints(plan, body.get("slo_ms", {})), *render_stages(plan, body.get("slo_ms", {}))]
+        parts.append(_workers(plan, decision.get("workers", {})))
     parts.append(_pools(body.get("pools", {})))
     parts += _forecasts(body.get("forecast", {}))
     parts += _section("What limits it", () if plan is None else plan.report.explanation)
@@ -49,6 +51,7 @@ def render_simulation(would: ClusterPlan, changed: PlanDifference | None, body: 
         Text(f"What {body.get('planner')} would plan for these loads; nothing is changed", style="bold"),
         Text(_solved(would)),
         _endpoints(would, body.get("slo_ms", {})),
+        *render_stages(would, body.get("slo_ms", {})),
         _workers(would, workers),
         _pools(pools),
         *_section("What limits it", would.report.explanation),

@@ -28,6 +28,7 @@ from serve_app.cli.run.log_file import LogFile, log_path
 from serve_app.cli.run.session import Session
 from serve_app.cli.run.start_steps import StartSteps, get
 from serve_app.config.reservations import with_light_reservations
+from serve_app.loadgen.builtin_data import BUILTIN, OF_TASK
 from serve_app.shadowing import refuse_shadows
 
 SERVE_ENV = {
@@ -94,8 +95,8 @@ def _supervise(service: Session, file: ServeFile, stopping: threading.Event, log
     try:
         deadline_s = time.monotonic() + START_TIMEOUT_S
         ready = False
-        if "digits" in {endpoint.task for endpoint in file.app.endpoints.values()}:
-            _example_digit()  # while the service starts: once it is ready, it needs the cores itself
+        for task in {" > ".join(endpoint.tasks) for endpoint in file.app.endpoints.values()} & OF_TASK.keys():
+            _example_image(OF_TASK[task])  # while the service starts: once it is ready, it needs the cores itself
         while service.poll() is None and not stopping.wait(0.3):
             if log is not None:
                 log.print_warnings()
@@ -163,17 +164,16 @@ def _print_if_ready(url: str, steps: StartSteps) -> bool:
     how = f", [bold yellow]emulated[/] ({', '.join(emulated)}: no model runs, answers mean nothing)" if emulated else ""
     ERR.print(f"\nAccord serves [bold]{endpoint}[/] on [bold]{url}[/] (OpenAPI page: {url}/docs){how}. Try:\n")
     print(f"curl -s {url}/v2/models/{endpoint}/infer -d '{body}'", flush=True)
-    data = "" if task == "digits" else " --dataset FILE.npz"
+    data = "" if task in OF_TASK else " --dataset FILE.npz"
     load = f"{sys.argv[0]} load --endpoint {endpoint}{data} --rate 50 --duration 30"
     ERR.print(f"\nLoad it: [bold]{load}[/]. Ctrl-C stops everything.\n", soft_wrap=True)
     return True
 
 
 @cache
-def _example_digit() -> list[int]:
-    from catalog.zoo.digits import held_out
-
-    pixels: list[int] = held_out()[0][0].astype(int).ravel().tolist()
+def _example_image(dataset: str) -> list[int]:
+    images, _ = BUILTIN[dataset]()
+    pixels: list[int] = images["image"][0].astype(int).ravel().tolist()
     return pixels
 
 
@@ -182,8 +182,8 @@ def _example(task: str, spec: dict[str, Any]) -> dict[str, Any]:
     shape = [1, *spec["shape"][1:]]
     if spec["datatype"] == "BYTES":
         data: list[Any] = ["a fine day"]
-    elif task == "digits" and shape == [1, 12, 12]:
-        data = _example_digit()
+    elif task in OF_TASK and spec["name"] == "image":
+        data = _example_image(OF_TASK[task])
     else:
         data = [0] * math.prod(shape)
     return {"name": spec["name"], "shape": shape, "datatype": spec["datatype"], "data": data}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
+from autoscaler.cluster.plan import ClusterPlan, SolveReport, StageChoice, Status
 from autoscaler.cluster.plan_record import from_record, to_record
 
 NAMES = st.text(max_size=4)
@@ -14,6 +14,12 @@ FIGURES = st.floats(min_value=0.0, allow_nan=False, allow_infinity=False)
 BY_NAME = st.dictionaries(NAMES, FIGURES, max_size=3)
 REPORTS = st.builds(
     SolveReport, st.sampled_from(Status), st.none() | FIGURES, FIGURES, st.lists(NAMES, max_size=2).map(tuple)
+)
+CHOICES = st.builds(
+    StageChoice,
+    st.dictionaries(NAMES, st.integers(1, 64), max_size=2),
+    st.integers(0, 9),
+    *(FIGURES for _ in range(5)),
 )
 PLANS = st.builds(
     ClusterPlan,
@@ -26,6 +32,7 @@ PLANS = st.builds(
     pool_sizes=st.dictionaries(NAMES, st.integers(0, 9), max_size=3),
     spare=st.frozensets(NAMES, max_size=3),
     own_balancing=st.frozensets(NAMES, max_size=3),
+    stages=st.dictionaries(NAMES, st.dictionaries(NAMES, CHOICES, max_size=2), max_size=2),
     report=REPORTS,
 )
 

@@ -3,8 +3,9 @@
 import pytest
 
 from autoscaler.planners.baselines.everywhere import Everywhere
+from autoscaler.planners.ipa.problem import IpaOptions
 from autoscaler.planners.proteus.proteus_planner import ProteusPlanner
-from autoscaler.planners.registry import DEFAULT, PLANNERS, planner_kind
+from autoscaler.planners.registry import DEFAULT, PLANNERS, PlannerOptions, planner_kind
 from autoscaler_scene import cluster, endpoint, linear
 from catalog.errors import ConfigError
 
@@ -13,7 +14,7 @@ ONE = cluster(endpoint("a", linear("a1", 0.9, 0.01, 0.01)))
 
 def test_every_planner_is_made_under_its_own_name() -> None:
     for name, kind in PLANNERS.items():
-        made = kind.make(ONE, 3.0)
+        made = kind.make(ONE, PlannerOptions(3.0, IpaOptions()))
         assert (made.name, kind.name) == (name, name)
 
 
@@ -26,7 +27,7 @@ def test_the_default_leaves_everything_as_it_was_built() -> None:
 
 @pytest.mark.parametrize(("workers_per_task", "per_worker"), [(1.5, 2), (2.0, 1), (8.0, 1)])
 def test_with_few_workers_per_task_two_variants_share_one(workers_per_task: float, per_worker: int) -> None:
-    made = planner_kind("proteus").make(ONE, workers_per_task)
+    made = planner_kind("proteus").make(ONE, PlannerOptions(workers_per_task, IpaOptions()))
     assert isinstance(made, ProteusPlanner)
     assert made.options.per_worker == per_worker
 

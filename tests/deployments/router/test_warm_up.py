@@ -9,9 +9,10 @@ import pytest
 from catalog.tensor import Arrays, TensorSpec
 from deployments.messages.worker import BatchResult
 from deployments.router.warm_up import GRACE_S, MOST_WAIT_S, WarmUp, sizes_in_time
+from dispatch.query import StageKey
 from router_scene import BATCH_S, BOTH, DOUBLE, Scene, now_s, routing, virtually
 
-INPUTS = {"digits": (TensorSpec("x", "FP32", (-1,)),)}
+INPUTS = {StageKey("digits"): (TensorSpec("x", "FP32", (-1,)),)}
 LENGTH_S = 2.0
 
 

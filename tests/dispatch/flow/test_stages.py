@@ -3,7 +3,7 @@
 The flow is the test's own: queues, retries and cancels know jobs, and only the flow knows queries.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,6 +66,9 @@ class PartsFlow:
 
     def withdraw(self, query: Query) -> Sequence[Job]:
         return list(self.open.pop(query.id, {}).values())
+
+    def answers_with(self, stages: Collection[str]) -> bool:
+        return len(stages) == 2
 
     def _job(self, query: Query, stage: str) -> Job:
         self.last_id += 1

@@ -11,7 +11,8 @@ from catalog.errors import ConfigError
 from catalog.profile import BatchLatency, LatencyProfile
 from dispatch.balancing.shortest_queue import ShortestQueue
 from dispatch.selection.ramsis.policy import RamsisSelection
-from serve_app.build.assemble import Profiles, assemble, resolve_paths, served_variants
+from serve_app.build.assemble import assemble, resolve_paths
+from serve_app.build.candidates import Profiles, served_variants
 from serve_app.build.tables import grids_for, problems_for
 from serve_app.config.controller import ControllerConfig
 from serve_app.config.forecast import ForecastConfig

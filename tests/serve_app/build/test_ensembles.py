@@ -21,7 +21,8 @@ from dispatch.ensemble.chooser import EveryoneChooser, IntervalChooser, WavesCho
 from dispatch.ensemble.member import Constraint
 from dispatch.ensemble.weights import ClassWeights
 from dispatch.flow.ensemble import EnsembleFlow
-from serve_app.build.assemble import Assembly, Profiles, assemble, resolve_paths
+from serve_app.build.assemble import Assembly, assemble, resolve_paths
+from serve_app.build.candidates import Profiles
 from serve_app.build.control import control_settings
 from serve_app.build.ensembles import ballots_of
 from serve_app.build.router_settings import router_settings

@@ -17,7 +17,8 @@ from dispatch.load.moving_average import MovingAverage
 from dispatch.plan import EndpointPlan, Plan
 from dispatch.selection.load_based.ladder_selection import LadderSelection
 from dispatch.selection.load_based.load_ladder import Rung, adaptive_batch
-from serve_app.build.assemble import Profiles, assemble
+from serve_app.build.assemble import assemble
+from serve_app.build.candidates import Profiles
 from serve_app.build.ladders import ladders_for
 from serve_app.config.schema import AppConfig
 from simulator.host import Host

@@ -15,7 +15,8 @@ from deployments.router.router import Router
 from deployments.runtimes.base import RuntimeOptions
 from deployments.runtimes.emulated_runtime import emulated_profile
 from deployments.runtimes.registry import create
-from serve_app.build.assemble import Profiles, assemble, resolve_paths
+from serve_app.build.assemble import assemble, resolve_paths
+from serve_app.build.candidates import Profiles
 from serve_app.build.profiles import profiles_for
 from serve_app.cli.config_file import read_serve_file, write_emulated
 from serve_app.config.emulation import emulate, log_emulated
@@ -173,7 +174,7 @@ class PlayedRouter:
 
 
 def test_the_controllers_word_counts_once_it_is_there() -> None:
-    info = EndpointInfo("toy", "toy", (), (), (), 8, frozenset({"good"}))
+    info = EndpointInfo("toy", {"": "toy"}, (), (), (), 8, frozenset({"good"}))
     registered = RoutingTable(1, 1, {}, {}, {}, {}, emulated=frozenset({"good", "new"}))
     assert emulated_variants(cast(Router, PlayedRouter(None)), info) == {"good"}
     assert emulated_variants(cast(Router, PlayedRouter(registered)), info) == {"good", "new"}

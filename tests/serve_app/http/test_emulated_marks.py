@@ -11,7 +11,7 @@ from serve_app.http.endpoint_info import EndpointInfo
 
 
 def info(name: str, *emulated: str) -> EndpointInfo:
-    return EndpointInfo(name, "digits", (), (), (), 8, frozenset(emulated))
+    return EndpointInfo(name, {"": "digits"}, (), (), (), 8, frozenset(emulated))
 
 
 def routed(routing: Any = None) -> Router:

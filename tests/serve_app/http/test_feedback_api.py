@@ -40,8 +40,8 @@ def feedback() -> PlayedFeedback:
 @pytest.fixture
 async def client(feedback: PlayedFeedback) -> AsyncIterator[httpx2.AsyncClient]:
     endpoints = {
-        "digits": EndpointInfo("digits", "digits", (), (), ("nought", "one", "two"), 8),
-        "plain": EndpointInfo("plain", "plain", (), (), (), 8),
+        "digits": EndpointInfo("digits", {"": "digits"}, (), (), ("nought", "one", "two"), 8),
+        "plain": EndpointInfo("plain", {"": "plain"}, (), (), (), 8),
     }
     given: Any = feedback
     api = build_api(cast(Router, None), endpoints, cast(ControllerClient, None), cast(Feedback, given))

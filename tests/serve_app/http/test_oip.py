@@ -21,7 +21,7 @@ OUTPUTS = (TensorSpec("label", "INT64", (-1,)), TensorSpec("probabilities", "FP3
 
 def endpoint(*inputs: TensorSpec) -> EndpointInfo:
     specs = inputs or (TensorSpec("image", "FP32", (-1, 2, 2)),)
-    return EndpointInfo("digits", "digits", specs, OUTPUTS, (), 8)
+    return EndpointInfo("digits", {"": "digits"}, specs, OUTPUTS, (), 8)
 
 
 def tensor(**changes: Any) -> dict[str, Any]:

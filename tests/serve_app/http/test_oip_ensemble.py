@@ -21,7 +21,7 @@ NAMES = ("nought", "one", "two")
 
 
 def endpoint(ensemble: bool = True, labels: tuple[str, ...] = NAMES) -> EndpointInfo:
-    return EndpointInfo("digits", "digits", (X,), (LABEL,), labels, 8, ensemble=ensemble)
+    return EndpointInfo("digits", {"": "digits"}, (X,), (LABEL,), labels, 8, ensemble=ensemble)
 
 
 def body(parameters: str | dict[str, Any] | None) -> bytes:

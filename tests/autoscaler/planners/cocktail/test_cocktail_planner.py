@@ -10,7 +10,8 @@ from autoscaler.cluster.cluster import Cluster, Endpoint, Pool
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan
 from autoscaler.planners.cocktail.cocktail_planner import CocktailOptions, CocktailPlanner
-from autoscaler.planners.registry import planner_kind
+from autoscaler.planners.ipa.problem import IpaOptions
+from autoscaler.planners.registry import PlannerOptions, planner_kind
 from dispatch.selection.policy import Candidate
 
 EXACT = CocktailOptions(headroom=1.0)
@@ -171,5 +172,5 @@ def test_the_endpoints_own_balancers_decide_who_gets_queries() -> None:
 
 def test_the_planner_is_known_by_its_name() -> None:
     kind = planner_kind("cocktail")
-    assert kind.make(cluster(), 1.0).name == "cocktail"
+    assert kind.make(cluster(), PlannerOptions(1.0, IpaOptions())).name == "cocktail"
     assert (kind.assigns, kind.by_load, kind.sizes, kind.solves, kind.needs) == (True, True, True, False, None)

@@ -1,0 +1,72 @@
+"""How the stages of a pipeline are served under a plan."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from autoscaler.cluster.cluster import Endpoint, Stage
+from autoscaler.cluster.plan import StageChoice
+from dispatch.plan import StagePlan
+from dispatch.query import ONLY_STAGE
+from dispatch.selection.policy import Candidate
+
+
+@dataclass(frozen=True)
+class StageService:
+    """The ``candidates`` of a stage by device type, or by pool, and what a query still needs behind it."""
+
+    candidates: Mapping[str, tuple[Candidate, ...]]
+    after_s: float
+
+    def of(self, stage: StagePlan) -> StagePlan:
+        """The stage as it is served now."""
+        return replace(stage, candidates=self.candidates, after_s=self.after_s)
+
+
+def stage_services(endpoint: Endpoint, chosen: Mapping[str, StageChoice]) -> dict[str, StageService]:
+    """By stage of a pipeline, or of whatever the plan has chosen stages for; empty for others.
+
+    Variants that the plan has chosen run in no larger batches than it says. The others of the stage serve as well where
+    a worker holds one, as it may while a plan comes into force. A stage that the plan does not choose for leaves those
+    behind it what is theirs of the objective, by how long their variants take.
+    """
+    stages = endpoint.stages or ((Stage(ONLY_STAGE, (), endpoint.candidates),) if chosen else ())
+    behind_s = shares_behind_s(stages, endpoint.slo_s)
+    return {
+        stage.name: StageService(
+            {
+                pool: tuple(_cut(c, choice.variants.get(c.variant) if choice is not None else None) for c in own)
+                for pool, own in stage.candidates.items()
+            },
+            behind_s[stage.name] if choice is None else choice.after_s,
+        )
+        for stage in stages
+        for choice in [chosen.get(stage.name)]
+    }
+
+
+def shares_behind_s(stages: Sequence[Stage], slo_s: float) -> dict[str, float]:
+    """By stage the part of the objective that belongs to the stages behind it.
+
+    Each stage counts for the mean latency of its candidates for one row, as section 4.2 of IPA shares an objective out;
+    the stages behind one count for their longest path.
+    """
+    typical_s = {stage.name: _typical_s(stage) for stage in stages}
+    behind_s = dict.fromkeys(typical_s, 0.0)
+    for stage in reversed(stages):
+        for source in stage.after:
+            behind_s[source] = max(behind_s[source], typical_s[stage.name] + behind_s[stage.name])
+    whole_s = max((typical_s[name] + behind_s[name] for name in typical_s), default=0.0)
+    return {name: slo_s * s / whole_s if whole_s else 0.0 for name, s in behind_s.items()}
+
+
+def _typical_s(stage: Stage) -> float:
+    known = [candidate.latency_s[1] for own in stage.candidates.values() for candidate in own]
+    return sum(known) / len(known) if known else 0.0
+
+
+def _cut(candidate: Candidate, batch_rows: int | None) -> Candidate:
+    if batch_rows is None or batch_rows >= candidate.max_batch:
+        return candidate
+    return Candidate(
+        candidate.variant, candidate.accuracy, candidate.latency_s[: batch_rows + 1], members=candidate.members
+    )

@@ -1,0 +1,107 @@
+"""Which variants may serve an endpoint or a stage of it, and what they take there."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from catalog.catalogue import Catalogue
+from catalog.errors import ConfigError
+from catalog.profile import LatencyProfile
+from catalog.variant import STACKED, Variant
+from dispatch.query import ONLY_STAGE
+from dispatch.selection.policy import Candidate
+from serve_app.config.endpoint import EndpointConfig
+from serve_app.config.schema import AppConfig
+
+Profiles = Mapping[str, Mapping[str, LatencyProfile]]
+"""Device type to variant name to profile."""
+
+
+def served_variants(config: AppConfig, catalogue: Catalogue) -> tuple[Variant, ...]:
+    """Every variant that some endpoint may use, in the order of the catalogue; raises `ConfigError`."""
+    used = {v.name for name, endpoint in config.endpoints.items() for v in variants_of(name, endpoint, catalogue)}
+    return tuple(variant for variant in catalogue.variants if variant.name in used)
+
+
+def variants_of(name: str, endpoint: EndpointConfig, catalogue: Catalogue) -> tuple[Variant, ...]:
+    """The variants that may serve an endpoint, its stacked ensembles among them; raises `ConfigError`."""
+    if endpoint.pipeline is not None:
+        of_stages = stage_variants(name, endpoint, catalogue).values()
+        return tuple({variant.name: variant for own in of_stages for variant in own}.values())
+    variants = _of_task(f"endpoints.{name}", endpoint.task, catalogue)
+    stacked = {"+".join(members) for members in endpoint.stacked.sets} if endpoint.stacked is not None else set()
+    variants = tuple(v for v in variants if v.runtime != STACKED or v.name in stacked)
+    return _kept(f"endpoints.{name}", endpoint.task, variants, endpoint.variants, stacked)
+
+
+def stage_variants(name: str, endpoint: EndpointConfig, catalogue: Catalogue) -> dict[str, tuple[Variant, ...]]:
+    """By stage the variants that may run it; raises `ConfigError`."""
+    if endpoint.pipeline is None:
+        return {ONLY_STAGE: variants_of(name, endpoint, catalogue)}
+    found = {}
+    for stage, config in endpoint.pipeline.stages.items():
+        where = f"endpoints.{name}.pipeline.stages.{stage}"
+        variants = tuple(v for v in _of_task(where, config.task, catalogue) if v.runtime != STACKED)
+        found[stage] = _kept(where, config.task, variants, config.variants)
+    return found
+
+
+def candidates_of(
+    name: str, config: AppConfig, catalogue: Catalogue, profiles: Profiles
+) -> dict[str, tuple[Candidate, ...]]:
+    """Device to the variants that may serve an endpoint there, for every device of its pools; raises `ConfigError`."""
+    return _candidates(name, variants_of(name, config.endpoints[name], catalogue), config, profiles)
+
+
+def stage_candidates(
+    name: str, config: AppConfig, catalogue: Catalogue, profiles: Profiles
+) -> dict[str, dict[str, tuple[Candidate, ...]]]:
+    """The same by stage."""
+    of_stages = stage_variants(name, config.endpoints[name], catalogue)
+    return {stage: _candidates(name, variants, config, profiles) for stage, variants in of_stages.items()}
+
+
+def _candidates(
+    name: str, variants: Sequence[Variant], config: AppConfig, profiles: Profiles
+) -> dict[str, tuple[Candidate, ...]]:
+    return {
+        device: tuple(_candidate(variant, device, profiles[device], config.transport_ms) for variant in variants)
+        for device in dict.fromkeys(pool.device for pool in config.pools_of(name).values())
+    }
+
+
+def _of_task(where: str, task: str, catalogue: Catalogue) -> tuple[Variant, ...]:
+    try:
+        return catalogue.of_task(task)
+    except ConfigError as error:
+        raise ConfigError(f"{where}.task: {error}") from error
+
+
+def _kept(
+    where: str,
+    task: str,
+    variants: tuple[Variant, ...],
+    wanted: tuple[str, ...] | None,
+    always: Collection[str] = (),
+) -> tuple[Variant, ...]:
+    """Those that a config names, and those that are there always."""
+    if wanted is None:
+        return variants
+    known = {variant.name for variant in variants}
+    for name in wanted:
+        if name not in known:
+            raise ConfigError(
+                f"{where}.variants: {name!r} does not do task {task!r}; its variants are {', '.join(sorted(known))}"
+            )
+    chosen = tuple(v for v in variants if v.name in wanted or v.name in always)
+    if not chosen:
+        raise ConfigError(f"{where}.variants is empty; name at least one of {', '.join(sorted(known))}")
+    return chosen
+
+
+def _candidate(variant: Variant, device: str, measured: Mapping[str, LatencyProfile], transport_ms: float) -> Candidate:
+    profile = measured.get(variant.name)
+    if profile is None:
+        raise ConfigError(
+            f"profiles.{device} has no variant {variant.name!r}; measure it with `accord profile` or remove the file "
+            "to have everything measured on this machine"
+        )
+    return Candidate.of(variant, profile, transport_ms / 1e3)

@@ -63,6 +63,13 @@ class Answer(NamedTuple):
     stages: Sequence[StageRun] = ()  # of a pipeline, without those that were skipped
 
     @property
+    def variants(self) -> tuple[str, ...]:
+        """Names of all that had a part in it."""
+        if self.stages:
+            return tuple(dict.fromkeys(name for run in self.stages for name in run.variant.split(",")))
+        return tuple(self.votes) or (self.variant,)
+
+    @property
     def deadline_met(self) -> bool:
         """Whether the result was there by the query's deadline."""
         return self.done_s <= self.query.deadline_s

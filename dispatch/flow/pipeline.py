@@ -1,6 +1,6 @@
 """The flow of an endpoint whose queries run through several stages (IPA, section 3)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from math import inf
 from types import MappingProxyType
@@ -44,7 +44,6 @@ class PipelineFlow:
         self._sources = [len(node.sources) for node in graph.nodes]
         self._first = [number for number, sources in enumerate(self._sources) if not sources]
         self._drop_late = False
-        self._served: frozenset[str] = frozenset()
         self._last_id = 0
         self._open: dict[int, OpenPipeline] = {}
         self._due: list[tuple[float, int]] = []
@@ -113,10 +112,9 @@ class PipelineFlow:
 
     # -- time and workers -------------------------------------------------------------------------------------
 
-    @property
-    def served(self) -> bool:
-        """See `TimedFlow.served`: every stage has a worker."""
-        return self._served.issuperset(self._numbers)
+    def answers_with(self, stages: Collection[str]) -> bool:
+        """See `QueryFlow.answers_with`: every stage has a worker."""
+        return len(stages) == len(self._numbers)
 
     @property
     def due_s(self) -> float:
@@ -140,7 +138,6 @@ class PipelineFlow:
 
     def on_served(self, stages: frozenset[str], now_s: float) -> Step:
         """See `TimedFlow.on_served`: jobs of a stage that no worker serves wait."""
-        self._served = stages
         return Step()
 
     # -- inner steps ------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from dispatch.flow.flow import TimedFlow
 from dispatch.plan import EndpointPlan
 from dispatch.query import Batch, StageKey
 from dispatch.queues.lane import EndpointWaiting, Lane

@@ -19,7 +19,7 @@ from deployments.messages.control_settings import (
 from dispatch.query import ONLY_STAGE
 from forecast.model_file import read
 from serve_app.build.candidates import Profiles, served_variants, variants_of
-from serve_app.build.pipelines import measured_accuracy, sources_of
+from serve_app.build.pipelines import WiredPipeline, measured_accuracy, wired_pipeline
 from serve_app.config.endpoint import EndpointConfig
 from serve_app.config.forecast import ForecastConfig
 from serve_app.config.ipa import IpaConfig
@@ -31,6 +31,11 @@ from serve_app.config.schema import AppConfig
 def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles) -> ControlSettings:
     """The settings of a config; fetches artifacts, to know their sizes. Raises `ConfigError` or `ArtifactError`."""
     variants = served_variants(config, catalogue)
+    wired = {
+        name: wired_pipeline(name, endpoint, catalogue)
+        for name, endpoint in config.endpoints.items()
+        if endpoint.pipeline is not None
+    }
     limited = any(pool.memory_bytes is not None for pool in config.pools.values())
     sized = limited or config.controller.kind.assigns
     return ControlSettings(
@@ -39,11 +44,11 @@ def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles
         state=config.controller.state or "",
         endpoints={
             name: EndpointSettings(
-                stages=_stages(name, endpoint, catalogue),
+                stages=_stages(name, endpoint, catalogue, wired.get(name)),
                 limits=endpoint.limits,
                 pools=tuple(config.pools_of(name)),
                 by_tables=endpoint.policy == "ramsis",
-                measured_accuracy=measured_accuracy(name, endpoint, catalogue),
+                measured_accuracy=measured_accuracy(name, endpoint, catalogue, wired[name]) if name in wired else {},
             )
             for name, endpoint in config.endpoints.items()
         },
@@ -91,15 +96,15 @@ def changed(settings: ControlSettings, changes: LiveChanges) -> ControlSettings:
     return replace(settings, endpoints=endpoints, pools=pools, forecast=forecast)
 
 
-def _stages(name: str, endpoint: EndpointConfig, catalogue: Catalogue) -> dict[str, StageSettings]:
+def _stages(
+    name: str, endpoint: EndpointConfig, catalogue: Catalogue, wired: WiredPipeline | None
+) -> dict[str, StageSettings]:
     """An ensemble keeps to the members that it begins with."""
-    if endpoint.pipeline is not None:
-        after = sources_of(name, endpoint.pipeline)
+    if wired is not None and endpoint.pipeline is not None:
+        configs = endpoint.pipeline.stages
         return {
-            stage: StageSettings(
-                endpoint.pipeline.stages[stage].task, endpoint.pipeline.stages[stage].variants, after[stage]
-            )
-            for stage in after
+            stage: StageSettings(configs[stage].task, configs[stage].variants, after)
+            for stage, after in wired.sources.items()
         }
     if endpoint.ensemble is None:
         return {ONLY_STAGE: StageSettings(endpoint.task, endpoint.variants)}

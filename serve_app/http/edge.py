@@ -90,7 +90,7 @@ class Edge:
         request = oip.decode(body, info)
         answer = await self._router.infer(endpoint, request.inputs, request.rows, request.slo_s, request.accuracy)
         marked = emulated_variants(self._router, info)
-        emulated = answer.variant in marked or not marked.isdisjoint(answer.votes)
+        emulated = bool(marked) and not marked.isdisjoint(answer.variants)
         # Not the query's own number: an answer from another router has that router's.
         request_id = request.id if request.id is not None else f"{self._name}-{next(self._ids)}"
         self._labels.remember(endpoint, request_id, answer, self._clock())

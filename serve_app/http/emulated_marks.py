@@ -14,14 +14,18 @@ def emulated_variants(router: Router, *endpoints: EndpointInfo) -> frozenset[str
     return frozenset().union(*(endpoint.emulated for endpoint in endpoints))
 
 
+def _names(variant: str) -> list[str]:
+    """Those of an answer's variants; a pipeline's are ``stage:variant``, several of one stage joined by commas."""
+    return [name.rpartition(":")[2] for member in variant.split("+") for name in member.split(",")]
+
+
 def mark_status(status: Mapping[str, Any], emulated: Set[str]) -> dict[str, Any]:
     """An answer of ``GET /accord/status`` that says of variants and workers what of them is emulated."""
     endpoints = {
         name: endpoint
         | {
             "variants": {
-                v: entry | {"emulated": not emulated.isdisjoint(v.split("+"))}
-                for v, entry in endpoint["variants"].items()
+                v: entry | {"emulated": not emulated.isdisjoint(_names(v))} for v, entry in endpoint["variants"].items()
             }
         }
         for name, endpoint in status["endpoints"].items()

@@ -15,7 +15,7 @@ import orjson
 
 from catalog.errors import BadRequest
 from catalog.tensor import Arrays, TensorSpec
-from dispatch.commands import Answer
+from dispatch.commands import Answer, StageRun
 from serve_app.http.endpoint_info import EndpointInfo
 
 _NUMBERS = {int, float}
@@ -121,6 +121,8 @@ def encode(
     }
     if answer.votes:
         body["parameters"] |= {"variants": list(answer.votes), "votes": _votes(answer, endpoint)}
+    if answer.stages:
+        body["parameters"]["stages"] = [_stage(run) for run in answer.stages]
     if emulated:
         body["parameters"]["emulated"] = True
     return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
@@ -130,6 +132,18 @@ def _votes(answer: Answer, endpoint: EndpointInfo) -> dict[str, Any]:
     """What every member said of every row, by the name of the class where it has one."""
     labels = endpoint.labels
     return {m: [labels[each] if labels else each for each in said] for m, said in answer.votes.items()}
+
+
+def _stage(run: StageRun) -> dict[str, Any]:
+    """What a stage of a pipeline took, from when its jobs were made until the last had a result."""
+    return {
+        "stage": run.stage,
+        "variant": run.variant,
+        "jobs": run.jobs,
+        "queue_ms": round((run.launched_s - run.began_s) * 1e3, 3),
+        "run_ms": round(run.run_s * 1e3, 3),
+        "latency_ms": round((run.done_s - run.began_s) * 1e3, 3),
+    }
 
 
 def _array(tensor: dict[str, Any], spec: TensorSpec) -> np.ndarray[Any, Any]:

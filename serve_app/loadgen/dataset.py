@@ -47,7 +47,9 @@ def load_dataset(source: str, slo_ms: float | None = None) -> Dataset:
         return _from_arrays(arrays, labels, slo_ms, {"outputs": [{"name": "label"}]})
     path = Path(source)
     if path.suffix not in (".npz", ".jsonl"):
-        raise ConfigError(f"unknown data set {source!r}; use {', '.join(BUILTIN)}, or the path of a .npz or .jsonl file")
+        raise ConfigError(
+            f"unknown data set {source!r}; use {', '.join(BUILTIN)}, or the path of a .npz or .jsonl file"
+        )
     try:
         return _from_npz(path, slo_ms) if path.suffix == ".npz" else _from_jsonl(path, slo_ms)
     except OSError as error:

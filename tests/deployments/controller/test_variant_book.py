@@ -11,6 +11,7 @@ from catalog.errors import ConfigError
 from catalog.profile import BatchLatency, LatencyProfile
 from catalog.tensor import TensorSpec
 from deployments.controller.variant_book import VariantBook, cluster_of, tabulated_s
+from deployments.messages.control_settings import StageSettings
 from dispatch.selection.policy import Candidate
 
 TWO_POOLS = {"cpu": pool(), "gpu": pool(1, 1, 4, memory=7.0)}
@@ -128,7 +129,7 @@ def test_pools_of_a_free_size_are_the_planners_to_size_when_it_sizes() -> None:
     config = settings({"digits": endpoint(slo_s=0.3)}, TWO_POOLS)
     book = VariantBook(config)
     candidates = {"digits": book.candidates(endpoint(pools=("gpu",)), lambda _: 1.0, lambda _: 1.0, ())}
-    sized, there = (cluster_of(config, candidates, book.memory_bytes, sizing=sizing) for sizing in (True, False))
+    sized, there = (cluster_of(config, candidates, book, sizing=sizing) for sizing in (True, False))
     assert [(each.device, each.max_workers, each.memory_bytes) for each in sized.pools] == [
         ("cpu", None, float("inf")),
         ("gpu", 4, 7.0),
@@ -136,3 +137,28 @@ def test_pools_of_a_free_size_are_the_planners_to_size_when_it_sizes() -> None:
     assert [each.max_workers for each in there.pools] == [None, None]
     assert sized.endpoints[0].slo_s == 0.3
     assert sized.memory_bytes == book.memory_bytes
+
+
+def test_a_pipeline_is_planned_for_stage_by_stage() -> None:
+    find = tuple(variant(name, "find") for name in ("small", "large"))
+    read = variant("cnn", "read")
+    stages = {"find": StageSettings("find", None), "read": StageSettings("read", None, ("find",))}
+    page = endpoint(stages=stages, measured_accuracy={("small", "cnn"): 0.9})
+    profiled_s = {("cpu", each.name): runs_s(0.01) for each in (*find, read)}
+    config = settings({"page": page}, variants=(*find, read), profiled_s=profiled_s)
+    book = VariantBook(config)
+    candidates = {"page": book.candidates(page, lambda _: 1.0, lambda _: 1.0, ())}
+    assert names(candidates["page"]["cpu"]) == ["small", "large", "cnn"]
+    (planned,) = cluster_of(config, candidates, book, sizing=False).endpoints
+    assert [(stage.name, stage.after, names(stage.candidates["cpu"])) for stage in planned.stages] == [
+        ("find", (), ["small", "large"]),
+        ("read", ("find",), ["cnn"]),
+    ]
+    assert planned.measured_accuracy == {("small", "cnn"): 0.9}
+
+
+def test_an_endpoint_of_one_task_has_no_stages_to_plan_for() -> None:
+    config = settings()
+    book = VariantBook(config)
+    candidates = {"digits": book.candidates(endpoint(), lambda _: 1.0, lambda _: 1.0, ())}
+    assert cluster_of(config, candidates, book, sizing=False).endpoints[0].stages == ()

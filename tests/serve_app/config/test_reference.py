@@ -25,12 +25,18 @@ def test_sections_are_found_wherever_they_stand() -> None:
         "",
         "endpoints.NAME",
         "endpoints.NAME.ensemble",
+        "endpoints.NAME.pipeline",
+        "endpoints.NAME.pipeline.stages.NAME",
+        "endpoints.NAME.pipeline.stages.NAME.when",
+        "endpoints.NAME.pipeline.stages.NAME.unless",
+        "endpoints.NAME.pipeline.answer",
         "endpoints.NAME.stacked",
         "endpoints.NAME.selection",
         "endpoints.NAME.selection.ladder[]",
         "pools.NAME",
         "controller",
         "controller.forecast",
+        "controller.ipa",
         "emulate",
     }
 

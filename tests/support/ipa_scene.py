@@ -8,6 +8,9 @@ from math import ceil, inf, log, prod
 
 import numpy as np
 
+from autoscaler.cluster.cluster import Cluster
+from autoscaler.cluster.observation import Observation
+from autoscaler.cluster.plan import ClusterPlan
 from autoscaler.planners.ipa.problem import IpaOptions, Option, PipelineProblem, StageProblem, Workers
 from autoscaler.planners.ipa.solution import Solution
 from dispatch.selection.policy import Candidate
@@ -213,3 +216,51 @@ def picked(problem: PipelineProblem, solution: Solution) -> list[Pick]:
 
 def measured(problem: PipelineProblem, table: Mapping[tuple[str, ...], float]) -> PipelineProblem:
     return replace(problem, measured_accuracy=table)
+
+
+def broken(cluster: Cluster, observation: Observation, plan: ClusterPlan) -> list[str]:
+    """What is wrong with a plan of pipelines, in words, worked out with no code of the planner's."""
+    wrong = []
+    pools = {pool.device: pool for pool in cluster.pools}
+    there = observation.workers
+    devices = {}
+    for worker in plan.held:
+        device, plus, number = worker.rpartition("+")
+        devices[worker] = there.get(worker, device)
+        if worker not in there and (not plus or not number.isdigit() or pools[device].max_workers is None):
+            wrong.append(f"{worker} is not there and cannot come")
+    for device, pool in pools.items():
+        count = sum(of == device for of in there.values())
+        named = sum(of == device for of in devices.values())
+        size = plan.pool_sizes[device]
+        if pool.max_workers is None and size != count:
+            wrong.append(f"pool {device} has {count} workers and not {size}")
+        if pool.max_workers is not None and not named == size <= pool.max_workers:
+            wrong.append(f"pool {device} names {named} of {size} workers, and may have {pool.max_workers}")
+        if named > size:
+            wrong.append(f"pool {device} names {named} of {size} workers")
+    for worker, variants in plan.held.items():
+        if sum(cluster.memory_bytes.get(each, 0) for each in variants) > pools[devices[worker]].memory_bytes:
+            wrong.append(f"{worker} has no room for {sorted(variants)}")
+    if plan.own_balancing != {each.name for each in cluster.endpoints} or plan.shares:
+        wrong.append("an endpoint does not balance itself")
+    for each in cluster.endpoints:
+        demand_qps = observation.demand_qps.get(each.name, 0.0)
+        choices = plan.stages[each.name]
+        served_qps, capacity_qps = plan.served_qps[each.name], plan.capacity_qps[each.name]
+        if plan.demand_qps[each.name] != demand_qps or not served_qps <= demand_qps:
+            wrong.append(f"{each.name}: {served_qps} of {plan.demand_qps[each.name]} served, {demand_qps} asked for")
+        if served_qps > capacity_qps * (1 + 1e-5):
+            wrong.append(f"{each.name}: {served_qps} served, and room for {capacity_qps}")
+        for name, own in [(s.name, s.candidates) for s in each.stages] or [("", each.candidates)]:
+            needs = {c.variant: frozenset(c.needs) for device in own for c in own[device]}
+            if name not in choices:
+                words = ("No worker has memory", "has no worker that can run it")
+                if not any(part in line for line in plan.report.explanation for part in words):
+                    wrong.append(f"{each.name}, {name} is held by nobody, and nobody says so")
+                continue
+            (variant,) = choices[name].variants
+            holding = sum(needs[variant] <= variants for variants in plan.held.values())
+            if not 0 < choices[name].workers <= holding:
+                wrong.append(f"{each.name}, {name}: {choices[name].workers} workers, {holding} hold {variant}")
+    return wrong

@@ -65,15 +65,19 @@ class Program:
             self.taken.append(stages)
             self.combinations.append(self._tie(pipeline, stages))
 
-    def keep_within(self, overrun: Sequence[mathopt.Variable] | None = None) -> None:
+    def keep_within(
+        self, overrun: Sequence[mathopt.Variable] | None = None, beside_s: mathopt.LinearTypes = 0.0
+    ) -> None:
         """Every path of every pipeline within its limit (9b), or beyond it by the part that ``overrun`` says.
 
-        A sequence of stages is one sum; else every stage is done after those that it takes from.
+        Each stage takes ``beside_s`` longer than its choice says. A sequence of stages is one sum; else every stage is
+        done after those that it takes from.
         """
         for number, pipeline in enumerate(self.pipelines):
             limit = 1.0 + (overrun[number] if overrun is not None else 0.0)
             spans = [
                 mathopt.fast_sum([c.latency_s / pipeline.slo_s * x for c, x in zip(choices, variables, strict=True)])
+                + beside_s / pipeline.slo_s
                 for choices, variables in zip(pipeline.stages, self.taken[number], strict=True)
             ]
             stages = pipeline.problem.stages

@@ -130,4 +130,4 @@ def _nothing(
     words = f"No answer within {options.time_limit_s:g} s of solver time: allow for more."
     if answer.infeasible:
         words = without_plan(pipelines, accuracies, workers, restriction)
-    return Solution(Status.NO_ANSWER, None, -inf, clock.spent_s, {}, (words,))
+    return Solution(Status.NO_ANSWER, None, -inf, clock.spent_s, {}, (words,), answer.infeasible)

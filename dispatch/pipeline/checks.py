@@ -112,7 +112,8 @@ def _check_edges(
                 f"{edge} takes {wire}, {type_of(given)}; expected {type_of(takes[name])}, which {taker} takes as "
                 f"{name!r}"
             )
-    for name in takes.keys() - wires.keys() - set(optional):
+    missing = [name for name in takes if name not in wires and name not in optional]
+    for name in missing:
         raise ConfigError(
             f"{where}.{name} is missing: {taker} takes {name!r}, {type_of(takes[name])}; name the source and tensor "
             f"that it is taken from, such as {QUERY}.{name}"

@@ -102,7 +102,7 @@ def held_out() -> tuple[Images, Labels]:
     return corrupt(images[chosen], rng), digits[chosen]
 
 
-def held_outoriginals() -> int:
+def held_out_originals() -> int:
     """How many digits the test set has copies of, all copies of one side by side."""
     return len(split()[1])
 

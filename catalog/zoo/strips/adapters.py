@@ -31,7 +31,7 @@ class Found(NamedTuple):
 
 
 def found_digits(starts: NDArray[np.float32]) -> Found:
-    """What ``starts`` [N, 112] say."""
+    """What ``starts`` [N, 128] say."""
     strips, columns = np.nonzero(starts > PRESENT)
     places = np.arange(len(strips)) - np.searchsorted(strips, strips)  # how many of the strip stand before it
     if len(places) and places.max() >= MAX_DIGITS:

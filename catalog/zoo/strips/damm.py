@@ -1,8 +1,8 @@
 """The check digit of a number, by H. M. Damm's totally anti-symmetric quasigroup of order 10.
 
-H. Michael Damm, "Total anti-symmetrische Quasigruppen", dissertation, Marburg 2004, page 111. The check digit finds every
-wrong digit and every two neighbours that were swapped. It is read from left to right: a state goes from 0 through
-``TABLE[state][digit]``, and a number is valid if it ends in 0.
+H. Michael Damm, "Total anti-symmetrische Quasigruppen", dissertation, Marburg 2004, page 111. The check digit finds
+every wrong digit and every two neighbours that were swapped. A number is read from left to right: a state goes from 0
+through ``TABLE[state][digit]``, and the number is valid if it ends in 0.
 """
 
 from collections.abc import Iterable

@@ -4,8 +4,8 @@ from catalog.zoo.digits import SIDE
 
 HEIGHT = SIDE
 """Of a strip; as high as an image of task ``digits``."""
-WIDTH = 112
-"""Of a strip: room for `MAX_DIGITS` digits with the widest gaps."""
+WIDTH = 128
+"""Of a strip: room for `MAX_DIGITS` digits and three marks with the widest gaps."""
 DIGIT_WIDTH = 8
 """Of the box that a digit is written in, which begins where the digit starts."""
 MARGIN = (SIDE - DIGIT_WIDTH) // 2

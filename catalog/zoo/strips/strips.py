@@ -1,4 +1,4 @@
-"""The data: numbers of 4 to 9 handwritten digits, written on a strip with uneven gaps, askew and noisy.
+"""The data: numbers of 4 to 9 handwritten digits, written on a strip with uneven gaps, askew, among marks and noise.
 
 The digits are scikit-learn's, split as `catalog.zoo.digits` splits them: strips to train on have training originals,
 and the held-out originals, which no model of either task was trained on, are dealt out to strips for development and
@@ -21,18 +21,26 @@ SEEDS: dict[Split, int] = {"train": 40, "dev": 41, "test": 42}
 MEASURED_STRIPS = 1000
 """How many of them."""
 
-_GAPS = np.array([-1, 0, 0, 1, 1, 2, 3, 4])
-"""Columns between the boxes of two neighbours, all equally likely; boxes have empty columns of their own."""
+Places = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Strips and first columns of what is written on them."""
+
+_GAPS = np.array([-1, 0, 0, 0, 1, 1, 2, 3])
+"""Columns between two neighbours' boxes, all equally likely; the boxes have empty columns of their own."""
+_MAX_MARKS = 3
+"""Marks that are no digits: corners of originals, left or right of the number or in between."""
+_MARK_WIDTH = 5
 _DOWN_PX = 1.5
 _RIGHT_PX = 0.5
 _ROTATION_RAD = np.deg2rad(20.0)
 _LOG_SCALE = 0.2
-_NOISE_STD = 2.5
+_DIGIT_INK, _MARK_INK = (0.85, 1.0), (0.5, 1.0)
+"""Between which shares of their grey levels they are written."""
+_NOISE_STD = 2.0
 
 
 @dataclass(frozen=True)
 class Strips:
-    """``images`` UINT8 [N, 12, 112] with grey levels 0 to 16, and what is written on each.
+    """``images`` UINT8 [N, 12, 128] with grey levels 0 to 16, and what is written on each.
 
     ``digits`` and ``starts``, the first column of each digit's box, are INT64 [N, 9] with -1 behind the last of
     ``lengths`` [N].
@@ -55,13 +63,14 @@ def sample_strips(split: Split, count: int, seed: int) -> Strips:
     rng = np.random.Generator(np.random.PCG64(seed))
     lengths = rng.integers(MIN_DIGITS, MAX_DIGITS + 1, count)
     written = _numbers(lengths, rng)
-    starts = _starts(lengths, rng)
-    present = written >= 0
-    placed = _placed(_drawn(written[present], split, rng), rng)
+    digit_at, mark_at = _layout(lengths, rng)
     ink = np.zeros((count, HEIGHT, WIDTH))
-    columns = (starts[present] - MARGIN)[:, None, None] + np.arange(digits.SIDE)
-    cells = (np.nonzero(present)[0][:, None, None], np.arange(HEIGHT)[:, None], columns)
-    np.maximum.at(ink, cells, placed)  # where boxes overlap, the darker of the two
+    present = written >= 0
+    _write(ink, digit_at, _drawn(written[present], split, rng), _DIGIT_INK, rng)
+    marks = _corners(_drawn(rng.integers(0, 10, len(mark_at[0])), split, rng), rng)
+    _write(ink, mark_at, marks, _MARK_INK, rng)
+    starts = np.full_like(written, -1)
+    starts[present] = digit_at[1]
     noisy = digits.whole_grey(ink + rng.normal(0.0, _NOISE_STD, ink.shape))
     return Strips(noisy.astype(np.uint8), written, starts, lengths)
 
@@ -73,14 +82,20 @@ def _numbers(lengths: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np
     return np.where(np.arange(MAX_DIGITS) < lengths[:, None], drawn, -1)
 
 
-def _starts(lengths: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """First columns of the digits, with the whole anywhere on the strip: [N, 9] with -1 behind the last."""
-    steps = DIGIT_WIDTH + rng.choice(_GAPS, (len(lengths), MAX_DIGITS))
-    steps[:, 0] = 0
-    offsets = steps.cumsum(axis=1)
-    last = offsets[np.arange(len(lengths)), lengths - 1]
-    first = rng.integers(MARGIN, WIDTH - DIGIT_WIDTH - MARGIN - last + 1)
-    return np.where(np.arange(MAX_DIGITS) < lengths[:, None], first[:, None] + offsets, -1)
+def _layout(lengths: NDArray[np.int64], rng: np.random.Generator) -> tuple[Places, Places]:
+    """Where digits and marks stand: strip by strip, from left to right."""
+    items = lengths + rng.integers(0, _MAX_MARKS + 1, len(lengths))
+    shape = (len(lengths), MAX_DIGITS + _MAX_MARKS)
+    there = np.arange(shape[1]) < items[:, None]
+    order = np.where(there, rng.random(shape), 1.0).argsort(axis=1).argsort(axis=1)
+    is_digit = there & (order < lengths[:, None])
+    widths = np.where(is_digit, DIGIT_WIDTH, _MARK_WIDTH)
+    ends = (widths + rng.choice(_GAPS, shape)).cumsum(axis=1)
+    offsets = np.concatenate([np.zeros((len(lengths), 1), dtype=np.int64), ends[:, :-1]], axis=1)
+    last = offsets[np.arange(len(lengths)), items - 1]
+    columns = rng.integers(MARGIN, WIDTH - DIGIT_WIDTH - MARGIN - last + 1)[:, None] + offsets
+    is_mark = there & ~is_digit
+    return (np.nonzero(is_digit)[0], columns[is_digit]), (np.nonzero(is_mark)[0], columns[is_mark])
 
 
 def _drawn(labels: NDArray[np.int64], split: Split, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -95,11 +110,30 @@ def _drawn(labels: NDArray[np.int64], split: Split, rng: np.random.Generator) ->
     return images[picked]
 
 
-def _placed(images: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """Originals [D, 8, 8], askew, in the middle of [D, 12, 12]."""
+def _corners(images: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """What is left of originals [M, 8, 8] in the upper or the lower half of their left or right columns."""
+    size = images.shape[1]
+    upper, left = rng.random((2, len(images), 1, 1)) < 0.5
+    row, column = np.arange(size)[:, None], np.arange(size)
+    kept = ((row < size // 2) == upper) & np.where(left, column < _MARK_WIDTH, column >= size - _MARK_WIDTH)
+    return images * kept
+
+
+def _write(
+    ink: NDArray[np.float64],
+    at: Places,
+    images: NDArray[np.float64],
+    shares: tuple[float, float],
+    rng: np.random.Generator,
+) -> None:
+    """Write originals [D, 8, 8] askew onto strips; where boxes overlap, the darker one shows."""
     count = len(images)
     down = rng.uniform(-_DOWN_PX, _DOWN_PX, count)
     right = rng.uniform(-_RIGHT_PX, _RIGHT_PX, count)
     angle_rad = rng.uniform(-_ROTATION_RAD, _ROTATION_RAD, (count, 1, 1))
     scale = np.exp(rng.uniform(-_LOG_SCALE, _LOG_SCALE, (count, 1, 1)))
-    return digits.place(images, np.stack([down, right], axis=1)[:, :, None, None], angle_rad, scale)
+    placed = digits.place(images, np.stack([down, right], axis=1)[:, :, None, None], angle_rad, scale)
+    placed *= rng.uniform(*shares, (count, 1, 1))
+    strips, columns = at
+    wanted = (columns - MARGIN)[:, None, None] + np.arange(digits.SIDE)
+    np.maximum.at(ink, (strips[:, None, None], np.arange(HEIGHT)[:, None], wanted), placed)

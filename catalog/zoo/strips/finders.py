@@ -1,4 +1,4 @@
-"""The torch networks that say where digits start, from a filter over column sums to seven convolutions."""
+"""The torch networks that say where digits start, from a filter over column sums to six convolutions and more."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -94,8 +94,8 @@ class Recipe:
 
 RECIPES = (
     Recipe("strip-find-columns", lambda: Columns(21), 40_000, 3e-2),
-    Recipe("strip-find-s", lambda: shallow(8), 60_000, 1e-2),
-    Recipe("strip-find-m", lambda: deep((16,), (24,)), 40_000, 1e-2),
-    Recipe("strip-find-l", lambda: deep((64, 64, 64), (64,)), 20_000, 6e-3),
+    Recipe("strip-find-s", lambda: shallow(4), 40_000, 1e-2),
+    Recipe("strip-find-m", lambda: deep((8,), (12,)), 40_000, 1e-2),
+    Recipe("strip-find-l", lambda: deep((64, 64, 64), (64,)), 44_000, 6e-3),
 )
 """The ladder, fastest first."""

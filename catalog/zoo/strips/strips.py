@@ -24,7 +24,7 @@ MEASURED_STRIPS = 1000
 Places = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Strips and first columns of what is written on them."""
 
-_GAPS = np.array([-1, 0, 0, 0, 1, 1, 2, 3])
+_GAPS = np.array([-1, -1, 0, 0, 1, 1, 2, 3])
 """Columns between two neighbours' boxes, all equally likely; the boxes have empty columns of their own."""
 _MAX_MARKS = 3
 """Marks that are no digits: corners of originals, left or right of the number or in between."""
@@ -33,9 +33,9 @@ _DOWN_PX = 1.5
 _RIGHT_PX = 0.5
 _ROTATION_RAD = np.deg2rad(20.0)
 _LOG_SCALE = 0.2
-_DIGIT_INK, _MARK_INK = (0.85, 1.0), (0.5, 1.0)
+_DIGIT_INK, _MARK_INK = (0.85, 1.0), (0.6, 1.0)
 """Between which shares of their grey levels they are written."""
-_NOISE_STD = 2.0
+_NOISE_STD = 2.3
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,8 @@ def _drawn(labels: NDArray[np.int64], split: Split, rng: np.random.Generator) ->
     for digit in range(10):
         wanted = labels == digit
         picked[wanted] = rng.choice(chosen[truth[chosen] == digit], int(wanted.sum()))
-    return images[picked]
+    drawn: NDArray[np.float64] = images[picked]
+    return drawn
 
 
 def _corners(images: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
@@ -116,7 +117,7 @@ def _corners(images: NDArray[np.float64], rng: np.random.Generator) -> NDArray[n
     upper, left = rng.random((2, len(images), 1, 1)) < 0.5
     row, column = np.arange(size)[:, None], np.arange(size)
     kept = ((row < size // 2) == upper) & np.where(left, column < _MARK_WIDTH, column >= size - _MARK_WIDTH)
-    return images * kept
+    return np.where(kept, images, 0.0)
 
 
 def _write(

@@ -31,7 +31,7 @@ Labels = NDArray[np.int64]
 
 
 @cache
-def _originals() -> tuple[NDArray[np.float64], Labels]:
+def originals() -> tuple[NDArray[np.float64], Labels]:
     """All 1797 images [N, 8, 8] with grey levels 0 to 16, and their digits [N]."""
     digits = load_digits()
     return digits.images.astype(np.float64), digits.target.astype(np.int64)
@@ -39,7 +39,7 @@ def _originals() -> tuple[NDArray[np.float64], Labels]:
 
 def split() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Indices of the training originals and of the held-out originals; disjoint, together all of them."""
-    count = len(_originals()[1])
+    count = len(originals()[1])
     order = np.random.Generator(np.random.PCG64(_SPLIT_SEED)).permutation(count)
     held_out_count = round(count * _HELD_OUT_FRAC)
     return np.sort(order[held_out_count:]), np.sort(order[:held_out_count])
@@ -55,15 +55,28 @@ def corrupt(images: NDArray[np.float64], rng: np.random.Generator) -> Images:
     angle = rng.uniform(-_ROTATION_RAD, _ROTATION_RAD, (count, 1, 1))
     scale = np.exp(rng.uniform(-_LOG_SCALE, _LOG_SCALE, (count, 1, 1)))
     noise = rng.normal(0.0, _NOISE_STD, (count, SIDE, SIDE))
+    return whole_grey(place(images, shift_px, angle, scale) + noise)
 
+
+def whole_grey(canvas: NDArray[np.float64]) -> Images:
+    """Grey levels rounded to whole numbers from 0 to 16."""
+    return np.clip(np.rint(canvas), 0.0, _MAX_GREY).astype(np.float32)
+
+
+def place(
+    images: NDArray[np.float64],
+    shift_px: NDArray[np.float64],
+    angle_rad: NDArray[np.float64],
+    scale: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Originals [N, 8, 8] shifted [N, 2, 1, 1] (down, right), turned [N, 1, 1] and scaled [N, 1, 1]: [N, 12, 12]."""
     axis = np.arange(SIDE) - (SIDE - 1) / 2
     rows = axis[None, :, None] - shift_px[:, 0]
     columns = axis[None, None, :] - shift_px[:, 1]
     middle = (images.shape[1] - 1) / 2
-    source_rows = (np.cos(angle) * rows - np.sin(angle) * columns) / scale + middle
-    source_columns = (np.sin(angle) * rows + np.cos(angle) * columns) / scale + middle
-    canvas = _bilinear(images, source_rows, source_columns)
-    return np.clip(np.rint(canvas + noise), 0.0, _MAX_GREY).astype(np.float32)
+    source_rows = (np.cos(angle_rad) * rows - np.sin(angle_rad) * columns) / scale + middle
+    source_columns = (np.sin(angle_rad) * rows + np.cos(angle_rad) * columns) / scale + middle
+    return _bilinear(images, source_rows, source_columns)
 
 
 def _bilinear(
@@ -83,7 +96,7 @@ def _bilinear(
 
 def held_out() -> tuple[Images, Labels]:
     """The test set: images [N, 12, 12] and digits [N], several corrupted copies of each held-out original."""
-    images, digits = _originals()
+    images, digits = originals()
     chosen = np.repeat(split()[1], _HELD_OUT_COPIES)
     rng = np.random.Generator(np.random.PCG64(_HELD_OUT_SEED))
     return corrupt(images[chosen], rng), digits[chosen]
@@ -99,7 +112,7 @@ def training(seed: int, batch_size: int) -> Iterator[tuple[Images, Labels]]:
 
     Each pass over the training originals corrupts them afresh; a last, smaller batch of a pass is left out.
     """
-    images, digits = _originals()
+    images, digits = originals()
     chosen = split()[0]
     rng = np.random.Generator(np.random.PCG64(seed))
     while True:

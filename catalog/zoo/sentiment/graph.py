@@ -59,7 +59,17 @@ class GraphWriter:
             helper.make_tensor_value_info("label", TensorProto.INT64, ["texts"]),
             helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, ["texts", classes]),
         ]
-        graph = helper.make_graph(self._nodes, "classifier", taken, given, self._weights)
+        return self.model("classifier", taken, given)
+
+    def named(self, value: str, name: str) -> None:
+        """Give a value the name of an output."""
+        self._nodes.append(helper.make_node("Identity", [value], [name]))
+
+    def model(
+        self, name: str, taken: Sequence[onnx.ValueInfoProto], given: Sequence[onnx.ValueInfoProto]
+    ) -> onnx.ModelProto:
+        """The checked model of all nodes so far."""
+        graph = helper.make_graph(self._nodes, name, list(taken), list(given), self._weights)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION)
         onnx.checker.check_model(model)
         return model

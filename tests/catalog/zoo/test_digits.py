@@ -56,7 +56,7 @@ def test_training_draws_no_held_out_original(monkeypatch: pytest.MonkeyPatch) ->
     images, labels = load_digits().images, load_digits().target
     marked = np.zeros_like(images)
     marked[digits.split()[1]] = 16.0
-    monkeypatch.setattr(digits, "_originals", lambda: (marked, labels))
+    monkeypatch.setattr(digits, "originals", lambda: (marked, labels))
     batches = digits.training(1, 100)
     assert max(float(next(batches)[0].mean()) for _ in range(12)) < 2.0  # noise alone; a white image means 16
 

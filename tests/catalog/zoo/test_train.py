@@ -26,7 +26,7 @@ def test_four_passes_are_already_better_than_chance(
     export(body, tmp_path / "model.onnx")
     assert accuracy(tmp_path / "model.onnx") > 0.2
     assert b"site-packages" not in (tmp_path / "model.onnx").read_bytes(), "files tell nothing of the machine"
-    assert entry("small", tmp_path / "model.onnx")["artifact"]["uri"] == "model.onnx"
+    assert entry(tmp_path / "model.onnx")["artifact"]["uri"] == "model.onnx"
 
 
 def test_the_same_seed_gives_the_same_weights(body: torch.nn.Module) -> None:

@@ -13,10 +13,16 @@ def render_stages(endpoints: dict[str, Any]) -> list[Table]:
     pipelines = {name: endpoint.get("stages") or {} for name, endpoint in endpoints.items()}
     if not any(pipelines.values()):
         return []
-    table = Table(Column("endpoint", overflow="fold"), "stage", "served by", title="Stages", title_justify="left")
-    for heading in ("workers", "queued", "jobs/query", "queue p95", "run p95", "in all p95"):
+    table = Table(
+        Column("endpoint", overflow="fold"),
+        "stage",
+        Column("served by", no_wrap=True),
+        title="Stages",
+        title_justify="left",
+    )
+    for heading in ("workers", "queued", "jobs", "queue", "run", "in all"):
         table.add_column(heading, justify="right")
-    table.caption = "times in ms over the last minute; a query counts in each stage that it ran"
+    table.caption = "jobs of a query; 95th percentiles over the last minute in ms"
     for name, stages in pipelines.items():
         for stage, seen in stages.items():
             queries = seen.get("queries") or 0

@@ -13,6 +13,11 @@ from catalog.errors import BadRequest, NoWorker, Saturated
 from deployments.messages.control import RoutingTable, WorkerRouting
 from deployments.router.peers import Peers
 from dispatch.ensemble.ground_truth import Told
+from dispatch.flow.pipeline import PipelineFlow
+from dispatch.pipeline.graph import Graph, Node
+from dispatch.plan import EndpointLimits, EndpointPlan, StagePlan
+from dispatch.selection.greedy import GreedySelection
+from dispatch.selection.policy import Candidate
 from dispatch.worker_info import WorkerInfo
 from router_scene import BOTH, DOUBLE, ME, digits, routing_table
 
@@ -144,3 +149,23 @@ async def test_a_peer_that_does_not_answer_is_no_worker_and_is_named(wrapped: bo
     raised = RayTaskError("infer_for_peer", "a traceback", error) if wrapped else error
     with pytest.raises(NoWorker, match=r"endpoint 'digits', and router r2 .*\(ConnectionError\)"):
         await peers(PlayedHandle(raised)).infer("r2", "digits", {}, 1, 0.2, None)
+
+
+def test_a_peer_that_lacks_a_stage_of_a_pipeline_gets_none_of_its_queries() -> None:
+    nodes = tuple(Node(name, sources, lambda _: []) for name, sources in (("cut", ()), ("read", ("cut",))))
+    flow = PipelineFlow(Graph(nodes, lambda _, values: {}))
+    stages = {
+        name: StagePlan({"cpu": (Candidate(name, 0.9, (0.0, 0.01)),)}, GreedySelection(), None)
+        for name in ("cut", "read")
+    }
+    page = EndpointPlan("page", EndpointLimits(0.1, False, 10), stages, flow)
+
+    def able(*held: tuple[str, str]) -> list[str]:
+        workers = {
+            f"w{number}": WorkerRouting(WorkerInfo("cpu", "pool"), frozenset({variant}), router)
+            for number, (variant, router) in enumerate(held)
+        }
+        return peers().able(page, RoutingTable(1, 1, {}, workers, {}, {}))
+
+    assert able(("cut", "r2"), ("read", "r3")) == []
+    assert able(("cut", "r2"), ("read", "r3"), ("read", "r2")) == ["r2"]

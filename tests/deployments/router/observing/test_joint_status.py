@@ -155,3 +155,23 @@ def test_members_of_an_ensemble_have_shares_of_their_own() -> None:
     seen = joint(one, other)["variants"]
     assert {name: each["queries"] for name, each in seen.items()} == {"a": 50, "b": 10, "c": 5}
     assert {name: each["share"] for name, each in seen.items()} == pytest.approx({"a": 1.0, "b": 0.2, "c": 0.1})
+
+
+def stage(queries: int, p95: float, **variants: int) -> dict[str, Any]:
+    times = dict.fromkeys(("latency_ms", "queue_ms", "run_ms"), {"p95": p95} if queries else None)
+    return {"queued": 1, "workers": 2, "queries": queries, "jobs": 3 * queries, "variants": variants, **times}
+
+
+def test_stages_are_summed_with_the_times_of_the_worst() -> None:
+    one = status("r1", guarantee(), stages={"read": stage(4, 10.0, a=4)})
+    two = status("r2", guarantee(), stages={"read": stage(2, 30.0, a=1, b=1)})
+    (read,) = joint(one, two)["stages"].values()
+    assert (read["queued"], read["workers"], read["queries"], read["jobs"]) == (2, 4, 6, 18)
+    assert read["variants"] == {"a": 5, "b": 1}
+    assert read["run_ms"] == {"p95": 30.0}
+
+
+def test_a_stage_that_one_router_has_not_run_has_the_times_of_the_others() -> None:
+    one = status("r1", guarantee(), stages={"read": stage(0, 0.0)})
+    two = status("r2", guarantee(), stages={"read": stage(2, 30.0, b=2)})
+    assert joint(one, two)["stages"]["read"]["latency_ms"] == {"p95": 30.0}

@@ -12,12 +12,14 @@ from catalog.errors import (
     UnknownEndpoint,
     VariantFailed,
 )
+from dispatch.batching.aimd import AdditiveIncrease
+from dispatch.batching.nexus import EarlyDrop
 from dispatch.commands import Launch
 from dispatch.dispatcher import Dispatcher
 from dispatch.flow.pipeline import PipelineFlow
 from dispatch.pipeline.graph import Graph, Node, Part
 from dispatch.plan import Plan
-from dispatch.query import Query
+from dispatch.query import Query, StageKey
 from dispatch.worker_info import WorkerInfo
 from dispatch_scene import launched
 from pipeline_scene import (
@@ -30,6 +32,7 @@ from pipeline_scene import (
     both,
     branches,
     done,
+    either,
     fail,
     fan_out,
     flow,
@@ -136,6 +139,27 @@ def test_a_stage_that_cannot_do_without_a_skipped_one_is_skipped_too() -> None:
     assert refused(commands) == {8: NothingToAnswer}
     assert "stage d was skipped for this query" in reason(commands)
     assert nothing_is_left(d, made)
+
+
+def test_a_join_all_of_whose_branches_were_skipped_is_skipped_too() -> None:
+    made = flow(
+        stage("a", x="query.x"),
+        stage("b", x="a.y", when=odd),
+        stage("c", x="a.y", when=odd),
+        stage("d", either, left="b.y", right="c.y"),
+    )
+    d = scene(made)
+    ask(d, 8)
+    assert refused(done(d, "a", 0.01)) == {8: NothingToAnswer}
+    assert nothing_is_left(d, made)
+
+
+def test_a_join_that_takes_of_the_query_as_well_runs_without_its_branch() -> None:
+    made = flow(stage("a", x="query.x"), stage("b", x="a.y", when=odd), stage("c", either, left="b.y", right="query.x"))
+    d = scene(made)
+    ask(d, 8)
+    done(d, "a", 0.01)
+    assert numbers(done(d, "c", 0.02)) == {8: [83]}
 
 
 def test_a_query_all_of_whose_answer_was_skipped_is_told_so() -> None:
@@ -422,6 +446,16 @@ def test_a_query_is_given_up_at_twice_its_time_wherever_it_is() -> None:
     assert nothing_is_left(d, made)
 
 
+def test_a_query_that_is_too_old_between_two_stages_is_given_up_before_it_is_woken_for() -> None:
+    made = sequence()
+    d = scene(made)
+    ask(d)
+    commands = done(d, "a", 2 * SLO_S)
+    assert refused(commands) == {7: DeadlineMissed}
+    assert reason(commands) == "no answer after 200.0 ms, and the query had 100.0 ms; it was given up"
+    assert launched(commands) == []
+
+
 def test_who_waits_for_a_worker_that_never_comes_ends_at_its_deadline() -> None:
     made = sequence()
     d = scene(made, {"a": ["a"]})
@@ -470,6 +504,27 @@ def test_policies_see_the_deadline_without_what_later_stages_need(after_s: float
     assert launch.batch.jobs[0].deadline_s == SLO_S
 
 
+def test_policies_see_the_deadlines_of_all_that_wait_without_what_later_stages_need() -> None:
+    made = sequence()
+    d = scene(made, {"w": ["a"]}, selection=EarlyDrop(), balancing="shortest_queue", after_s={"a": 0.05})
+    ask(d, 1)
+    ask(d, 2, 0.005)
+    ask(d, 3, 0.02)
+    commands = done(d, "w", 0.045)
+    assert refused(commands) == {2: DeadlineMissed}, "0.055 is too early for the two of them, 0.07 late enough for one"
+    assert running(d, "w") == [3]
+
+
+def test_a_batch_is_late_for_its_stage_where_later_ones_have_no_time_left() -> None:
+    d = scene(sequence(), {"w": ["a"]}, selection=AdditiveIncrease(), after_s={"a": 0.05})
+    for number, done_s in ((1, 0.04), (2, 0.06)):
+        ask(d, number)
+        done(d, "w", done_s)
+        last = d.workers["w"].lanes[StageKey("e", "a")].last
+        assert last is not None
+        assert last.late == (done_s > 0.05)
+
+
 def test_a_removed_endpoint_ends_its_queries_once() -> None:
     made = parts()
     d = scene(made)
@@ -515,6 +570,32 @@ def test_a_query_of_a_removed_endpoint_may_be_cancelled_without_touching_the_new
     assert running(d, "a") == [2]
     assert nothing_is_left(d, old)
     assert new.open_queries == 1
+
+
+def test_withdrawn_jobs_are_not_taken_for_those_of_another_endpoint_with_their_ids() -> None:
+    old, new = sequence(), flow(stage("a", x="query.x"))
+    d = scene(old)
+    ask(d, 1)
+    done(d, "a", 0.01)
+    d.on_workers_lost(["a"], 0.01)
+    d.apply(Plan(2, {}), 0.01)
+    d.apply(plan(new, 3), 0.02)
+    ask(d, 2, 0.02, numbers=[5, 6])
+    running_job = d.workers["b"].batch
+    assert running_job is not None
+    assert running_job.jobs[0].id in {job.id for lane in d.queues.by_name["e"].distinct_lanes() for job in lane.queue}
+    assert list(refused(d.on_timer(0.02 + SLO_S))) == [2], "both of its jobs are late, and the first ends the query"
+    assert refused(done(d, "b", 0.13)) == {1: UnknownEndpoint}
+
+
+def test_a_flow_that_serves_an_endpoint_again_forgets_which_stages_had_workers() -> None:
+    made = sequence()
+    d = scene(made)
+    assert d.queues.served("e")
+    d.apply(Plan(2, {}), 0.01)
+    d.on_workers_lost(["a", "b", "c"], 0.01)
+    d.apply(plan(made, 3), 0.02)
+    assert not d.queues.served("e")
 
 
 def test_a_query_of_a_removed_endpoint_ends_when_its_worker_is_lost() -> None:

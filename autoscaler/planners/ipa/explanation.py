@@ -1,6 +1,6 @@
 """What binds a plan, in words."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -49,15 +49,11 @@ def without_plan(
 ) -> str:
     """Why no stage-by-stage plan exists at any load."""
     for pipeline, accuracy in zip(pipelines, accuracies, strict=True):
-        for stage in pipeline.stages:
-            only = restriction.variants.get(pipeline.name, {}).get(stage.name, accuracy.by_stage[stage.name])
-            eligible = [o for o in stage.options if o.candidate.variant in only]
-            if not any(workers.limit(option.device) for option in eligible):
-                names = ", ".join(sorted({option.device or "any device" for option in eligible})) or "none"
-                return (
-                    f"Stage {stage.name!r} of {pipeline.name} has no worker that can run it (devices of its variants: "
-                    f"{names}): add one."
-                )
+        only = restriction.variants.get(pipeline.name, {})
+        eligible = {stage.name: only.get(stage.name, accuracy.by_stage[stage.name]) for stage in pipeline.stages}
+        words = unservable(pipeline, workers, eligible)
+        if words is not None:
+            return words
     stages = sum(len(pipeline.stages) for pipeline in pipelines)
     devices = {option.device for p in pipelines for stage in p.stages for option in stage.options}
     limit = sum(workers.limit(device) for device in devices)
@@ -67,6 +63,19 @@ def without_plan(
     if restriction.cost_limit < inf:
         return f"One worker for each of {stages} stages costs more than {restriction.cost_limit:g}: raise the limit."
     return f"The workers that there may be ({_limits(workers)}) do not suffice for one per stage: add workers."
+
+
+def unservable(
+    pipeline: PipelineProblem, workers: Workers, only: Mapping[str, Collection[str]] | None = None
+) -> str | None:
+    """Which stage of a pipeline no worker can run, with ``only`` some of its variants eligible; None where all can."""
+    for stage in pipeline.stages:
+        eligible = [o for o in stage.options if only is None or o.candidate.variant in only[stage.name]]
+        if not any(workers.limit(option.device) for option in eligible):
+            devices = ", ".join(sorted({option.device or "any device" for option in eligible})) or "none"
+            name = f"Stage {stage.name!r} of {pipeline.name}" if stage.name else pipeline.name
+            return f"{name} has no worker that can run it (devices of its variants: {devices}): add one."
+    return None
 
 
 # -- inner steps ----------------------------------------------------------------------------------------------

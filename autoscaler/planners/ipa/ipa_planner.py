@@ -1,7 +1,7 @@
 """Pipelines planned by IPA's integer program."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from math import inf
 from typing import ClassVar
@@ -10,6 +10,7 @@ from autoscaler.cluster.cluster import Cluster
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan, NoPlan, SolveReport, Status
 from autoscaler.planners.ipa.accuracy import accuracy_of
+from autoscaler.planners.ipa.explanation import unservable
 from autoscaler.planners.ipa.placement.assignment import (
     Named,
     Replicas,
@@ -44,7 +45,8 @@ class IpaPlanner:
     2. With fewer workers than stages a worker holds a variant of each stage: `colocation.share`. So it does with fewer
        than twice as many where that bears more of the load.
     3. Where the memory is too small for that every stage is held by someone: `cover.cover`.
-    4. Workers of pools of a fixed size that are left over hold further replicas of the stages with the least room.
+    4. Endpoints with a stage that no worker can run are left out, and said to be.
+    5. Workers of pools of a fixed size that are left over hold further replicas of the stages with the least room.
 
     Queries are balanced by their endpoints themselves.
     """
@@ -65,8 +67,29 @@ class IpaPlanner:
         Raises ValueError for a demand that is no number from 0, or of an endpoint that is not there.
         """
         demand_qps = self.cluster.demand_qps(observation)
-        problems = problems_of(self.cluster, observation, demand_qps, self.options.accuracy)
+        everything = problems_of(self.cluster, observation, demand_qps, self.options.accuracy)
         workers = workers_of(self.cluster, observation)
+        reasons = {problem.name: words for problem in everything if (words := unservable(problem, workers))}
+        plan = self._plan(observation, [problem for problem in everything if problem.name not in reasons], workers)
+        if isinstance(plan, NoPlan) or not reasons:
+            return plan
+        nothing = dict.fromkeys(reasons, 0.0)
+        return replace(
+            plan,
+            demand_qps=demand_qps,
+            served_qps={**plan.served_qps, **nothing},
+            capacity_qps={**plan.capacity_qps, **nothing},
+            own_balancing=frozenset(demand_qps),
+            stages={**plan.stages, **{name: {} for name in reasons}},
+            report=replace(plan.report, explanation=(*reasons.values(), *plan.report.explanation)),
+        )
+
+    # -- inner steps ------------------------------------------------------------------------------------------
+
+    def _plan(
+        self, observation: Observation, problems: Sequence[PipelineProblem], workers: Workers
+    ) -> ClusterPlan | NoPlan:
+        """For endpoints with a worker for each stage at least, if not for all at once."""
         found = solve(problems, self.options, workers)
         if found.status is Status.NO_ANSWER and not found.impossible:
             return NoPlan(SolveReport(found.status, None, found.solve_s, found.explanation))
@@ -79,8 +102,6 @@ class IpaPlanner:
         if found.pipelines:
             return self._apart(observation, problems, found, served)
         return self._covered(observation, problems, workers, found)
-
-    # -- inner steps ------------------------------------------------------------------------------------------
 
     def _apart(
         self, observation: Observation, problems: Sequence[PipelineProblem], found: Solution, served: float

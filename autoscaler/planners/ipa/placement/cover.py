@@ -33,9 +33,21 @@ def cover(
 ) -> Cover:
     """Give each stage its variant of least memory (of equals the fastest), the largest first.
 
-    It goes to the worker, of ``workers`` by device type, that holds the fewest so far, of equals to one that held it
-    ``before``. Workers that are left over take that variant of the stage that bears the least of its load.
+    It goes to the worker, of ``workers`` by device type, that holds the fewest so far, or where that leaves more stages
+    out to the one with the least room; of equals to one that held it ``before``. Workers that are left over take that
+    variant of the stage that bears the least of its load.
     """
+    evenly, tightly = (_cover(cluster, pipelines, workers, before, tight) for tight in (False, True))
+    return evenly if len(evenly.missing) <= len(tightly.missing) else tightly
+
+
+def _cover(
+    cluster: Cluster,
+    pipelines: Sequence[PipelineProblem],
+    workers: Mapping[str, str],
+    before: Mapping[str, frozenset[str]],
+    tight: bool,
+) -> Cover:
     pools = {pool.device: pool for pool in cluster.pools}
     room_bytes = {worker: pools[device].memory_bytes for worker, device in workers.items()}
     given: dict[str, list[tuple[StageKey, Option]]] = {worker: [] for worker in sorted(workers)}
@@ -60,7 +72,14 @@ def cover(
             ]
             if fitting:
                 needs = frozenset(option.candidate.needs)
-                best = min(fitting, key=lambda w: (len(given[w]), not needs <= before.get(w, frozenset()), w))
+                best = min(
+                    fitting,
+                    key=lambda w: (
+                        room_bytes[w] if tight else len(given[w]),
+                        not needs <= before.get(w, frozenset()),
+                        w,
+                    ),
+                )
                 given[best].append((key, option))
                 room_bytes[best] -= size
                 able[key] = [each for each in able[key] if each.candidate.variant == option.candidate.variant]

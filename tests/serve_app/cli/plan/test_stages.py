@@ -32,7 +32,7 @@ def test_a_stage_shows_what_the_plan_reckons_with_and_the_pipeline_its_longest_p
         "130",
         "30.0",
         "120.0",
-        "strips: 160.0 of 400 ms at most, 5 workers, cost 5",
+        "160.0 of 400 ms at most, 5 workers, cost 5",
     ):
         assert cell in text
 

@@ -65,7 +65,7 @@ def test_onnxruntime_finds_the_accuracy_that_the_catalogue_states(variant: Varia
     assert 100 * measured(fetched(variant)) == pytest.approx(variant.accuracy_pct, abs=0.2)
 
 
-@pytest.mark.parametrize(("task", "points"), [(FIND, 0.5), (CHECK, 1.0)])
+@pytest.mark.parametrize(("task", "points"), [(FIND, 0.3), (CHECK, 1.0)])
 def test_every_rung_is_more_accurate_than_the_one_before(task: str, points: float) -> None:
     accuracies_pct = [variant.accuracy_pct for variant in _ZOO.of_task(task)]
     assert all(high - low >= points for low, high in pairwise(accuracies_pct))

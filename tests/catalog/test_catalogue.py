@@ -40,7 +40,7 @@ def test_variants_come_in_the_order_of_the_file_and_group_by_task(tmp_path: Path
 
 
 def test_builtin_names_the_zoo() -> None:
-    assert load_catalogue("builtin").tasks == ("digits",)
+    assert load_catalogue("builtin").tasks == ("digits", "strip-find", "strip-check")
 
 
 def test_an_unknown_key_of_a_variant_is_refused_by_name(tmp_path: Path) -> None:

@@ -111,8 +111,8 @@ def until(holds: Callable[[], Any], within_s: float = 60.0) -> None:
 def service(free_port: int, free_ports: list[int], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("controlled")
     catalogue = load_catalogue("builtin")
-    measured = measured_profiles(catalogue.variants, catalogue.root, "cpu", 1, budget_s=0.3)
-    rows = {v.name: ProfiledVariant(v.accuracy_pct, measured[v.name]) for v in catalogue.variants}
+    measured = measured_profiles(catalogue.of_task("digits"), catalogue.root, "cpu", 1, budget_s=0.3)
+    rows = {v.name: ProfiledVariant(v.accuracy_pct, measured[v.name]) for v in catalogue.of_task("digits")}
     write_profiles(folder / "digits.csv", rows)
     endpoint = {"task": "digits", "slo_ms": SLO_MS, "selection": {"policy": "adaptive_batching"}}
     args = {
@@ -223,7 +223,7 @@ def test_a_deployed_change_that_is_not_right_changes_nothing_and_is_told(service
 
 def test_a_variant_is_registered_measured_and_then_planned_with(service: Service) -> None:
     catalogue = load_catalogue("builtin")
-    best = max(catalogue.variants, key=lambda variant: variant.accuracy)
+    best = max(catalogue.of_task("digits"), key=lambda variant: variant.accuracy)
     source = Path(catalogue.root) / best.artifact.uri
     described = {
         "name": "digits-newcomer",

@@ -41,7 +41,7 @@ def client(
     ray_cluster: None, free_port: int, state: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[httpx2.Client]:
     folder, catalogue = tmp_path_factory.mktemp("ensemble"), load_catalogue("builtin")
-    measured = measured_profiles(catalogue.variants, catalogue.root, "cpu", 1, budget_s=0.3)
+    measured = measured_profiles(catalogue.of_task("digits"), catalogue.root, "cpu", 1, budget_s=0.3)
     write_profiles(folder / "digits.csv", {v.name: ProfiledVariant(v.accuracy_pct, measured[v.name]) for v in VARIANTS})
     config = AppConfig.model_validate(
         {

@@ -31,8 +31,8 @@ def client(ray_cluster: None, free_port: int, tmp_path_factory: pytest.TempPathF
     """Two applications: the built-in digits at ``/``, and the toy models at ``/toy``."""
     folder = tmp_path_factory.mktemp("http")
     catalogue = load_catalogue("builtin")
-    measured = measured_profiles(catalogue.variants, catalogue.root, "cpu", 1, budget_s=0.3)
-    rows = {v.name: ProfiledVariant(v.accuracy_pct, measured[v.name]) for v in catalogue.variants}
+    measured = measured_profiles(catalogue.of_task("digits"), catalogue.root, "cpu", 1, budget_s=0.3)
+    rows = {v.name: ProfiledVariant(v.accuracy_pct, measured[v.name]) for v in catalogue.of_task("digits")}
     write_profiles(folder / "digits.csv", rows)
     pool = {"workers": WORKERS, "num_cpus": 0.1}
     digits = AppConfig.model_validate(

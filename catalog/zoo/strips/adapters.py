@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from catalog.adapter import adapter
 from catalog.tensor import Arrays
-from catalog.zoo.strips.layout import DIGIT_WIDTH, HEIGHT, MARGIN, MAX_DIGITS, WIDTH
+from catalog.zoo.strips.layout import DIGIT_WIDTH, HEIGHT, MARGIN, MAX_DIGITS, SIDE, WIDTH
 
 PRESENT = 0.5
 """Score of a column above which a digit starts there."""
 
 _IMAGE = f"UINT8[-1,{HEIGHT},{WIDTH}]"
 _STARTS = f"FP32[-1,{WIDTH}]"
-_CUT = f"FP32[-1,{HEIGHT},{HEIGHT}]"
-_AXIS = np.arange(HEIGHT)
+_CUT = f"FP32[-1,{SIDE},{SIDE}]"
+_AXIS = np.arange(SIDE)
 
 
 class Found(NamedTuple):

@@ -1,4 +1,4 @@
-"""The torch networks that say where digits start, from a filter over column sums to six convolutions and more."""
+"""The torch networks that say where digits start, from a filter over column sums to seven convolutions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -96,6 +96,7 @@ RECIPES = (
     Recipe("strip-find-columns", lambda: Columns(21), 40_000, 3e-2),
     Recipe("strip-find-s", lambda: shallow(4), 40_000, 1e-2),
     Recipe("strip-find-m", lambda: deep((8,), (12,)), 40_000, 1e-2),
-    Recipe("strip-find-l", lambda: deep((64, 64, 64), (64,)), 44_000, 6e-3),
+    Recipe("strip-find-l", lambda: deep((24, 24), (32,)), 40_000, 8e-3),
+    Recipe("strip-find-xl", lambda: deep((64, 64, 64), (64,)), 44_000, 6e-3),
 )
 """The ladder, fastest first."""

@@ -1,9 +1,9 @@
 """How a strip is laid out, and what the stages say of it. All sizes are in pixels."""
 
-from catalog.zoo.digits import SIDE
-
+SIDE = 12
+"""Width and height of an image of task ``digits``; `catalog.zoo.digits` would import scikit-learn."""
 HEIGHT = SIDE
-"""Of a strip; as high as an image of task ``digits``."""
+"""Of a strip."""
 WIDTH = 128
 """Of a strip: room for `MAX_DIGITS` digits and three marks with the widest gaps."""
 DIGIT_WIDTH = 8

@@ -18,9 +18,9 @@ def _digits() -> Labelled:
 
 
 def _strips() -> Labelled:
-    from catalog.zoo.strips.strips import MEASURED_STRIPS, SEEDS, sample_strips
+    from catalog.zoo.strips.measures import measured_strips
 
-    strips = sample_strips("test", MEASURED_STRIPS, SEEDS["test"])
+    strips = measured_strips("test")
     return {"image": strips.images}, np.array(strips.numbers)
 
 

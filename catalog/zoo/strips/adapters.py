@@ -77,9 +77,9 @@ def collect(starts: NDArray[np.float32], probabilities: NDArray[np.float32]) -> 
 
 @adapter(
     inputs={"digits": f"INT64[-1,{MAX_DIGITS}]", "valid": "BOOL[-1]"},
-    outputs={"number": "BYTES[-1]", "valid": "BOOL[-1]"},
+    outputs={"label": "BYTES[-1]", "valid": "BOOL[-1]"},
 )
 def number(digits: NDArray[np.int64], valid: NDArray[np.bool_]) -> Arrays:
     """Numbers written out, empty where no digit was found, and whether their check digits hold."""
     rows = ["".join(str(digit) for digit in row if digit >= 0) for row in digits.tolist()]
-    return {"number": np.array(rows, dtype=object), "valid": valid}
+    return {"label": np.array(rows, dtype=object), "valid": valid}

@@ -21,6 +21,15 @@ def test_the_held_out_digits_come_as_requests_with_labels() -> None:
     assert "parameters" not in request
 
 
+def test_strips_come_with_the_numbers_on_them() -> None:
+    dataset = load_dataset("strips")
+    assert dataset.labels is not None
+    assert len(dataset.bodies) == len(dataset.labels) == 1000
+    (image,) = orjson.loads(dataset.bodies[0])["inputs"]
+    assert (image["name"], image["datatype"], image["shape"][:2]) == ("image", "UINT8", [1, 12])
+    assert all(isinstance(label, str) and 4 <= len(label) <= 9 and label.isdigit() for label in dataset.labels)
+
+
 def test_arrays_become_one_request_per_item(tmp_path: Path) -> None:
     path = tmp_path / "set.npz"
     words = np.array(["good", "bad"])

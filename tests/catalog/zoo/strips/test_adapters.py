@@ -118,8 +118,8 @@ def test_another_number_of_readings_than_digits_is_refused() -> None:
 def test_numbers_are_written_without_what_is_behind_their_last_digit() -> None:
     digits = np.array([[0, 1, 2, 3, *[-1] * 5], [9] * 9, [-1] * 9])
     written = number(digits=digits, valid=np.array([True, False, False]))
-    assert written["number"].tolist() == ["0123", "999999999", ""]
-    assert written["number"].dtype == object
+    assert written["label"].tolist() == ["0123", "999999999", ""]
+    assert written["label"].dtype == object
     assert written["valid"].tolist() == [True, False, False]
 
 

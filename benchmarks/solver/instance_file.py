@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -164,7 +165,7 @@ def _option(body: Any, where: str) -> Option:
     if 1 not in by_rows:
         raise ConfigError(f"{where}.latency_s has no batch size 1 ({', '.join(map(str, sorted(by_rows)))}); give it")
     sizes = sorted(by_rows)
-    for one, other in zip(sizes, sizes[1:], strict=False):
+    for one, other in pairwise(sizes):
         if by_rows[other] < by_rows[one]:
             raise ConfigError(
                 f"{where}.latency_s falls from {by_rows[one]:g} at {one} to {by_rows[other]:g} at {other} rows; "

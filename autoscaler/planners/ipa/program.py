@@ -17,6 +17,9 @@ GAP = 1e-9
 CORE = 5
 """Choices per stage that a program is solved with first; more than that are needed rarely."""
 
+SCALE = 1000.0
+"""Of objectives to the solver, which takes solutions that differ by 1e-6 for equal: a row of a batch counts no more."""
+
 MARGIN = 1e-6
 """Of a relaxation's objective and reduced costs: more than its solver's tolerance."""
 
@@ -120,14 +123,14 @@ class Program:
         if spent:
             self.model.add_linear_constraint(mathopt.fast_sum(spent) <= 1.0)
 
-    def maximize(self, objective: mathopt.LinearTypes, clock: Clock) -> Answer:
-        """The largest objective, exact, over few of the choices first.
+    def maximize(self, objective: mathopt.LinearExpression, clock: Clock) -> Answer:
+        """The largest objective, exact, over few of the choices first. The answer has it, and its bound, by `SCALE`.
 
         In the relaxation's optimum each choice that is not taken has a reduced cost: what the objective loses at least
         with it. The program is solved with the choices that lose the least. Then only those count beside them that lose
         less than the distance of that solution from the relaxation.
         """
-        self.model.maximize(objective)
+        self.model.maximize(SCALE * objective)
         every = [x for stages in self.taken for variables in stages for x in variables]
         few = CORE * sum(len(stages) for stages in self.taken)
         if len(every) <= few:

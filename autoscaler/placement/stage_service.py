@@ -5,39 +5,44 @@ from dataclasses import dataclass, replace
 
 from autoscaler.cluster.cluster import Endpoint, Stage
 from autoscaler.cluster.plan import StageChoice
+from dispatch.batching.planned_batches import PlannedBatches
 from dispatch.plan import StagePlan
 from dispatch.query import ONLY_STAGE
+from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate
 
 
 @dataclass(frozen=True)
 class StageService:
-    """The ``candidates`` of a stage by device type, or by pool, and what a query still needs behind it."""
+    """The ``candidates`` of a stage by device type, or by pool, and what a query still needs behind it.
+
+    ``batch_rows`` are planned by variant, None where no plan says anything.
+    """
 
     candidates: Mapping[str, tuple[Candidate, ...]]
     after_s: float
+    batch_rows: Mapping[str, int] | None = None
 
     def of(self, stage: StagePlan) -> StagePlan:
         """The stage as it is served now."""
-        return replace(stage, candidates=self.candidates, after_s=self.after_s)
+        selection = GreedySelection() if self.batch_rows is None else PlannedBatches(self.batch_rows)
+        return replace(stage, candidates=self.candidates, after_s=self.after_s, selection=selection)
 
 
 def stage_services(endpoint: Endpoint, chosen: Mapping[str, StageChoice]) -> dict[str, StageService]:
     """By stage of a pipeline, or of whatever the plan has chosen stages for; empty for others.
 
-    Variants that the plan has chosen run in no larger batches than it says. The others of the stage serve as well where
-    a worker holds one, as it may while a plan comes into force. A stage that the plan does not choose for leaves those
-    behind it what is theirs of the objective, by how long their variants take.
+    Variants of the stage that the plan has not chosen serve as well where a worker holds one, as it may while a plan
+    comes into force. A stage that the plan does not choose for leaves those behind it what is theirs of the objective,
+    by how long their variants take.
     """
     stages = endpoint.stages or ((Stage(ONLY_STAGE, (), endpoint.candidates),) if chosen else ())
     behind_s = shares_behind_s(stages, endpoint.slo_s)
     return {
         stage.name: StageService(
-            {
-                pool: tuple(_cut(c, choice.variants.get(c.variant) if choice is not None else None) for c in own)
-                for pool, own in stage.candidates.items()
-            },
+            stage.candidates,
             behind_s[stage.name] if choice is None else choice.after_s,
+            None if choice is None else choice.variants,
         )
         for stage in stages
         for choice in [chosen.get(stage.name)]
@@ -63,10 +68,3 @@ def _typical_s(stage: Stage) -> float:
     known = [candidate.latency_s[1] for own in stage.candidates.values() for candidate in own]
     return sum(known) / len(known) if known else 0.0
 
-
-def _cut(candidate: Candidate, batch_rows: int | None) -> Candidate:
-    if batch_rows is None or batch_rows >= candidate.max_batch:
-        return candidate
-    return Candidate(
-        candidate.variant, candidate.accuracy, candidate.latency_s[: batch_rows + 1], members=candidate.members
-    )

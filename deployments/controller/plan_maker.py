@@ -13,7 +13,6 @@ from autoscaler.cluster.plan_record import to_record
 from autoscaler.loop.sizing import Sizing
 from autoscaler.placement.serving import Service, services
 from autoscaler.placement.shrinking import ready_to_shrink
-from autoscaler.placement.stage_service import StageService
 from autoscaler.planners.registry import PlannerOptions, planner_kind
 from catalog.errors import NoWorker
 from deployments.controller.planner_process import PlannerProcess
@@ -183,7 +182,7 @@ class PlanMaker:
                 served[name].shares if planned else None,
                 served[name].kinds if planned else {},
                 {
-                    stage: StageService(self._as_profiled(each.candidates), each.after_s)
+                    stage: replace(each, candidates=self._as_profiled(each.candidates))
                     for stage, each in served[name].stages.items()
                 },
             )

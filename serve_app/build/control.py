@@ -126,7 +126,8 @@ def _ipa(config: AppConfig) -> IpaOptions:
             "give it one, or use accuracy product"
         )
     accuracy = given.accuracy or ("product" if unmeasured else "measured")
-    return IpaOptions(given.alpha, given.beta, given.delta, cast(Accuracy, accuracy))
+    weights = {"alpha": given.alpha, "beta": given.beta, "delta": given.delta}
+    return IpaOptions(**weights, accuracy=cast(Accuracy, accuracy), headroom=given.headroom)
 
 
 def _pool(pool: PoolConfig) -> PoolSettings:

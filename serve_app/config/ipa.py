@@ -16,6 +16,9 @@ class IpaConfig(Strict):
         default=0.01, ge=0, description="weight of cost: of one worker, or of its `price_per_h` where pools have any"
     )
     delta: float = Field(default=1e-6, ge=0, description="weight of batch sizes, which are kept small")
+    headroom: float = Field(
+        default=1.3, ge=1, description="plan for so many times the load, where there are workers for that"
+    )
     accuracy: str | None = Field(
         default=None,
         description="what a pipeline's accuracy is: `rank`, the sum of its variants' normalised ranks, as in the "

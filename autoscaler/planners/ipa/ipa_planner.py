@@ -67,17 +67,18 @@ class IpaPlanner:
         Raises ValueError for a demand that is no number from 0, or of an endpoint that is not there.
         """
         demand_qps = self.cluster.demand_qps(observation)
-        everything = problems_of(self.cluster, observation, demand_qps, self.options.accuracy)
+        asked_qps = {name: self.options.headroom * qps for name, qps in demand_qps.items()}
+        everything = problems_of(self.cluster, observation, asked_qps, self.options.accuracy)
         workers = workers_of(self.cluster, observation)
         reasons = {problem.name: words for problem in everything if (words := unservable(problem, workers))}
         plan = self._plan(observation, [problem for problem in everything if problem.name not in reasons], workers)
-        if isinstance(plan, NoPlan) or not reasons:
+        if isinstance(plan, NoPlan):
             return plan
         nothing = dict.fromkeys(reasons, 0.0)
         return replace(
             plan,
             demand_qps=demand_qps,
-            served_qps={**plan.served_qps, **nothing},
+            served_qps={**{n: min(qps, demand_qps[n]) for n, qps in plan.served_qps.items()}, **nothing},
             capacity_qps={**plan.capacity_qps, **nothing},
             own_balancing=frozenset(demand_qps),
             stages={**plan.stages, **{name: {} for name in reasons}},

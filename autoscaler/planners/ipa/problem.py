@@ -107,7 +107,8 @@ class IpaOptions:
     """The weights of equation 8: ``alpha`` of accuracy, ``beta`` of cost, ``delta`` of batch sizes.
 
     With ``several`` a stage may have more than one active variant (an extension; the paper has one). A solve ends after
-    ``time_limit_s`` with the best plan so far and its gap.
+    ``time_limit_s`` with the best plan so far and its gap. The planner plans for ``headroom`` times the load, where there
+    are workers for that: equation 9c has none, and a stage that is busy all the time has a queue without bound.
     """
 
     alpha: float = 1.0
@@ -117,6 +118,7 @@ class IpaOptions:
     batch_sizes: tuple[int, ...] = BATCH_SIZES
     several: bool = False
     time_limit_s: float = 10.0
+    headroom: float = 1.0
 
     def __post_init__(self) -> None:
         """Raise `ConfigError` for values that nothing can be planned with."""
@@ -138,6 +140,7 @@ class IpaOptions:
                 self.time_limit_s > 0 and isfinite(self.time_limit_s),
                 "a time above 0",
             ),
+            ("headroom", self.headroom, 1 <= self.headroom < inf, "a number from 1"),
             (
                 "several",
                 self.several,

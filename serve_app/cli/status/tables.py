@@ -141,7 +141,8 @@ def _variants(endpoints: dict[str, Any]) -> Table:
     for heading in ("queries", "share", "accuracy"):
         table.add_column(heading, justify="right")
     for name, endpoint in endpoints.items():
-        for variant, seen in endpoint.get("variants", {}).items():
+        of_stages = bool(endpoint.get("stages"))
+        for variant, seen in () if of_stages else endpoint.get("variants", {}).items():
             shares = (percent(seen.get("share")), percent(seen.get("expected_accuracy")))
             table.add_row(Text(name), Text(marked(variant, seen.get("emulated"))), cell(seen.get("queries")), *shares)
     return table

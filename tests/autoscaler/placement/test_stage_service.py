@@ -6,6 +6,7 @@ from autoscaler.cluster.cluster import Endpoint, Stage
 from autoscaler.cluster.plan import StageChoice
 from autoscaler.placement.stage_service import shares_behind_s, stage_services
 from dispatch.balancing.registry import create_balancer
+from dispatch.batching.planned_batches import PlannedBatches
 from dispatch.plan import StagePlan
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate
@@ -39,30 +40,26 @@ def test_without_a_plan_each_stage_leaves_those_behind_it_their_part_of_the_obje
     assert services["find"].candidates == {"cpu": (FAST, SLOW)}
 
 
-def test_chosen_variants_run_in_no_larger_batches_than_the_plan_says_and_others_of_the_stage_as_before() -> None:
+def test_chosen_variants_run_in_planned_batches_and_others_of_the_stage_stay_for_workers_that_hold_them() -> None:
     services = stage_services(PAGE, {"find": choice(0.2, slow=3)})
-    fast, slow = services["find"].candidates["cpu"]
-    assert fast == FAST
-    assert (slow.variant, slow.latency_s) == ("slow", SLOW.latency_s[:4])
+    assert services["find"].candidates["cpu"] == (FAST, SLOW)
+    assert services["find"].of(StagePlan({}, GreedySelection(), None)).selection == PlannedBatches({"slow": 3})
     assert services["find"].after_s == 0.2
     assert services["read"].after_s == pytest.approx(0.1)
-
-
-def test_a_batch_larger_than_the_profile_changes_nothing() -> None:
-    assert stage_services(PAGE, {"read": choice(0.0, read=64)})["read"].candidates == {"cpu": (READ,)}
+    assert services["read"].of(StagePlan({}, PlannedBatches({}), None)).selection == GreedySelection()
 
 
 def test_an_endpoint_of_one_stage_is_served_as_chosen_where_the_plan_chooses_for_it() -> None:
     plain = Endpoint("plain", 0.1, {"cpu": (FAST, SLOW)})
     assert stage_services(plain, {}) == {}
     services = stage_services(plain, {"": choice(0.0, fast=2)})
-    assert services[""].candidates["cpu"][0].max_batch == 2
+    assert services[""].batch_rows == {"fast": 2}
 
 
-def test_a_stage_keeps_its_queues_and_its_policy_under_another_service() -> None:
+def test_a_stage_keeps_its_queues_and_what_it_learned_under_another_service() -> None:
     built = StagePlan({"cpu": (FAST,)}, GreedySelection(), create_balancer("central"))
     served = stage_services(PAGE, {})["find"].of(built)
-    assert (served.selection, served.balancer, served.load) == (built.selection, built.balancer, built.load)
+    assert (served.balancer, served.load) == (built.balancer, built.load)
     assert (served.candidates, served.after_s) == ({"cpu": (FAST, SLOW)}, pytest.approx(0.3))
 
 

@@ -107,7 +107,7 @@ def test_the_controller_learns_of_stages_their_order_and_weights() -> None:
         "find": ("find", None, ()),
         "read": ("read", ("r1",), ("find",)),
     }
-    assert settings.ipa == IpaOptions(beta=0.5, accuracy="product")
+    assert settings.ipa == IpaOptions(beta=0.5, accuracy="product", headroom=1.3)
 
 
 CATALOGUE_WITHOUT_FILES = Catalogue(

@@ -67,6 +67,7 @@ def test_a_queue_for_each_worker_is_an_option() -> None:
             {"controller": {"planner": "ipa", "ipa": {"accuracy": "ranks"}}},
             r"'ranks' is unknown \(did you mean 'rank'\?\); use one of rank, product, measured",
         ),
+        ({"controller": {"planner": "ipa", "ipa": {"headroom": 0.9}}}, "headroom is 0.9; give a number of at least 1"),
         ({"controller": {"planner": "ipa", "ipa": {"alpha": -1}}}, "controller.ipa.alpha is -1; give a number of at"),
     ],
 )

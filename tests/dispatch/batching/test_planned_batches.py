@@ -1,0 +1,68 @@
+"""Batches as planned, and larger ones where more waits."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dispatch.batching.planned_batches import PlannedBatches
+from dispatch.selection.policy import Candidate, Choice, QueueView
+
+GOOD = Candidate("good", 0.9, (0.0, *(0.010 + 0.010 * n for n in range(1, 9))))
+FAST = Candidate("fast", 0.7, (0.0, *(0.005 + 0.001 * n for n in range(1, 33))))
+
+
+def view(rows: int, slack_s: float, *candidates: Candidate) -> QueueView:
+    return QueueView(10.0, rows, 10.0 + slack_s, candidates or (GOOD, FAST))
+
+
+def chosen(rows: int, slack_s: float, **planned: int) -> tuple[str, int]:
+    choice = PlannedBatches(planned).choose(view(rows, slack_s))
+    assert isinstance(choice, Choice)
+    return choice.variant, choice.rows
+
+
+def test_what_waits_runs_at_once_however_few() -> None:
+    assert chosen(1, 0.5, good=4) == ("good", 1)
+
+
+def test_more_than_planned_runs_together_where_more_waits_and_is_in_time() -> None:
+    assert chosen(7, 0.5, good=2) == ("good", 7)
+
+
+def test_a_batch_is_cut_to_what_is_in_time_and_never_below_the_planned_one() -> None:
+    assert chosen(7, 0.062, good=2) == ("good", 5)
+    assert chosen(7, 0.032, good=2) == ("good", 2)
+    assert chosen(7, 0.029, good=2) == ("fast", 7), "two rows of the better one are too late"
+
+
+def test_fewer_than_planned_may_wait() -> None:
+    assert chosen(1, 0.021, good=4) == ("good", 1)
+
+
+def test_where_nothing_is_in_time_the_fastest_runs_all_that_waits() -> None:
+    assert chosen(20, -0.1, good=2, fast=4) == ("fast", 20)
+    assert chosen(50, 0.001, good=2, fast=4) == ("fast", 32)
+
+
+def test_a_variant_that_the_plan_does_not_know_runs_as_much_as_is_in_time() -> None:
+    assert chosen(7, 0.062) == ("good", 5)
+
+
+@given(st.integers(1, 60), st.floats(-0.1, 0.3), st.integers(1, 10), st.integers(1, 40))
+def test_a_batch_is_in_time_wherever_a_single_row_of_some_variant_planned_alone_is(
+    rows: int, slack_s: float, good: int, fast: int
+) -> None:
+    variant, batch_rows = chosen(rows, slack_s, good=good, fast=fast)
+    candidate = {each.variant: each for each in (GOOD, FAST)}[variant]
+    assert 1 <= batch_rows <= min(rows, candidate.max_batch)
+    in_time = candidate.latency_s[batch_rows] <= slack_s
+    if FAST.latency_s[min(rows, fast, 32)] <= slack_s:
+        assert in_time
+    if not in_time:
+        assert batch_rows == min(rows, candidate.max_batch)
+
+
+def test_it_has_a_name_of_its_own() -> None:
+    assert PlannedBatches({}).name == "planned_batches"
+    with pytest.raises(AttributeError):
+        PlannedBatches({}).batch_rows = {}  # type: ignore[misc]

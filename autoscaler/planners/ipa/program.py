@@ -161,7 +161,9 @@ class Program:
         These are kept also where latencies are added up in floating point: paths that only a solver's tolerance lets
         through are cut off one by one.
         """
-        parameters = mathopt.SolveParameters(relative_gap_tolerance=GAP, absolute_gap_tolerance=GAP)
+        parameters = mathopt.SolveParameters(
+            relative_gap_tolerance=GAP, absolute_gap_tolerance=GAP, presolve=mathopt.Emphasis.OFF
+        )
         while True:
             if clock.left_s <= 0:
                 return Answer(None)

@@ -29,6 +29,7 @@ from autoscaler.planners.ipa.placement.words import words_on_cover, words_on_sha
 from autoscaler.planners.ipa.problem import IpaOptions, PipelineProblem, Workers
 from autoscaler.planners.ipa.solution import Active, Solution
 from autoscaler.planners.ipa.solver import solve
+from catalog.errors import ConfigError
 from dispatch.query import StageKey
 
 PAPER = IpaOptions()
@@ -56,7 +57,12 @@ class IpaPlanner:
     name: ClassVar[str] = "ipa"
 
     def __post_init__(self) -> None:
-        """Raise `ConfigError` for endpoints that nothing can be planned for."""
+        """Raise `ConfigError` for endpoints that nothing can be planned for, and for several active variants.
+
+        Stages share one queue, whose next batch is any idle worker's: nothing there keeps to shares.
+        """
+        if self.options.several:
+            raise ConfigError("several active variants in a stage are for the solver only; plan with several=False")
         nothing = dict.fromkeys((endpoint.name for endpoint in self.cluster.endpoints), 0.0)
         for problem in problems_of(self.cluster, Observation(0.0, {}, {}, {}), nothing, self.options.accuracy):
             accuracy_of(problem, self.options.accuracy)

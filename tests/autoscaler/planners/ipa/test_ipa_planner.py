@@ -190,6 +190,19 @@ def test_a_stage_that_no_worker_could_ever_run_is_refused() -> None:
         IpaPlanner(Cluster((NUMBERS,), (Pool("cpu", 1.0),), {"read-s": 2, "read-l": 3}), OPTIONS)
 
 
+def test_several_active_variants_are_refused() -> None:
+    with pytest.raises(ConfigError, match="plan with several=False"):
+        IpaPlanner(Cluster((NUMBERS,), (Pool("cpu"),)), IpaOptions(several=True))
+
+
+def test_an_endpoint_that_no_worker_can_run_does_not_take_the_others_with_it() -> None:
+    other = endpoint("faces", linear("faces", 0.9, 0.01, 0.001), device="gpu")
+    cluster = Cluster((NUMBERS, other), (Pool("cpu"), Pool("gpu")))
+    plan = planned(cluster, observed({"numbers": 20.0, "faces": 5.0}, workers(cpu=5)))
+    assert plan.served_qps == {"numbers": 20.0, "faces": 0.0}
+    assert "faces has no worker that can run it (devices of its variants: gpu): add one." in plan.report.explanation
+
+
 def test_without_time_there_is_no_plan() -> None:
     plan = IpaPlanner(Cluster((NUMBERS,), (Pool("cpu"),)), IpaOptions(time_limit_s=1e-9)).plan(
         observed({"numbers": 20.0}, workers(cpu=5))

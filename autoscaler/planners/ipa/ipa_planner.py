@@ -44,7 +44,7 @@ class IpaPlanner:
     1. `solver.solve` for all endpoints at once, with the workers that there may be. An endpoint without stages is a
        pipeline of one.
     2. With fewer workers than stages a worker holds a variant of each stage: `colocation.share`. So it does with fewer
-       than twice as many where that bears more of the load.
+       than twice as many where that bears more of the load in time.
     3. Where the memory is too small for that every stage is held by someone: `cover.cover`.
     4. Endpoints with a stage that no worker can run are left out, and said to be.
     5. Workers of pools of a fixed size that are left over hold further replicas of the stages with the least room.
@@ -103,7 +103,8 @@ class IpaPlanner:
         stages = sum(len(problem.stages) for problem in problems)
         if served < 1 and sum(workers.limits.values()) < FEW_WORKERS * stages:
             together = self._share(problems, workers)
-            if together is not None and together.served > served:
+            better = together is not None and together.served > served
+            if together is not None and better and (together.in_time or not found.pipelines):
                 return self._together(observation, problems, together, found)
         if found.pipelines:
             return self._apart(observation, problems, found, served)

@@ -31,10 +31,10 @@ def decision_times(instances: int, sizes: tuple[int, ...] = SIZES) -> dict[str, 
     goals = {}
     for size, limit_s in GOALS_S.items():
         if size in sizes:
-            for kind, of_kind in found.items():
+            for name, of_kind in found.items():
                 cell = of_kind[f"{size}x{size}"]
                 met = cell["max_s"] < limit_s and cell["optimal"] == instances
-                goals[f"{kind}_{size}x{size}_all_under_{limit_s:g}_s_and_optimal"] = met
+                goals[f"{name}_{size}x{size}_all_under_{limit_s:g}_s_and_optimal"] = met
     return {"instances": instances, "grid": found, "goals": goals, "goals_met": all(goals.values())}
 
 

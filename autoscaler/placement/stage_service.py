@@ -67,4 +67,3 @@ def shares_behind_s(stages: Sequence[Stage], slo_s: float) -> dict[str, float]:
 def _typical_s(stage: Stage) -> float:
     known = [candidate.latency_s[1] for own in stage.candidates.values() for candidate in own]
     return sum(known) / len(known) if known else 0.0
-

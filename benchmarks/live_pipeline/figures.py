@@ -51,8 +51,14 @@ def figures(
             for number, name in enumerate(PHASES)
         },
         "plans": [stages_of(each) for each in in_force],
-        "status_unanswered": sum(not snapshot.status for snapshot in snapshots),
+        "refused_since_start": _refused(snapshots),
     }
+
+
+def _refused(snapshots: Sequence[Snapshot]) -> dict[str, int]:
+    """Why the service refused queries, by its last word, in sum since it started."""
+    endpoints = snapshots[-1].status["endpoints"] if snapshots else {}
+    return {reason: count for each in endpoints.values() for reason, count in each["rejected_by_reason"].items()}
 
 
 def stages_of(decision: Mapping[str, Any]) -> dict[str, str]:

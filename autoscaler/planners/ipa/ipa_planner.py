@@ -25,10 +25,12 @@ from autoscaler.planners.ipa.placement.cluster_plan import cluster_plan
 from autoscaler.planners.ipa.placement.cluster_problem import needed_bytes, problems_of, workers_of
 from autoscaler.planners.ipa.placement.colocation import Memory, Shared, share
 from autoscaler.planners.ipa.placement.cover import cover
+from autoscaler.planners.ipa.placement.standby import with_standby
 from autoscaler.planners.ipa.placement.words import words_on_cover, words_on_sharing
 from autoscaler.planners.ipa.problem import IpaOptions, PipelineProblem, Workers
 from autoscaler.planners.ipa.solution import Active, Solution
 from autoscaler.planners.ipa.solver import solve
+from catalog.errors import ConfigError
 from dispatch.query import StageKey
 
 PAPER = IpaOptions()
@@ -43,7 +45,7 @@ class IpaPlanner:
     1. `solver.solve` for all endpoints at once, with the workers that there may be. An endpoint without stages is a
        pipeline of one.
     2. With fewer workers than stages a worker holds a variant of each stage: `colocation.share`. So it does with fewer
-       than twice as many where that bears more of the load.
+       than twice as many where that bears more of the load in time.
     3. Where the memory is too small for that every stage is held by someone: `cover.cover`.
     4. Endpoints with a stage that no worker can run are left out, and said to be.
     5. Workers of pools of a fixed size that are left over hold further replicas of the stages with the least room.
@@ -56,7 +58,12 @@ class IpaPlanner:
     name: ClassVar[str] = "ipa"
 
     def __post_init__(self) -> None:
-        """Raise `ConfigError` for endpoints that nothing can be planned for."""
+        """Raise `ConfigError` for endpoints that nothing can be planned for, and for several active variants.
+
+        Stages share one queue, whose next batch is any idle worker's: nothing there keeps to shares.
+        """
+        if self.options.several:
+            raise ConfigError("several active variants in a stage are for the solver only; plan with several=False")
         nothing = dict.fromkeys((endpoint.name for endpoint in self.cluster.endpoints), 0.0)
         for problem in problems_of(self.cluster, Observation(0.0, {}, {}, {}), nothing, self.options.accuracy):
             accuracy_of(problem, self.options.accuracy)
@@ -98,7 +105,8 @@ class IpaPlanner:
         stages = sum(len(problem.stages) for problem in problems)
         if served < 1 and sum(workers.limits.values()) < FEW_WORKERS * stages:
             together = self._share(problems, workers)
-            if together is not None and together.served > served:
+            better = together is not None and together.served > served
+            if together is not None and better and (together.in_time or not found.pipelines):
                 return self._together(observation, problems, together, found)
         if found.pipelines:
             return self._apart(observation, problems, found, served)
@@ -123,6 +131,7 @@ class IpaPlanner:
         }
         replicas, active = fill_up(replicas, active, by_name, free)
         named = name_workers(self.cluster, observation, sets_of(replicas, by_name))
+        named = with_standby(self.cluster, observation, problems, active, named)
         report = SolveReport(found.status, found.gap, found.solve_s, found.explanation)
         return cluster_plan(problems, active, served, named, self.options, report)
 

@@ -107,8 +107,8 @@ class IpaOptions:
     """The weights of equation 8: ``alpha`` of accuracy, ``beta`` of cost, ``delta`` of batch sizes.
 
     With ``several`` a stage may have more than one active variant (an extension; the paper has one). A solve ends after
-    ``time_limit_s`` with the best plan so far and its gap. The planner plans for ``headroom`` times the load, where there
-    are workers for that: equation 9c has none, and a stage that is busy all the time has a queue without bound.
+    ``time_limit_s`` with the best plan so far and its gap. The planner plans for ``headroom`` times the load, where
+    there are workers for that: equation 9c has none, and the queue of a stage that is always busy has no bound.
     """
 
     alpha: float = 1.0

@@ -25,7 +25,11 @@ def test_every_kind_and_size_has_times_and_proofs() -> None:
 def test_goals_are_of_the_sizes_that_have_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchmarks.solver.ipa_grid.GOALS_S", {2: 60.0, 3: 0.0})
     found = decision_times(1, (2, 3))
-    assert found["goals"] == {"all_2x2_under_60_s_and_optimal": True, "all_3x3_under_0_s_and_optimal": False}
+    assert found["goals"] == {
+        f"{kind}_{size}_and_optimal": met
+        for size, met in (("2x2_all_under_60_s", True), ("3x3_all_under_0_s", False))
+        for kind in KINDS
+    }
     assert not found["goals_met"]
 
 

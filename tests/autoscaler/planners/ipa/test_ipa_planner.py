@@ -13,6 +13,7 @@ from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan, NoPlan, Status
 from autoscaler.planners.ipa.ipa_planner import IpaPlanner
 from autoscaler.planners.ipa.problem import IpaOptions
+from autoscaler.planners.ipa.program import Clock
 from autoscaler_scene import SEEDS, endpoint, linear, observed, workers
 from catalog.errors import ConfigError
 from dispatch.query import ONLY_STAGE
@@ -78,6 +79,15 @@ def test_workers_that_share_take_a_lighter_variant_where_their_time_is_short() -
     plan = planned(cluster, observed({"numbers": 160.0}, workers(cpu=2)))
     assert all("read-s" in held for held in plan.held.values())
     assert plan.served_qps == {"numbers": 160.0}
+
+
+def test_workers_are_not_shared_where_the_waits_of_that_take_too_long() -> None:
+    tight = replace(NUMBERS, slo_s=0.03)
+    plan = planned(Cluster((tight,), (Pool("cpu"),)), observed({"numbers": 900.0}, workers(cpu=3)))
+    assert all(len(held) == 1 for held in plan.held.values())
+    ample = planned(Cluster((NUMBERS,), (Pool("cpu"),)), observed({"numbers": 900.0}, workers(cpu=3)))
+    assert all(len(held) == 3 for held in ample.held.values())
+    assert ample.served_qps["numbers"] > plan.served_qps["numbers"]
 
 
 def test_what_sharing_workers_cannot_bear_is_said() -> None:
@@ -190,11 +200,25 @@ def test_a_stage_that_no_worker_could_ever_run_is_refused() -> None:
         IpaPlanner(Cluster((NUMBERS,), (Pool("cpu", 1.0),), {"read-s": 2, "read-l": 3}), OPTIONS)
 
 
-def test_without_time_there_is_no_plan() -> None:
-    plan = IpaPlanner(Cluster((NUMBERS,), (Pool("cpu"),)), IpaOptions(time_limit_s=1e-9)).plan(
-        observed({"numbers": 20.0}, workers(cpu=5))
-    )
-    assert isinstance(plan, NoPlan | ClusterPlan)
+def test_several_active_variants_are_refused() -> None:
+    with pytest.raises(ConfigError, match="plan with several=False"):
+        IpaPlanner(Cluster((NUMBERS,), (Pool("cpu"),)), IpaOptions(several=True))
+
+
+def test_an_endpoint_that_no_worker_can_run_does_not_take_the_others_with_it() -> None:
+    other = endpoint("faces", linear("faces", 0.9, 0.01, 0.001), device="gpu")
+    cluster = Cluster((NUMBERS, other), (Pool("cpu"), Pool("gpu")))
+    plan = planned(cluster, observed({"numbers": 20.0, "faces": 5.0}, workers(cpu=5)))
+    assert plan.served_qps == {"numbers": 20.0, "faces": 0.0}
+    assert "faces has no worker that can run it (devices of its variants: gpu): add one." in plan.report.explanation
+
+
+def test_without_time_there_is_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("autoscaler.planners.ipa.solver.Clock", lambda limit_s: Clock(0.0))
+    plan = IpaPlanner(Cluster((NUMBERS,), (Pool("cpu"),)), OPTIONS).plan(observed({"numbers": 20.0}, workers(cpu=5)))
+    assert isinstance(plan, NoPlan)
+    assert plan.report.status is Status.NO_ANSWER
+    assert plan.report.explanation == ("No answer within 10 s of solver time: allow for more.",)
 
 
 def some_cluster(rng: np.random.Generator) -> tuple[Cluster, Observation]:

@@ -126,8 +126,13 @@ def _ipa(config: AppConfig) -> IpaOptions:
             "give it one, or use accuracy product"
         )
     accuracy = given.accuracy or ("product" if unmeasured else "measured")
-    weights = {"alpha": given.alpha, "beta": given.beta, "delta": given.delta}
-    return IpaOptions(**weights, accuracy=cast(Accuracy, accuracy), headroom=given.headroom)
+    return IpaOptions(
+        alpha=given.alpha,
+        beta=given.beta,
+        delta=given.delta,
+        accuracy=cast(Accuracy, accuracy),
+        headroom=given.headroom,
+    )
 
 
 def _pool(pool: PoolConfig) -> PoolSettings:

@@ -49,6 +49,7 @@ class IpaPlanner:
     3. Where the memory is too small for that every stage is held by someone: `cover.cover`.
     4. Endpoints with a stage that no worker can run are left out, and said to be.
     5. Workers of pools of a fixed size that are left over hold further replicas of the stages with the least room.
+    6. Workers hold the variants of other stages as well, where that is in time: `standby.with_standby`.
 
     Queries are balanced by their endpoints themselves.
     """

@@ -34,6 +34,7 @@ CUT = Stage("cut", (), {"cpu": (linear("cut", 0.9, 0.005, 0.001),)})
 READ = Stage("read", ("cut",), {"cpu": (linear("read-s", 0.8, 0.002, 0.002), linear("read-l", 0.95, 0.01, 0.01))})
 SUM = Stage("sum", ("read",), {"cpu": (linear("sum", 1.0, 0.001, 0.0001),)})
 NUMBERS = pipeline("numbers", CUT, READ, SUM)
+ONE_BYTE = dict.fromkeys(("cut", "read-s", "read-l", "sum"), 1)
 
 
 def planned(cluster: Cluster, observation: Observation, options: IpaOptions = OPTIONS) -> ClusterPlan:
@@ -58,7 +59,7 @@ def test_every_stage_has_a_worker_of_its_own_and_the_rest_stand_by_where_room_is
 
 
 def test_workers_keep_what_they_hold() -> None:
-    cluster = Cluster((NUMBERS,), (Pool("cpu"),))
+    cluster = Cluster((NUMBERS,), (Pool("cpu", memory_bytes=1),), ONE_BYTE)
     held = {"cpu-0": frozenset({"sum"}), "cpu-1": frozenset({"read-l"}), "cpu-2": frozenset({"cut"})}
     plan = planned(cluster, observed({"numbers": 20.0}, workers(cpu=3), held))
     assert plan.held == held
@@ -124,7 +125,7 @@ def test_without_workers_nothing_is_held() -> None:
 
 
 def test_a_pool_of_free_size_gets_what_is_needed_and_no_more() -> None:
-    cluster = Cluster((NUMBERS,), (Pool("cpu", price_per_h=0.1, max_workers=20),))
+    cluster = Cluster((NUMBERS,), (Pool("cpu", price_per_h=0.1, max_workers=20, memory_bytes=1),), ONE_BYTE)
     plan = planned(cluster, observed({"numbers": 100.0}, workers(cpu=1), {"cpu-0": frozenset({"cut"})}))
     needed = sum(choice.workers for choice in plan.stages["numbers"].values())
     assert plan.pool_sizes == {"cpu": needed}
@@ -273,3 +274,46 @@ def test_a_plan_that_is_in_force_is_kept(rng: np.random.Generator) -> None:
     first = planned(cluster, observation)
     again = planned(cluster, replace(observation, held=first.held))
     assert again.held == first.held
+
+
+def test_workers_hold_the_variants_of_other_stages_too_where_that_is_in_time() -> None:
+    cluster = Cluster((NUMBERS,), (Pool("cpu"),))
+    plan = planned(cluster, observed({"numbers": 20.0}, workers(cpu=3)))
+    assert plan.held == dict.fromkeys(("cpu-0", "cpu-1", "cpu-2"), frozenset({"cut", "read-l", "sum"}))
+    assert {name: choice.workers for name, choice in plan.stages["numbers"].items()} == {"cut": 1, "read": 1, "sum": 1}
+
+
+def test_workers_hold_one_stage_where_batches_of_another_in_front_would_be_too_late() -> None:
+    # the stages take 6, 20 and 1.1 ms with one row each; a batch of 20 ms in front of each makes 87 ms
+    observation = observed({"numbers": 1.0}, workers(cpu=3))
+    for slo_s, variants in ((0.080, 1), (0.095, 3)):
+        cluster = Cluster((pipeline("numbers", CUT, READ, SUM, slo_s=slo_s),), (Pool("cpu"),))
+        plan = planned(cluster, observation)
+        assert {len(held) for held in plan.held.values()} == {variants}
+        assert set(plan.stages["numbers"]["read"].variants) == {"read-l"}
+
+
+def test_workers_hold_as_many_other_variants_as_their_memory_takes() -> None:
+    cluster = Cluster((NUMBERS,), (Pool("cpu", memory_bytes=2),), ONE_BYTE)
+    plan = planned(cluster, observed({"numbers": 20.0}, workers(cpu=3)))
+    assert [len(held) for held in plan.held.values()] == [2, 2, 2]
+    assert frozenset().union(*plan.held.values()) == {"cut", "read-l", "sum"}
+
+
+def test_headroom_asks_for_more_workers_and_serves_no_more_than_the_load() -> None:
+    cluster = Cluster((NUMBERS,), (Pool("cpu", price_per_h=0.1, max_workers=50),))
+    observation = observed({"numbers": 100.0}, workers(cpu=1))
+    plain = planned(cluster, observation)
+    more = planned(cluster, observation, replace(OPTIONS, headroom=2.0))
+    assert more.pool_sizes["cpu"] > plain.pool_sizes["cpu"]
+    assert more.capacity_qps["numbers"] >= 200.0
+    assert more.demand_qps == more.served_qps == {"numbers": 100.0}
+
+
+def test_headroom_that_is_not_there_is_no_reason_to_shed() -> None:
+    cluster = Cluster((NUMBERS,), (Pool("cpu"),))
+    observation = observed({"numbers": 100.0}, workers(cpu=6))
+    capacity_qps = planned(cluster, observation).capacity_qps["numbers"]
+    assert capacity_qps < 400.0
+    plan = planned(cluster, observation, replace(OPTIONS, headroom=4.0))
+    assert plan.served_qps == {"numbers": 100.0}

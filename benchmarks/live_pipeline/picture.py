@@ -56,10 +56,10 @@ def save_picture(
     for values, color, label in ((queries.correct, LINE, "right"), (queries.accuracy, LOAD, "expected")):
         means = [100.0 * np.mean(values[answered & (window == number)]) for number in range(len(edges_s) - 1)]
         accuracy.stairs(means, edges_s, color=color, baseline=None, linewidth=1.8, label=label)
-    accuracy.set_ylabel("whole numbers, %")
+    accuracy.set_ylabel("numbers right, %")
     accuracy.set_xlabel("time, s")
     accuracy.set_xlim(0, phases.duration_s)
-    accuracy.legend(loc="lower right", ncols=2, frameon=False, fontsize=8)
+    accuracy.legend(loc="lower right", bbox_to_anchor=(1.0, 0.98), ncols=2, frameon=False, fontsize=8)
     figure.align_ylabels((rates, latency, accuracy))
     figure.suptitle(
         f"Strips of digits, {phases.base_qps:g} to {phases.doubled_qps:g} queries/s and back, {len(queries):,} queries",

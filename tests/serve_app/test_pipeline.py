@@ -1,5 +1,6 @@
 """Pipelines on a real local cluster: shipped and of one's own, planned live, with workers that die."""
 
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -60,7 +61,21 @@ OWN: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def client(ray_cluster: None, free_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx2.Client]:
+def importable() -> Iterator[None]:
+    """Every process of the cluster finds the functions of the test, as it does those beside a config."""
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "tests" / "support"), *([before] if before else [])])
+    yield
+    if before is None:
+        del os.environ["PYTHONPATH"]
+    else:
+        os.environ["PYTHONPATH"] = before
+
+
+@pytest.fixture(scope="module")
+def client(
+    importable: None, ray_cluster: None, free_port: int, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[httpx2.Client]:
     folder, catalogue = tmp_path_factory.mktemp("pipeline"), load_catalogue("builtin")
     shipped = yaml.safe_load((ROOT / "configs" / "pipeline.yaml").read_text())["applications"][0]["args"]
     measured = measured_profiles(catalogue.variants, catalogue.root, "cpu", 1, budget_s=0.2)

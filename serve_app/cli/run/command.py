@@ -84,8 +84,15 @@ def run(
                 path = log_path(urllib.parse.urlsplit(file.url).port or 0)
                 output = stack.enter_context(path.open("wb"))
                 log = stack.enter_context(LogFile(path))
-            session = Session([serve, "run", str(served)], SERVE_ENV | os.environ, output)
+            session = Session([serve, "run", str(served)], SERVE_ENV | os.environ | module_paths(file), output)
             raise typer.Exit(_supervise(session, file, stopping, log))
+
+
+def module_paths(file: ServeFile) -> dict[str, str]:
+    """Every process finds the modules that stand beside the config, and those of the current folder."""
+    folders = [str(file.path.resolve().parent), str(Path.cwd())]
+    given = os.environ.get("PYTHONPATH")
+    return {"PYTHONPATH": os.pathsep.join(dict.fromkeys([*folders, *([given] if given else [])]))}
 
 
 def _supervise(service: Session, file: ServeFile, stopping: threading.Event, log: LogFile | None) -> int:

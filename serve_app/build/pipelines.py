@@ -68,6 +68,13 @@ def wired_pipeline(name: str, endpoint: EndpointConfig, catalogue: Catalogue) ->
         raise ConfigError(f"{where}: {error}") from error
 
 
+def check_pipelines(config: AppConfig, catalogue: Catalogue) -> None:
+    """Raise `ConfigError` for what is wrong with pipelines, before anything is measured or started."""
+    for name, endpoint in config.endpoints.items():
+        if endpoint.pipeline is not None:
+            measured_accuracy(name, endpoint, catalogue, wired_pipeline(name, endpoint, catalogue))
+
+
 def pipeline_plan(
     name: str, config: AppConfig, catalogue: Catalogue, profiles: Profiles, wired: WiredPipeline
 ) -> EndpointPlan:

@@ -17,6 +17,7 @@ from catalog.variant import Variant
 from deployments.worker.measure import BUDGET_S, OnProgress, measured_profiles
 from serve_app.build.assemble import resolve_paths
 from serve_app.build.ladders import ladders_for
+from serve_app.build.pipelines import check_pipelines
 from serve_app.build.profiles import profiles_for
 from serve_app.build.stacked import with_stacked
 from serve_app.cli.config_file import ServeFile
@@ -60,6 +61,7 @@ def prepare(file: ServeFile) -> None:
     with progress_bar("Building") as building:
         catalogue = load_catalogue(config.catalogue, lambda what, share: building(f"Building {what}", share))
     catalogue = with_stacked(config, catalogue)
+    check_pipelines(config, catalogue)
     with _shown() as on_progress:
         profiles = profiles_for(config, catalogue, on_progress)
     with progress_bar("Response latencies") as update:

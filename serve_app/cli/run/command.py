@@ -74,6 +74,7 @@ def run(
         _refuse_taken_port(file)
         _refuse_too_few_cpus(file)
         refuse_shadows({config.resolve().parent, Path.cwd()})
+        sys.path[:0] = module_folders(file)
         prepare(file)
         stopping = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -88,11 +89,15 @@ def run(
             raise typer.Exit(_supervise(session, file, stopping, log))
 
 
+def module_folders(file: ServeFile) -> list[str]:
+    """Where modules of one's own are found: beside the config, and in the current folder."""
+    return list(dict.fromkeys([str(file.path.resolve().parent), str(Path.cwd())]))
+
+
 def module_paths(file: ServeFile) -> dict[str, str]:
-    """Every process finds the modules that stand beside the config, and those of the current folder."""
-    folders = [str(file.path.resolve().parent), str(Path.cwd())]
+    """For the environment of every process that is started, in front of what it has."""
     given = os.environ.get("PYTHONPATH")
-    return {"PYTHONPATH": os.pathsep.join(dict.fromkeys([*folders, *([given] if given else [])]))}
+    return {"PYTHONPATH": os.pathsep.join([*module_folders(file), *([given] if given else [])])}
 
 
 def _supervise(service: Session, file: ServeFile, stopping: threading.Event, log: LogFile | None) -> int:

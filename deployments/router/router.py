@@ -115,7 +115,7 @@ class Router:
             raise unknown_endpoint(endpoint, self._dispatcher.plan.endpoints)
         now_s = self._clock()
         deadline_s = now_s + (plan.slo_s if slo_s is None else slo_s)
-        away = not forwarded and not self._dispatcher.queues.served(endpoint)
+        away = not forwarded and not self.served(endpoint)
         if away and (peer := self._forwarding.peer(plan, self.routing)) is not None:
             return await self._forwarding.ask(peer, endpoint, inputs, rows, deadline_s, accuracy)
         query = Query(next(self._ids), endpoint, now_s, deadline_s, rows, inputs, accuracy)
@@ -246,6 +246,10 @@ class Router:
         """How many live workers serve the endpoint."""
         return held.workers_of(self._dispatcher.workers, endpoint)
 
+    def served(self, endpoint: str) -> bool:
+        """Whether live workers here hold what the endpoint needs: of a pipeline something for each stage."""
+        return self._dispatcher.queues.served(endpoint)
+
     def offered(self, endpoint: str) -> dict[str, tuple[Candidate, ...]]:
         """By device type what the plan offers for the endpoint on the workers that are there."""
         return held.offered(self._dispatcher.workers, endpoint)
@@ -273,12 +277,9 @@ class Router:
         return EndpointState(guarantee, self.anticipated_qps(endpoint), 1.0 if feedback is None else feedback.share)
 
     def ready(self, endpoint: str) -> bool:
-        """Whether some live worker holds a variant for the endpoint, here or at a peer, and the warm-up is over."""
-        if not self.warm:
-            return False
-        if self.workers_of(endpoint) > 0:
-            return True
-        return self._forwarding.able(self.plan.endpoints[endpoint], self.routing)
+        """Whether live workers hold what the endpoint needs, here or at a peer, and the warm-up is over."""
+        able = self._forwarding.able
+        return self.warm and (self.served(endpoint) or able(self.plan.endpoints[endpoint], self.routing))
 
     def status(self) -> dict[str, Any]:
         """Endpoints and workers as they are now, for ``GET /accord/status``."""

@@ -55,7 +55,7 @@ class WarmUp:
     async def _workers_there(self) -> None:
         end_s = self._clock() + MOST_WAIT_S
         endpoints = {key.endpoint for key in self._inputs}
-        while not all(map(self._router.workers_of, endpoints)) and self._clock() < end_s:  # noqa: ASYNC110
+        while not all(map(self._router.served, endpoints)) and self._clock() < end_s:  # noqa: ASYNC110
             await asyncio.sleep(WAIT_EVERY_S)
 
     async def _measure(self) -> None:

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from inspect import Parameter, signature
+from sys import modules
 from typing import Any
 
 from catalog.errors import ConfigError
+from catalog.faults import nearest
 from catalog.tensor import TensorSpec
 
 
@@ -27,11 +30,15 @@ class Adapter:
     @property
     def name(self) -> str:
         """Where the function stands, as a config names it."""
-        return f"{self.function.__module__}:{self.function.__qualname__}"
+        return _path(self.function)
 
     def __call__(self, **tensors: Any) -> Any:
         """Call the function."""
         return self.function(**tensors)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel between processes by name, like a plain function; the other side imports the module."""
+        return _by_name(self, (self.function, self.inputs, self.outputs, self.optional))
 
 
 @dataclass(frozen=True)
@@ -45,11 +52,15 @@ class Condition:
     @property
     def name(self) -> str:
         """Where the function stands, as a config names it."""
-        return f"{self.function.__module__}:{self.function.__qualname__}"
+        return _path(self.function)
 
     def __call__(self, **tensors: Any) -> Any:
         """Call the function."""
         return self.function(**tensors)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel between processes by name, like a plain function; the other side imports the module."""
+        return _by_name(self, (self.function, self.inputs, self.optional))
 
 
 def adapter(*, inputs: dict[str, str], outputs: dict[str, str]) -> Callable[[Callable[..., Any]], Adapter]:
@@ -75,6 +86,38 @@ def condition(*, inputs: dict[str, str]) -> Callable[[Callable[..., Any]], Condi
     return declared
 
 
+def import_function(path: str) -> Adapter | Condition:
+    """The adapter or condition that a config names as ``module:function``; importing runs the module.
+
+    Raises `ConfigError` where the module cannot be imported, has no such attribute, or that was not declared with
+    `adapter` or `condition`.
+    """
+    module_name, colon, attributes = path.partition(":")
+    if not (module_name and colon and attributes):
+        raise ConfigError(f"{path!r} names no function; write module:function, such as my_module:crop")
+    try:
+        found: Any = import_module(module_name)
+    except ConfigError as error:
+        raise ConfigError(f"{path!r}: {error}") from error
+    except Exception as error:
+        raise ConfigError(
+            f"{path!r} cannot be imported: {type(error).__name__}: {error}; the module must be on PYTHONPATH of every "
+            "process, or in an installed package"
+        ) from error
+    for attribute in attributes.split("."):
+        if not hasattr(found, attribute):
+            here = [name for name in vars(found) if not name.startswith("_")] if hasattr(found, "__dict__") else []
+            raise ConfigError(f"{path!r}: {module_name} has no {attribute!r}{nearest(attribute, here)}")
+        found = getattr(found, attribute)
+    if isinstance(found, Adapter | Condition):
+        return found
+    what = "a plain function" if callable(found) else f"of type {type(found).__name__}"
+    raise ConfigError(
+        f"{path!r} is {what}, and nothing says which tensors it takes and gives; decorate a function with "
+        "@adapter(inputs=..., outputs=...) or @condition(inputs=...) of catalog.adapter"
+    )
+
+
 def specs_of(tensors: dict[str, str]) -> tuple[TensorSpec, ...]:
     """Tensors written as ``DATATYPE[-1,n,...]``, by name; raises `ConfigError`."""
     found = []
@@ -89,6 +132,20 @@ def specs_of(tensors: dict[str, str]) -> tuple[TensorSpec, ...]:
                 f"tensor {name!r} is declared as {written!r}: {error}; write for instance FP32[-1,64]"
             ) from error
     return tuple(found)
+
+
+def _path(function: Callable[..., Any]) -> str:
+    module = getattr(function, "__module__", type(function).__module__)
+    return f"{module}:{getattr(function, '__qualname__', type(function).__qualname__)}"
+
+
+def _by_name(declared: Adapter | Condition, fields: tuple[Any, ...]) -> tuple[Any, ...]:
+    """How to pickle it: by the name it is found under, else by its fields."""
+    module_name, _, attributes = declared.name.partition(":")
+    found: Any = modules.get(module_name)
+    for attribute in attributes.split("."):
+        found = getattr(found, attribute, None)
+    return (import_function, (declared.name,)) if found is declared else (type(declared), fields)
 
 
 def _optional(function: Callable[..., Any], inputs: tuple[TensorSpec, ...]) -> frozenset[str]:

@@ -70,6 +70,16 @@ class VariantFailed(AccordError):
     retryable = True
 
 
+class AdapterFailed(AccordError):
+    """A pipeline's adapter or condition raised on this query, or gave something other than it declares."""
+
+
+class NothingToAnswer(AccordError):
+    """All stages that a pipeline's answer is made of, or one that it cannot do without, were skipped for this query."""
+
+    status = 422
+
+
 class NoWorker(AccordError):
     """No live worker holds a variant of the endpoint's task."""
 

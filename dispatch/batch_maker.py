@@ -40,7 +40,8 @@ class BatchMaker:
             rows = first.rows
         phase = 0 if plan.balancer is None else plan.balancer.phase(lane.index)
         load_qps = plan.load.load_qps(now_s)
-        deadline_s, first_rows, arrival_s = first.deadline_s, first.rows, first.query.arrival_s
+        after_s = plan.after_s
+        deadline_s, first_rows, arrival_s = first.deadline_s - after_s, first.rows, first.query.arrival_s
         state = lane.state
         share = lane.endpoint.feedback.share
         if share < 1.0:
@@ -63,6 +64,7 @@ class BatchMaker:
                 first_rows,
                 lane.latency,
                 share,
+                after_s,
             ),
         )
         choice = plan.selection.choose(view)

@@ -36,18 +36,31 @@ class BatchDone(NamedTuple):
     withdrawn: frozenset[int] = frozenset()
 
 
+class StageRun(NamedTuple):
+    """How a stage of a pipeline ran for one query. Instants are seconds of the host's monotonic clock."""
+
+    stage: str
+    variant: str  # which ran its jobs, several joined by commas
+    jobs: int
+    began_s: float  # when its jobs were made
+    launched_s: float  # the first of its batches
+    done_s: float  # when the last of its jobs had a result
+    run_s: float  # the longest of its batches, measured by the worker
+
+
 class Answer(NamedTuple):
     """A query was served."""
 
     query: Query
-    variant: str  # which served it
+    variant: str  # which served it; of a pipeline "stage:variant" of each that ran, joined by plus signs
     accuracy: float  # of the variant, 0 to 1
     outputs: Mapping[str, Any]  # the query's own rows only
     batch_rows: int
     launched_s: float
     done_s: float
-    run_s: float  # measured by the worker, of the whole batch
+    run_s: float  # measured by the worker, of the whole batch; of a pipeline the sum over its stages
     votes: Mapping[str, Sequence[int]] = NO_VOTES  # the class of each row by member, where several voted
+    stages: Sequence[StageRun] = ()  # of a pipeline, without those that were skipped
 
     @property
     def deadline_met(self) -> bool:

@@ -9,13 +9,14 @@ from typing import Any
 from catalog.errors import AccordError
 from dispatch import refusals
 from dispatch.batch_maker import BatchMaker
-from dispatch.commands import BatchDone, Command, Launch, Reject
+from dispatch.commands import Answer, BatchDone, Command, Launch, Reject
 from dispatch.flow.flow import Step
 from dispatch.latency.estimator import LatencyEstimator
 from dispatch.learning import Learning
 from dispatch.plan import Plan
 from dispatch.query import Batch, Job, Query, quick
 from dispatch.queues.all_queues import NO_IDS, AllQueues
+from dispatch.queues.endpoint_queues import EndpointQueues
 from dispatch.queues.lane import Lane
 from dispatch.queues.stage_queues import StageQueues
 from dispatch.queues.timed_flows import TimedFlows
@@ -50,7 +51,7 @@ class Dispatcher:
         self.workers: dict[str, WorkerState] = {}
         self.queues = AllQueues()
         self._endpoints = self.queues.by_name
-        self._flows = self.queues.flows
+        self._running = self.queues.running
         self._health = VariantHealth()
         self._batches = BatchMaker(self._health)
         self._timed = TimedFlows(self._endpoints)
@@ -65,9 +66,12 @@ class Dispatcher:
         if endpoint is None:
             return [Reject(query, refusals.unknown_endpoint(query.endpoint, self.plan.endpoints))]
         try:
-            job, others = endpoint.flow.start(query, now_s)
+            started = endpoint.flow.start(query, now_s)
         except AccordError as error:
             return [Reject(query, error)]
+        if isinstance(started, Answer):
+            return [started]
+        job, others = started
         stage = endpoint.stages[job.stage]
         stage.on_row(now_s) if job.rows == 1 else stage.on_rows(job.rows, now_s)
         for other in others:
@@ -80,7 +84,7 @@ class Dispatcher:
         self._enqueue(job, stage, now_s, commands)
         for other in others:
             self._enqueue(other, endpoint.stages[other.stage], now_s, commands)
-        return commands + self._wake_ups.at(self._timed.due_s) if others else commands
+        return commands + self._wake_ups.at(self._timed.due_s) if endpoint.timed else commands
 
     def on_cancel(self, query: Query) -> None:
         """The client is gone: the query leaves its queue, or its result is thrown away when it comes."""
@@ -91,8 +95,8 @@ class Dispatcher:
         commands: list[Command] = []
         for lane in self._wake_ups.on_wake(now_s):
             self._end_late(lane, now_s, commands)
-        for name, step in self._timed.on_time(now_s):
-            self._follow(step, name, now_s, commands)
+        for endpoint, step in self._timed.on_time(now_s):
+            self._follow(step, endpoint, now_s, commands)
         due = [worker for worker in self.workers.values() if worker.hold_s <= now_s]
         for worker in sorted(due, key=_by_id):
             self._launch(worker, now_s, commands)
@@ -143,13 +147,13 @@ class Dispatcher:
             lane.on_done(batch, now_s)
         if lane is not None and self.learning is not None:
             self.learning.on_done(state, lane, batch, run_s, now_s)
-        name = batch.stage.endpoint
-        withdrawn = self.queues.withdrawn(batch) if self.queues.any_withdrawn else NO_IDS
+        endpoint = self._running.pop(batch_id)
+        withdrawn = endpoint.take_withdrawn(batch) if endpoint.withdrawn else NO_IDS
         done = quick(BatchDone, (batch, outputs, run_s, now_s, withdrawn))
         commands: list[Command] = [done]
-        step = self._flows[name].on_done(done)
+        step = endpoint.flow.on_done(done)
         if step.enqueue or step.withdraw:
-            self._follow(step, name, now_s, commands)
+            self._follow(step, endpoint, now_s, commands)
         else:
             commands += step.outcomes
         self._launch(state, now_s, commands)
@@ -184,8 +188,9 @@ class Dispatcher:
         self._hold(held)
         commands: list[Command] = []
         for name in [name for name in self._endpoints if name not in plan.endpoints]:
-            for job in self.queues.remove(name, self.workers.values()):
-                self._fail(job, refusals.removed_endpoint(job.query), now_s, commands)
+            endpoint, waiting = self.queues.remove(name, self.workers.values())
+            for job in waiting:
+                self._fail(job, endpoint, refusals.removed_endpoint(job.query), now_s, commands)
         return commands + self._after_change(now_s)
 
     def on_measured(self, worker: str, variant: str, rows: int, run_s: float, total_s: float, now_s: float) -> None:
@@ -210,29 +215,25 @@ class Dispatcher:
         """Workers or plan changed: place anew what has no worker or the wrong one, then fill idle workers."""
         self._refresh()
         commands: list[Command] = []
-        for name, step in self._timed.on_workers(now_s):
-            self._follow(step, name, now_s, commands)
-        for endpoint in self._endpoints.values():
-            for stage in endpoint.stages.values():
-                if stage.lanes and not stage.plan.central:
-                    for job in stage.common.drain():
-                        self._enqueue(job, stage, now_s, commands)
+        for served, step in self._timed.on_workers(now_s):
+            self._follow(step, served, now_s, commands)
+        for stage, job in self.queues.without_worker():
+            self._enqueue(job, stage, now_s, commands)
         self._wake_ups.on_change()
         for worker in sorted(self.workers.values(), key=_by_id):
             self._launch(worker, now_s, commands)
         return commands + self._wake_ups.for_all()
 
-    def _follow(self, step: Step, endpoint: str, now_s: float, commands: list[Command]) -> None:
+    def _follow(self, step: Step, endpoint: EndpointQueues, now_s: float, commands: list[Command]) -> None:
         """Carry out what an endpoint's flow says."""
         commands += step.outcomes
         for job in step.withdraw:
-            self.queues.withdraw(job, self.workers.values())
-        queues = self._endpoints.get(endpoint)
+            self.queues.withdraw(job, endpoint, self.workers.values())
         for job in step.enqueue:
-            if queues is None:
-                self._fail(job, refusals.removed_endpoint(job.query), now_s, commands)
+            if endpoint.removed:
+                self._fail(job, endpoint, refusals.removed_endpoint(job.query), now_s, commands)
                 continue
-            stage = queues.stages[job.stage]
+            stage = endpoint.stages[job.stage]
             stage.on_rows(job.rows, now_s)
             self._enqueue(job, stage, now_s, commands)
         if step.enqueue:
@@ -248,7 +249,7 @@ class Dispatcher:
         elif worker.batch is None:
             self._launch(worker, now_s, commands)
         if stage.deadlines_matter and job.id in stage.endpoint.lane_of:
-            commands += self._wake_ups.on_deadline(job.deadline_s)
+            commands += self._wake_ups.on_deadline(max(job.deadline_s, now_s))
 
     def _launch(self, worker: WorkerState, now_s: float, commands: list[Command]) -> None:
         """Give a worker that is idle its next batch: of the most urgent stage whose policy does not hold."""
@@ -262,12 +263,14 @@ class Dispatcher:
                 made = self._batches.next(worker, lane, now_s)
                 if isinstance(made, Batch):
                     worker.start(made)
+                    self._running[made.id] = self._endpoints[made.stage.endpoint]
                     commands.append(quick(Launch, (made,)))
                     return
                 if made is None:
                     break
                 for job in made:
-                    self._fail(job, refusals.deadline_out_of_reach(job.query, now_s), now_s, commands)
+                    error = refusals.deadline_out_of_reach(job.query, now_s)
+                    self._fail(job, self._endpoints[job.query.endpoint], error, now_s, commands)
             if worker.batch is not None:  # it got one of the jobs that flows made of those that ended
                 return
         if worker.hold_s < inf:
@@ -275,26 +278,23 @@ class Dispatcher:
 
     def _retry(self, batch: Batch, error: AccordError, now_s: float, commands: list[Command], *, blame: bool) -> None:
         """Queue the jobs of a batch that came to nothing again; those that were tried enough end."""
-        endpoint, withdrawn = self._endpoints.get(batch.endpoint), self.queues.withdrawn(batch)
+        endpoint = self._running.pop(batch.id)
+        withdrawn = endpoint.take_withdrawn(batch)
         for job in batch.jobs:
             if job.id in withdrawn:
                 continue
-            if endpoint is None or job.attempt + 1 >= MAX_ATTEMPTS:
-                self._fail(job, error, now_s, commands)
+            if endpoint.removed or job.attempt + 1 >= MAX_ATTEMPTS:
+                self._fail(job, endpoint, error, now_s, commands)
                 continue
             excluded = job.excluded | {batch.variant} if blame else job.excluded
             again = job._replace(attempt=job.attempt + 1, excluded=excluded)
             self._enqueue(again, endpoint.stages[job.stage], now_s, commands)
 
-    def _fail(self, job: Job, error: AccordError, now_s: float, commands: list[Command]) -> None:
+    def _fail(self, job: Job, of: EndpointQueues, error: AccordError, now_s: float, commands: list[Command]) -> None:
         """A job gets no result."""
-        step = self._flows[job.query.endpoint].on_failed(job, error, now_s)
-        self._follow(step, job.query.endpoint, now_s, commands)
+        self._follow(of.flow.on_failed(job, error, now_s), of, now_s, commands)
 
     def _end_late(self, lane: Lane, now_s: float, commands: list[Command]) -> None:
         """Take those out whose deadline has come: the endpoint drops them, or no worker is there."""
-        endpoint, served = self.plan.endpoints[lane.stage.key.endpoint], bool(lane.stage.lanes)
-        if endpoint.limits.drop_late or not served:
-            for job in lane.expired(now_s):
-                error = refusals.deadline_missed(job.query, now_s) if served else refusals.no_worker(endpoint)
-                self._fail(job, error, now_s, commands)
+        for job, endpoint, error in self.queues.take_late(lane, now_s):
+            self._fail(job, endpoint, error, now_s, commands)

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable
 
-from catalog.errors import DeadlineMissed, NoWorker, Saturated, UnknownEndpoint, VariantFailed
+from catalog.errors import AdapterFailed, DeadlineMissed, NoWorker, Saturated, UnknownEndpoint, VariantFailed
 from dispatch.plan import EndpointPlan
 from dispatch.query import Batch, Query
+
+LONGEST = 300
+"""Characters of somebody else's message that are passed on."""
 
 
 def unknown_endpoint(name: str, known: Iterable[str]) -> UnknownEndpoint:
@@ -46,6 +49,38 @@ def deadline_out_of_reach(query: Query, now_s: float) -> DeadlineMissed:
         f"the deadline, {(query.deadline_s - now_s) * 1e3:.1f} ms away, could not be met any more after "
         f"{(now_s - query.arrival_s) * 1e3:.1f} ms in the queue"
     )
+
+
+def late_between_stages(query: Query, stage: str, now_s: float) -> DeadlineMissed:
+    """Stages are left, and the query's endpoint drops late queries."""
+    return DeadlineMissed(
+        f"the deadline passed before all stages had run: stage {stage!r} was done "
+        f"{(now_s - query.arrival_s) * 1e3:.1f} ms after the query came, which had {query.allowed_s * 1e3:.1f} ms"
+    )
+
+
+def given_up(query: Query, now_s: float) -> DeadlineMissed:
+    """The query took so long that serving it further would only burden others (IPA, section 4.5)."""
+    return DeadlineMissed(
+        f"no answer after {(now_s - query.arrival_s) * 1e3:.1f} ms, and the query had {query.allowed_s * 1e3:.1f} ms; "
+        "it was given up"
+    )
+
+
+def not_joined(stage: str, error: Exception) -> VariantFailed:
+    """What the jobs of a stage gave for one query does not fit together."""
+    return VariantFailed(f"stage {stage!r}: the results of its jobs do not fit together: {in_one_line(error)}")
+
+
+def adapter_failed(where: str, error: Exception) -> AdapterFailed:
+    """A function between stages raised."""
+    return AdapterFailed(f"{where} raised {in_one_line(error)}")
+
+
+def in_one_line(error: Exception) -> str:
+    """An exception's type and message, without line breaks."""
+    words = " ".join(str(error).split())
+    return f"{type(error).__name__}: {words[:LONGEST]}" if words else type(error).__name__
 
 
 def deadline_missed(query: Query, now_s: float) -> DeadlineMissed:

@@ -160,6 +160,9 @@ class EnsembleFlow:
                 self._answer(vote, now_s, withdraw, outcomes)
         return Step((), withdraw, outcomes)
 
+    def on_limits(self, *, drop_late: bool) -> None:
+        """See `TimedFlow.on_limits`: those that have voted answer whatever is dropped."""
+
     def on_served(self, stages: frozenset[str], now_s: float) -> Step:
         """See `TimedFlow.on_served`: nobody waits for members that no worker holds, unless none is held at all."""
         self._served = stages

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from catalog.errors import AccordError
-from dispatch.commands import BatchDone, Outcome
+from dispatch.commands import Answer, BatchDone, Outcome
 from dispatch.query import Job, Query
 
 
@@ -29,8 +29,8 @@ class QueryFlow(Protocol):
         """What it is called."""
         ...
 
-    def start(self, query: Query, now_s: float) -> tuple[Job, Sequence[Job]]:
-        """A query came: the job that it begins with, and others that wait from then on as well.
+    def start(self, query: Query, now_s: float) -> tuple[Job, Sequence[Job]] | Answer:
+        """A query came: the job that it begins with, and others that wait from then on as well; or its answer at once.
 
         Raises the `AccordError` that says why nothing can be done for it; it then knows nothing of the query.
         """
@@ -51,7 +51,7 @@ class QueryFlow(Protocol):
 
 @runtime_checkable
 class TimedFlow(QueryFlow, Protocol):
-    """A flow that does something when its time comes, and is told which of its stages have workers."""
+    """A flow that does something when its time comes, and is told its limits and which of its stages have workers."""
 
     @property
     def served(self) -> bool:
@@ -65,6 +65,10 @@ class TimedFlow(QueryFlow, Protocol):
 
     def on_due(self, now_s: float) -> Step:
         """The time has come."""
+        ...
+
+    def on_limits(self, *, drop_late: bool) -> None:
+        """From now on queries leave queues at their deadline, or do not."""
         ...
 
     def on_served(self, stages: frozenset[str], now_s: float) -> Step:

@@ -1,27 +1,29 @@
 """What waits for every endpoint, and for whom."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from dispatch.flow.flow import QueryFlow
+from catalog.errors import AccordError
+from dispatch import refusals
 from dispatch.plan import Plan
 from dispatch.promise.feedback import SlackFeedback
-from dispatch.query import Batch, Job, Query
+from dispatch.query import Job, Query
 from dispatch.queues.endpoint_queues import EndpointQueues
+from dispatch.queues.lane import Lane
+from dispatch.queues.stage_queues import StageQueues
 from dispatch.queues.worker_state import WorkerState
 
 NO_IDS: frozenset[int] = frozenset()
 
 
 class AllQueues:
-    """The queues of the plan's endpoints, ``by_name``, and the jobs that run although nobody waits for them.
+    """The queues of the plan's endpoints, ``by_name``, and by batch that is ``running`` the endpoint that it is of.
 
-    ``flows`` has those of endpoints that were removed as well: batches of their jobs may still run.
+    That may be one that was removed since, even if another of the same name is served by now.
     """
 
     def __init__(self) -> None:
         self.by_name: dict[str, EndpointQueues] = {}
-        self.flows: dict[str, QueryFlow] = {}
-        self._withdrawn: set[tuple[str, int]] = set()  # endpoint and id of jobs that run
+        self.running: dict[int, EndpointQueues] = {}
 
     # -- for who asks -----------------------------------------------------------------------------------------
 
@@ -52,7 +54,7 @@ class AllQueues:
     @property
     def any_withdrawn(self) -> bool:
         """Whether nobody waits for some job that runs."""
-        return bool(self._withdrawn)
+        return any(endpoint.withdrawn for endpoint in (*self.by_name.values(), *self.running.values()))
 
     def check(self, plan: Plan) -> None:
         """Raises ValueError where a plan gives an endpoint other stages."""
@@ -65,41 +67,53 @@ class AllQueues:
         for name, endpoint in plan.endpoints.items():
             if name not in self.by_name:
                 self.by_name[name] = EndpointQueues(endpoint)
-                self.flows[name] = endpoint.flow
             self.by_name[name].refresh(endpoint, workers)
 
-    def remove(self, endpoint: str, workers: Iterable[WorkerState]) -> list[Job]:
+    def without_worker(self) -> Iterator[tuple[StageQueues, Job]]:
+        """Take the jobs that wait for no worker in particular, of stages whose balancer picks one."""
+        for endpoint in self.by_name.values():
+            for stage in endpoint.stages.values():
+                if stage.lanes and not stage.plan.central:
+                    for job in stage.common.drain():
+                        yield stage, job
+
+    def take_late(self, lane: Lane, now_s: float) -> list[tuple[Job, EndpointQueues, AccordError]]:
+        """Take the lane's jobs whose deadline has come, with why they end: they are dropped, or no worker is there."""
+        endpoint, served = self.by_name[lane.stage.key.endpoint], bool(lane.stage.lanes)
+        if served and not endpoint.plan.limits.drop_late:
+            return []
+        return [
+            (job, endpoint, refusals.deadline_missed(job.query, now_s) if served else refusals.no_worker(endpoint.plan))
+            for job in lane.expired(now_s)
+        ]
+
+    def remove(self, endpoint: str, workers: Iterable[WorkerState]) -> tuple[EndpointQueues, list[Job]]:
         """Serve an endpoint no more; gives the jobs that waited."""
         queues = self.by_name.pop(endpoint)
+        queues.removed = True
         for worker in workers:
             for stage in queues.stages.values():
                 worker.set_lane(stage.key, None)
-        return [job for lane in queues.distinct_lanes() for job in lane.drain()]
+        return queues, [job for lane in queues.distinct_lanes() for job in lane.drain()]
 
     def withdraw_query(self, query: Query, workers: Iterable[WorkerState]) -> None:
         """Nobody waits for a query: see `withdraw`; one of an unknown endpoint is ignored."""
-        flow = self.flows.get(query.endpoint)
-        if flow is not None:
-            for job in flow.withdraw(query):
-                self.withdraw(job, workers)
+        name = query.endpoint
+        endpoints = {id(each): each for each in self.running.values() if each.plan.name == name}
+        if (served := self.by_name.get(name)) is not None:
+            endpoints[id(served)] = served
+        for endpoint in endpoints.values():
+            for job in endpoint.flow.withdraw(query):
+                self.withdraw(job, endpoint, workers)
 
-    def withdraw(self, job: Job, workers: Iterable[WorkerState]) -> None:
-        """Nobody waits for a job: it leaves its queue, or its result is thrown away when it comes."""
-        name = job.query.endpoint
-        queues = self.by_name.get(name)
-        lane = queues.lane_of.get(job.id) if queues is not None else None
+    def withdraw(self, job: Job, endpoint: EndpointQueues, workers: Iterable[WorkerState]) -> None:
+        """Nobody waits for a job of the endpoint: it leaves its queue, or its result is thrown away when it comes."""
+        lane = endpoint.lane_of.get(job.id)
         if lane is not None:
             lane.cancel(job)
-        elif any(worker.batch is not None and _holds(worker.batch, name, job.id) for worker in workers):
-            self._withdrawn.add((name, job.id))
-
-    def withdrawn(self, batch: Batch) -> frozenset[int]:
-        """The ids of a batch's jobs that nobody waits for; they are forgotten with that."""
-        name = batch.stage.endpoint
-        ids = frozenset(job.id for job in batch.jobs if (name, job.id) in self._withdrawn)
-        self._withdrawn.difference_update((name, job_id) for job_id in ids)
-        return ids
-
-
-def _holds(batch: Batch, endpoint: str, job_id: int) -> bool:
-    return batch.stage.endpoint == endpoint and any(job.id == job_id for job in batch.jobs)
+            return
+        for batch in [worker.batch for worker in workers if worker.batch is not None]:
+            if batch.stage.endpoint == endpoint.plan.name and any(each.id == job.id for each in batch.jobs):
+                running = self.running[batch.id]
+                if running.flow is endpoint.flow:  # else a job of another flow that has the same id
+                    running.withdrawn.add(job.id)

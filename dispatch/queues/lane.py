@@ -100,7 +100,7 @@ class Lane:
         if batch.id == self.batch_id:
             first = batch.jobs[0]
             overran = now_s - batch.launched_s > first.query.allowed_s
-            self.last = quick(Outcome, (now_s > first.deadline_s, overran))
+            self.last = quick(Outcome, (now_s > first.deadline_s - self.stage.plan.after_s, overran))
 
     def push(self, job: Job) -> None:
         """The job waits here from now on."""

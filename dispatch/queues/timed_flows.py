@@ -13,30 +13,30 @@ class TimedFlows:
     def __init__(self, endpoints: Mapping[str, EndpointQueues]) -> None:
         self._endpoints = endpoints
         self._flows: dict[str, TimedFlow] = {}
-        self._served: dict[str, frozenset[str]] = {}
+        self._served: dict[str, frozenset[str] | None] = {}  # None where they were not told yet
 
     def refresh(self) -> None:
         """Endpoints came or went."""
         flows = {name: endpoint.flow for name, endpoint in self._endpoints.items()}
         self._flows = {name: flow for name, flow in flows.items() if isinstance(flow, TimedFlow)}
-        self._served = {name: self._served.get(name, frozenset()) for name in self._flows}
+        self._served = {name: self._served.get(name) for name in self._flows}
 
     @property
     def due_s(self) -> float:
         """When the first of them is due, infinite where none is."""
         return min([flow.due_s for flow in self._flows.values()]) if self._flows else inf
 
-    def on_time(self, now_s: float) -> Iterator[tuple[str, Step]]:
+    def on_time(self, now_s: float) -> Iterator[tuple[EndpointQueues, Step]]:
         """What follows where the time has come, by endpoint."""
         for name, flow in self._flows.items():
             if flow.due_s <= now_s:
-                yield name, flow.on_due(now_s)
+                yield self._endpoints[name], flow.on_due(now_s)
 
-    def on_workers(self, now_s: float) -> Iterator[tuple[str, Step]]:
+    def on_workers(self, now_s: float) -> Iterator[tuple[EndpointQueues, Step]]:
         """What follows where other stages have workers than before, by endpoint."""
         for name, flow in self._flows.items():
-            stages = self._endpoints[name].stages
-            served = frozenset(stage for stage, queues in stages.items() if queues.lanes)
+            endpoint = self._endpoints[name]
+            served = frozenset(stage for stage, queues in endpoint.stages.items() if queues.lanes)
             if served != self._served[name]:
                 self._served[name] = served
-                yield name, flow.on_served(served, now_s)
+                yield endpoint, flow.on_served(served, now_s)

@@ -106,12 +106,15 @@ class QueueView(NamedTuple):
     first_rows: int = 1  # of the query with the earliest deadline
     latency: Any = None  # what is known of the worker's latency, None where candidates are taken to be exact
     slack_share: float = 1.0  # of the slack, that feedback lets policies spend
+    after_s: float = 0.0  # what queries still need after this stage: deadlines are that much earlier than in the queue
 
     def deadlines_s(self) -> Sequence[float]:
         """The deadlines of the ``rows`` rows, ascending; all the earliest where the queue cannot be seen."""
         if self.waiting is None:
             return [self.earliest_deadline_s] * self.rows
         deadlines_s = self.waiting.deadlines_s()[: self.rows]
+        if self.after_s:
+            deadlines_s = [deadline_s - self.after_s for deadline_s in deadlines_s]
         if self.slack_share >= 1.0:
             return deadlines_s
         return [within(self.slack_share, self.now_s, deadline_s) for deadline_s in deadlines_s]

@@ -118,11 +118,11 @@ def test_members_of_the_second_wave_that_are_lost_while_it_is_open_are_not_waite
     assert nothing_is_left(d, ensemble)
 
 
-def test_a_first_wave_of_one_is_woken_for_when_the_second_is_asked() -> None:
+def test_a_first_wave_of_one_is_woken_for_as_well() -> None:
     made = flow(two_waves("a", "bc", stop_margin=99.0))
     d = scene(made)
-    assert woken(ask(d)) == [], "there is nothing to answer with before the first vote"
-    assert woken(say(d, "a", 0.01, 1)) == [pytest.approx(DUE_S)]
+    assert woken(ask(d)) == [pytest.approx(DUE_S)]
+    assert woken(say(d, "a", 0.01, 1)) == []
     (answer,) = answered(d.on_timer(DUE_S))
     assert answer.variant == "a"
 

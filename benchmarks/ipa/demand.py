@@ -20,7 +20,7 @@ INTERVAL_S = 10
 TASK = ForecastTask()
 """The predictor of section 3: the maximum of the next 20 s from the last 120 s, by an LSTM of 25 units."""
 
-LEARNED_S = 4 * DAY_S
+LEARNED_S = 2 * DAY_S
 """The newest part of what may be learned from, which takes seconds; two weeks take minutes."""
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from catalog.errors import BadSeries
 from forecast.series.series import LoadSeries
+from forecast.series.windows import block_means
 
 Kind = Literal["bursty", "steady_low", "steady_high", "fluctuating"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -31,8 +32,9 @@ LEAST_OBSERVED = 0.99
 STEADY_SHARE = 0.5
 """So many of the excerpts, those of the least variability, count as steady."""
 
-PEAK_QPS = 40.0
-"""The highest mean over 10 s of all that may be played becomes this (the paper's pictures: some 5 to 40 requests/s)."""
+LOW_QPS, PEAK_QPS = 5.0, 40.0
+"""The load is as high as it can be with the lowest excerpt at no more than the one and the highest mean over 10 s at no
+more than the other: the paper's range, as far as its pictures say."""
 
 Floats = NDArray[np.float64]
 
@@ -91,17 +93,16 @@ def spans_of(series: LoadSeries) -> Spans:
 
 def scale_of(series: LoadSeries, spans: Spans) -> float:
     """By what the load is multiplied; raises `BadSeries` where there is none after what is learned from."""
-    highest = 0.0
-    for first_s in range(spans.tuned_from_s, spans.end_s - MEAN_S + 1, MEAN_S):
-        first, last = series.position(first_s), series.position(first_s + MEAN_S)
-        if last - first == MEAN_S:
-            highest = max(highest, float(series.loads_qps[first:last].mean()))
+    played = series.between(spans.tuned_from_s, spans.end_s)
+    whole = played.times_s[MEAN_S - 1 :] - played.times_s[: 1 - MEAN_S] == MEAN_S - 1
+    highest = float(block_means(played.loads_qps, MEAN_S)[whole].max(initial=0.0)) if len(played) >= MEAN_S else 0.0
     if highest <= 0:
         raise BadSeries(
             f"from {spans.tuned_from_s} s to {spans.end_s} s the series has no {MEAN_S} s in one piece with any load; "
             "give a longer one, or one with load"
         )
-    return PEAK_QPS / highest
+    lowest = float(block_means(played.loads_qps, LENGTH_S).min()) if len(played) >= LENGTH_S else highest
+    return min(LOW_QPS / lowest if lowest > 0 else np.inf, PEAK_QPS / highest)
 
 
 def choose(series: LoadSeries, scale: float, from_s: int, until_s: int) -> Mapping[Kind, Excerpt]:

@@ -12,10 +12,11 @@ from autoscaler.planners.ipa.problem import Option, PipelineProblem, StageProble
 from benchmarks.ipa.curves import TaskCurves, curves_of, law_of
 from benchmarks.ipa.scenario import Scenario, Task
 from catalog.profile import BatchLatency, LatencyProfile
+from catalog.tensor import Arrays
 from dispatch.flow.pipeline import PipelineFlow
 from dispatch.pipeline.graph import QUERY, Graph, Node, Part, Values
 from dispatch.plan import EndpointLimits, EndpointPlan, StagePlan
-from dispatch.query import NO_INPUTS, Query
+from dispatch.query import Query
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate
 
@@ -124,8 +125,8 @@ def _spread(mean_s: float) -> BatchLatency:
 
 
 def _one_part(values: Values) -> tuple[Part, ...]:
-    return (Part(NO_INPUTS, 1),)
+    return (Part({}, 1),)
 
 
-def _nothing_said(query: Query, values: Values) -> Mapping[str, np.ndarray]:
-    return NO_INPUTS
+def _nothing_said(query: Query, values: Values) -> Arrays:
+    return {}

@@ -35,7 +35,7 @@ RESOURCE, BALANCED_NAME, ACCURACY = "resource_prioritised", "balanced", "accurac
 
 @dataclass(frozen=True)
 class Tuned:
-    """A pipeline's systems with their knobs, the ``violations_pct`` of each on the tuning excerpts, IPA's ``presets``."""
+    """The systems with their knobs, the ``violations_pct`` of each on the tuning excerpts, and IPA's ``presets``."""
 
     settings: Mapping[str, Setting]
     violations_pct: Mapping[str, float]
@@ -101,8 +101,8 @@ def _violations_pct(pipeline: Pipeline, setting: Setting, scenes: Mapping[Kind, 
 def _presets(pipeline: Pipeline, scenes: Mapping[Kind, Scene], headroom: float) -> Presets:
     """From what is planned for the tuning excerpts alone: nothing is played for it.
 
-    *Balanced* is the greatest alpha whose costs stay within `BALANCED` of FA2-low's, *resource prioritised* the least of
-    all, and *accuracy prioritised* the least with which three quarters of the highest accuracy are planned.
+    *Balanced* is the greatest alpha whose costs stay within `BALANCED` of FA2-low's, *resource prioritised* the least
+    of all, and *accuracy prioritised* the least with which three quarters of the highest accuracy are planned.
     """
     loads = [load_qps for scene in scenes.values() for load_qps in scene.loads_qps()]
 

@@ -49,15 +49,15 @@ class Scene:
 
 
 class KnownDemand:
-    """The higher of the forecast and the load of the last second; without forecasts, the load of the last 10 s.
+    """The load of the last 10 s, that of its highest second; with forecasts, no less than those.
 
-    That load is the highest of its seconds, as the forecast is that of those to come.
+    A forecast is of the highest second of those to come.
     """
 
     def __init__(self, endpoint: str, forecasts_qps: NDArray[np.float64] | None) -> None:
         self._endpoint = endpoint
         self._forecasts_qps = forecasts_qps
-        self._now = MovingMaximum(1.0 if forecasts_qps is not None else MEAN_S, endpoints=(endpoint,))
+        self._now = MovingMaximum(MEAN_S, endpoints=(endpoint,))
         self._known_s = 0.0
 
     def on_statistics(self, statistics: Statistics) -> None:

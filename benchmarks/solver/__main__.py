@@ -5,6 +5,9 @@ file, at demands from little to all that can be served; and two made-up clusters
 figure 10 ends at and far beyond. Seconds are of `ProteusPlanner.plan` as a whole, with its workers and its words;
 ``paper_s`` is what the paper reports for the same, with a commercial solver. ``with_headroom`` is the planner as it
 serves, which looks for room that costs next to no accuracy on top of the program.
+
+``python -m benchmarks.solver --ipa --json`` has IPA's program in their place: `benchmarks.solver.ipa_grid`. With
+``--instance FILE`` one instance of it is solved; see docs/ipa-planner.md.
 """
 
 import argparse
@@ -24,11 +27,14 @@ from rich.progress import track
 
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import NoPlan, SolveReport
+from autoscaler.planners.ipa import solver as ipa
 from autoscaler.planners.proteus.proteus_planner import ProteusOptions, ProteusPlanner
 from benchmarks.machine import with_machine
 from benchmarks.proteus.saturation import saturation_qps
 from benchmarks.proteus.synthetic import synthetic
 from benchmarks.proteus.testbed import SLO_RULES, Testbed, zipf
+from benchmarks.solver.instance_file import read_instance, written
+from benchmarks.solver.ipa_grid import decision_times
 from catalog.errors import ConfigError
 
 PROFILES_FILE = Path(__file__).parents[3] / "shared" / "data" / "proteus" / "profiles.csv"
@@ -41,6 +47,9 @@ def main() -> None:
     """Solve and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="one JSON object instead of YAML")
+    parser.add_argument("--ipa", action="store_true", help="IPA's program over stages x variants")
+    parser.add_argument("--instances", type=_count, default=7, help="of each size with --ipa (default %(default)s)")
+    parser.add_argument("--instance", type=Path, help="solve this instance of IPA's program, JSON")
     parser.add_argument(
         "--profiles",
         type=Path,
@@ -52,6 +61,10 @@ def main() -> None:
     parser.add_argument("--points", type=_count, default=50, help="demands of the first case (default %(default)s)")
     parser.add_argument("--solver", choices=("scip", "highs"), default="scip")
     args = parser.parse_args()
+    if args.instance is not None:
+        return _print(_solved(args.instance), args.json)
+    if args.ipa:
+        return _print(with_machine(decision_times(args.instances), times=("median_s", "max_s")), args.json)
     try:
         paper = Testbed.of(args.profiles, PAPER_CLUSTER, TYPES, args.slo_multiple, args.slo_rule)
     except ConfigError as error:
@@ -70,7 +83,20 @@ def main() -> None:
         {"solver": args.solver, "cases": cases},
         times=("median_s", "max_s", "with_headroom_median_s", "with_headroom_max_s"),
     )
-    print(orjson.dumps(body).decode() if args.json else yaml.safe_dump(body, sort_keys=False))
+    _print(body, args.json)
+
+
+def _print(body: Mapping[str, Any], as_json: bool) -> None:
+    print(orjson.dumps(body).decode() if as_json else yaml.safe_dump(body, sort_keys=False))
+
+
+def _solved(path: Path) -> dict[str, Any]:
+    """The plan of an instance; ends with what is wrong with a file that holds none."""
+    try:
+        instance = read_instance(path)
+        return written(instance, ipa.solve(instance.pipelines, instance.options, instance.workers))
+    except ConfigError as error:
+        sys.exit(str(error))
 
 
 def _case(name: str, testbed: Testbed, points: int, gap: float, limit_s: float, solver: str) -> dict[str, Any]:

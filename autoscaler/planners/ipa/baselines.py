@@ -41,14 +41,16 @@ def fa2(
                     f"name one of {', '.join(known)}"
                 )
     only = {problem.name: {stage: (variant,) for stage, variant in fixed.items()}}
-    return solve((problem,), replace(options, alpha=0.0, beta=1.0), workers, Restriction(variants=only))
+    return solve((problem,), replace(options, alpha=0.0, beta=1.0, several=False), workers, Restriction(variants=only))
 
 
 def rim(problem: PipelineProblem, replicas: int, options: IpaOptions, workers: Workers = NO_LIMITS) -> Solution:
     """RIM with batching: every stage has so many ``replicas``; variants and batch sizes are the most accurate."""
     if replicas < 1:
         raise ConfigError(f"RIM has {replicas} replicas per stage; give it a number from 1")
-    return solve((problem,), replace(options, alpha=1.0, beta=0.0), workers, Restriction(replicas=replicas))
+    return solve(
+        (problem,), replace(options, alpha=1.0, beta=0.0, several=False), workers, Restriction(replicas=replicas)
+    )
 
 
 def loki(problem: PipelineProblem, cost_limit: float, options: IpaOptions, workers: Workers = NO_LIMITS) -> Solution:
@@ -61,13 +63,13 @@ def loki(problem: PipelineProblem, cost_limit: float, options: IpaOptions, worke
     if not 0 < cost_limit < inf:
         raise ConfigError(f"Loki's cost limit is {cost_limit:g}; give a number above 0")
     within = Restriction(cost_limit=cost_limit)
-    accurate = solve((problem,), replace(options, alpha=1.0, beta=0.0, delta=0.0), workers, within)
+    accurate = solve((problem,), replace(options, alpha=1.0, beta=0.0, delta=0.0, several=False), workers, within)
     if not accurate.pipelines:
         return accurate
     reached = accurate.pipelines[problem.name]
     cheapest = solve(
         (replace(problem, load_qps=reached.served_qps),),
-        replace(options, alpha=0.0, beta=1.0),
+        replace(options, alpha=0.0, beta=1.0, several=False),
         workers,
         replace(within, least_accuracy={problem.name: reached.accuracy}),
     )

@@ -4,10 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from ortools.math_opt.python import mathopt
 
 from autoscaler.planners.ipa.choices import Choice, PipelineChoices, Restriction, undominated
 from autoscaler.planners.ipa.problem import IpaOptions, Workers
-from autoscaler.planners.ipa.program import Answer, Clock, Program, Taken
+from autoscaler.planners.ipa.program import SCALE, Answer, Clock, Program, Taken
+
+ROUNDING = 1e-9
+"""Of accuracies that a solver adds up."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +76,10 @@ def best(
         if pipeline.problem.name in restriction.least_accuracy:
             reached = [c.accuracy * x for c, x in pairs] + [measured[each] * z for each, z in combinations.items()]
             program.model.add_linear_constraint(
-                sum(reached) >= restriction.least_accuracy[pipeline.problem.name] - 1e-9  # a solver's own rounding
+                mathopt.fast_sum(reached) >= restriction.least_accuracy[pipeline.problem.name] - ROUNDING
             )
-    program.model.maximize(sum(terms))
-    answer = program.solve(clock)
+    answer = program.maximize(mathopt.fast_sum(terms), clock)
+    answer = replace(answer, objective=answer.objective / SCALE, bound=answer.bound / SCALE)
     return Best(answer, 0.0 if answer.taken is None else objective(kept, answer.taken, options))
 
 

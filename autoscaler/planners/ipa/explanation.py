@@ -1,6 +1,6 @@
 """What binds a plan, in words."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -10,6 +10,7 @@ from autoscaler.planners.ipa.choices import TOLERANCE, Choice, PipelineChoices, 
 from autoscaler.planners.ipa.latency import longest_path
 from autoscaler.planners.ipa.problem import IpaOptions, PipelineProblem, Workers
 from autoscaler.planners.ipa.program import Taken
+from autoscaler.planners.ipa.solution import PipelineSolution
 
 
 def explain(
@@ -32,13 +33,33 @@ def explain(
     room = _Room(used, workers, cost, restriction.cost_limit, options, restriction.replicas)
     lines: list[str] = []
     for pipeline, own in zip(pipelines, taken, strict=True):
-        lines += _pipeline(pipeline, own, served)
+        names = [stage.name for stage in pipeline.problem.stages]
+        latency_s = {name: choice.latency_s for name, choice in zip(names, own, strict=True)}
+        lines += _times(pipeline.problem, latency_s, sum(choice.cost for choice in own), served)
         lines += _stages(pipeline, own, restriction, room)
-    for device, limit in sorted(workers.limits.items()):
-        count = used.get(device, 0)
-        name = device or "workers"
-        lines.append(f"{name}: {'all' if count == limit else f'{count} of'} {limit} workers are needed.")
-    return tuple(lines)
+    return (*lines, *_limits_used(used, workers))
+
+
+def explain_shares(
+    problems: Sequence[PipelineProblem],
+    solutions: Mapping[str, PipelineSolution],
+    workers: Workers,
+    served: float,
+) -> tuple[str, ...]:
+    """By pipeline where its time goes and who answers what, where stages may have several active variants."""
+    lines: list[str] = []
+    used: dict[str, int] = {}
+    for problem in problems:
+        own = solutions[problem.name]
+        latency_s = {name: max(a.run_s + a.wait_s for a in active) for name, active in own.stages.items()}
+        lines += _times(problem, latency_s, own.cost, served)
+        for name, active in own.stages.items():
+            for each in active:
+                used[each.device] = used.get(each.device, 0) + each.replicas
+            if len(active) > 1:
+                shares = ", ".join(f"{each.variant} {each.share:.0%}" for each in active)
+                lines.append(f"{problem.name}{f', {name}' if name else ''}: {shares} of the jobs.")
+    return (*lines, *_limits_used(used, workers))
 
 
 def without_plan(
@@ -49,15 +70,11 @@ def without_plan(
 ) -> str:
     """Why no stage-by-stage plan exists at any load."""
     for pipeline, accuracy in zip(pipelines, accuracies, strict=True):
-        for stage in pipeline.stages:
-            only = restriction.variants.get(pipeline.name, {}).get(stage.name, accuracy.by_stage[stage.name])
-            eligible = [o for o in stage.options if o.candidate.variant in only]
-            if not any(workers.limit(option.device) for option in eligible):
-                names = ", ".join(sorted({option.device or "any device" for option in eligible})) or "none"
-                return (
-                    f"Stage {stage.name!r} of {pipeline.name} has no worker that can run it (devices of its variants: "
-                    f"{names}): add one."
-                )
+        only = restriction.variants.get(pipeline.name, {})
+        eligible = {stage.name: only.get(stage.name, accuracy.by_stage[stage.name]) for stage in pipeline.stages}
+        words = unservable(pipeline, workers, eligible)
+        if words is not None:
+            return words
     stages = sum(len(pipeline.stages) for pipeline in pipelines)
     devices = {option.device for p in pipelines for stage in p.stages for option in stage.options}
     limit = sum(workers.limit(device) for device in devices)
@@ -67,6 +84,19 @@ def without_plan(
     if restriction.cost_limit < inf:
         return f"One worker for each of {stages} stages costs more than {restriction.cost_limit:g}: raise the limit."
     return f"The workers that there may be ({_limits(workers)}) do not suffice for one per stage: add workers."
+
+
+def unservable(
+    pipeline: PipelineProblem, workers: Workers, only: Mapping[str, Collection[str]] | None = None
+) -> str | None:
+    """Which stage of a pipeline no worker can run, with ``only`` some of its variants eligible; None where all can."""
+    for stage in pipeline.stages:
+        eligible = [o for o in stage.options if only is None or o.candidate.variant in only[stage.name]]
+        if not any(workers.limit(option.device) for option in eligible):
+            devices = ", ".join(sorted({option.device or "any device" for option in eligible})) or "none"
+            name = f"Stage {stage.name!r} of {pipeline.name}" if stage.name else pipeline.name
+            return f"{name} has no worker that can run it (devices of its variants: {devices}): add one."
+    return None
 
 
 # -- inner steps ----------------------------------------------------------------------------------------------
@@ -94,9 +124,13 @@ class _Room:
         return self.cost - old.cost + new.cost <= self.cost_limit * (1 + TOLERANCE)
 
 
-def _pipeline(pipeline: PipelineChoices, own: Sequence[Choice], served: float) -> Iterator[str]:
-    problem = pipeline.problem
-    latency_s = {stage.name: choice.latency_s for stage, choice in zip(problem.stages, own, strict=True)}
+def _limits_used(used: Mapping[str, int], workers: Workers) -> Iterator[str]:
+    for device, limit in sorted(workers.limits.items()):
+        count = used.get(device, 0)
+        yield f"{device or 'workers'}: {'all' if count == limit else f'{count} of'} {limit} workers are needed."
+
+
+def _times(problem: PipelineProblem, latency_s: Mapping[str, float], cost: float, served: float) -> Iterator[str]:
     total_s, path = longest_path(problem.stages, latency_s)
     if served < 1 and problem.load_qps > 0:
         yield (
@@ -110,7 +144,7 @@ def _pipeline(pipeline: PipelineChoices, own: Sequence[Choice], served: float) -
     if total_s > problem.slo_s * (1 + TOLERANCE):
         yield f"{problem.name} cannot be answered within {problem.slo_s:.3g} s: its fastest choice takes {along}."
     else:
-        yield f"{problem.name}: {along} of {problem.slo_s:.3g} s at worst, at a cost of {sum(c.cost for c in own):.3g}."
+        yield f"{problem.name}: {along} of {problem.slo_s:.3g} s at worst, at a cost of {cost:.3g}."
 
 
 def _stages(pipeline: PipelineChoices, own: Sequence[Choice], restriction: Restriction, room: _Room) -> Iterator[str]:

@@ -42,7 +42,8 @@ class PipelineSolution:
 class Solution:
     """All pipelines. ``gap`` is the proven relative distance of ``objective`` (equation 8) from the best there can be.
 
-    ``explanation`` says in sentences what binds.
+    ``explanation`` says in sentences what binds. Without an answer there are no pipelines, and it is ``impossible``
+    where that is not for want of time.
     """
 
     status: Status
@@ -51,3 +52,4 @@ class Solution:
     solve_s: float
     pipelines: Mapping[str, PipelineSolution]
     explanation: tuple[str, ...] = ()
+    impossible: bool = False

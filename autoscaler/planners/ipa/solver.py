@@ -8,11 +8,12 @@ from autoscaler.cluster.plan import Status
 from autoscaler.planners.ipa.accuracy import PipelineAccuracy, accuracy_of
 from autoscaler.planners.ipa.best import Best, accuracy_of_taken, best
 from autoscaler.planners.ipa.choices import Choice, PipelineChoices, Restriction, choices_of
-from autoscaler.planners.ipa.explanation import explain, without_plan
+from autoscaler.planners.ipa.explanation import explain, explain_shares, without_plan
 from autoscaler.planners.ipa.latency import longest_path
 from autoscaler.planners.ipa.overload import largest_served, least_limits_s
 from autoscaler.planners.ipa.problem import IpaOptions, PipelineProblem, Workers
-from autoscaler.planners.ipa.program import Answer, Clock
+from autoscaler.planners.ipa.program import SCALE, Answer, Clock
+from autoscaler.planners.ipa.several import Mixed, solve_several
 from autoscaler.planners.ipa.solution import Active, PipelineSolution, Solution
 from catalog.errors import ConfigError
 
@@ -44,6 +45,9 @@ def solve(
     - Where no plan bears the load in time, as much of it is served as can be, the same part of each pipeline, and the
       objective is the best at that load. A pipeline that no choice serves in time gets its fastest, and says so.
 
+    With ``options.several`` a stage may have several active variants with shares of its load (`several`); accuracies
+    are then means over the jobs.
+
     ``restriction`` is for systems that choose less. Without any plan, for there are fewer workers than stages or the
     time was up, the status is ``NO_ANSWER``, ``pipelines`` is empty, and ``explanation`` says which it was. Raises
     `ConfigError` for pipelines of the same name and for accuracies that are not there.
@@ -54,6 +58,11 @@ def solve(
             raise ConfigError(f"pipeline {name!r} is there {names.count(name)} times; give it once")
     accuracies = [accuracy_of(pipeline, options.accuracy) for pipeline in pipelines]
     clock = Clock(options.time_limit_s)
+    if options.several:
+        if restriction != EVERYTHING:
+            raise ConfigError("several active variants go with no restriction; give options with several=False")
+        mixed = solve_several(pipelines, accuracies, options, workers, clock)
+        return _mixed(pipelines, accuracies, options, workers, clock, *mixed)
 
     def at(served: float, limits_s: Sequence[float]) -> tuple[list[PipelineChoices], Best]:
         choices = [
@@ -93,6 +102,40 @@ def solve(
     )
 
 
+def _mixed(
+    pipelines: Sequence[PipelineProblem],
+    accuracies: Sequence[PipelineAccuracy],
+    options: IpaOptions,
+    workers: Workers,
+    clock: Clock,
+    choices: Sequence[PipelineChoices],
+    found: Mixed,
+    served: float,
+) -> Solution:
+    if found.shares is None:
+        return _nothing(pipelines, accuracies, options, workers, EVERYTHING, found.answer, clock)
+    solutions = {}
+    objective = 0.0
+    for pipeline, shares in zip(choices, found.shares, strict=True):
+        stages = {
+            stage.name: tuple(_active(replace(each.choice, replicas=each.replicas), each.share) for each in own)
+            for stage, own in zip(pipeline.problem.stages, shares, strict=True)
+        }
+        every = [each for own in stages.values() for each in own]
+        latency_s = {name: max(each.run_s + each.wait_s for each in own) for name, own in stages.items()}
+        accuracy = sum(each.choice.accuracy * each.share for own in shares for each in own)
+        cost = sum(each.cost for each in every)
+        objective += options.alpha * accuracy - options.beta * cost
+        objective -= options.delta * sum(each.batch_rows for each in every)
+        longest_s, _ = longest_path(pipeline.problem.stages, latency_s)
+        served_qps = served * pipeline.problem.load_qps
+        solutions[pipeline.problem.name] = PipelineSolution(stages, accuracy, cost, longest_s, served_qps)
+    gap = max(found.answer.bound / SCALE - objective, 0.0) / max(abs(objective), 1e-9)
+    status = Status.OPTIMAL if found.answer.proven or gap <= PROVEN_GAP else Status.FEASIBLE
+    words = explain_shares(pipelines, solutions, workers, served)
+    return Solution(status, gap, objective, clock.spent_s, solutions, words)
+
+
 def _solution(pipeline: PipelineChoices, taken: Sequence[Choice], served: float) -> PipelineSolution:
     stages = pipeline.problem.stages
     latency_s, _ = longest_path(stages, {s.name: c.latency_s for s, c in zip(stages, taken, strict=True)})
@@ -105,7 +148,7 @@ def _solution(pipeline: PipelineChoices, taken: Sequence[Choice], served: float)
     )
 
 
-def _active(choice: Choice) -> Active:
+def _active(choice: Choice, share: float = 1.0) -> Active:
     return Active(
         variant=choice.variant,
         device=choice.option.device,
@@ -115,6 +158,7 @@ def _active(choice: Choice) -> Active:
         run_s=choice.run_s,
         wait_s=choice.wait_s,
         capacity_qps=choice.replicas * choice.qps,
+        share=share,
     )
 
 
@@ -130,4 +174,4 @@ def _nothing(
     words = f"No answer within {options.time_limit_s:g} s of solver time: allow for more."
     if answer.infeasible:
         words = without_plan(pipelines, accuracies, workers, restriction)
-    return Solution(Status.NO_ANSWER, None, -inf, clock.spent_s, {}, (words,))
+    return Solution(Status.NO_ANSWER, None, -inf, clock.spent_s, {}, (words,), answer.infeasible)

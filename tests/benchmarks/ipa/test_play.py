@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.ipa.play import play
 from benchmarks.ipa.systems import FA2_HIGH, FA2_LOW, IPA, LOKI, RIM, Planned, Setting
-from ipa_scene import BURST_QPS, USUAL_QPS, burst, pipelines, steady
+from ipa_benchmark_scene import BURST_QPS, USUAL_QPS, burst, pipelines, steady
 
 VIDEO, NLP, SUM_QA = (pipelines()[name] for name in ("video", "nlp", "sum-qa"))
 

@@ -1,0 +1,100 @@
+"""What a cluster asks of IPA's program."""
+
+from collections.abc import Mapping
+from math import inf
+
+from autoscaler.cluster.cluster import Cluster, Endpoint, Stage
+from autoscaler.cluster.observation import Observation
+from autoscaler.planners.ipa.problem import Accuracy, Option, PipelineProblem, StageProblem, Workers
+from catalog.errors import ConfigError
+from dispatch.query import ONLY_STAGE
+from dispatch.selection.policy import Candidate
+
+
+def stages_of(endpoint: Endpoint) -> tuple[Stage, ...]:
+    """An endpoint's stages; one without any is a pipeline of one stage."""
+    return endpoint.stages or (Stage(ONLY_STAGE, (), endpoint.candidates),)
+
+
+def needed_bytes(cluster: Cluster, candidate: Candidate) -> float:
+    """Memory of what a worker must hold for it."""
+    return sum(cluster.memory_bytes.get(variant, 0) for variant in candidate.needs)
+
+
+def worker_costs(cluster: Cluster, observation: Observation) -> dict[str, float]:
+    """By device type what a worker costs: its price, or 1 each where no pool has one.
+
+    A price of infinity, where none is to be had, is for new workers; those that are there cost what the pool says.
+    """
+    prices = {pool.device: observation.prices_per_h.get(pool.device, pool.price_per_h) for pool in cluster.pools}
+    known = {
+        pool.device: pool.price_per_h if prices[pool.device] == inf else prices[pool.device] for pool in cluster.pools
+    }
+    return known if any(known.values()) else dict.fromkeys(known, 1.0)
+
+
+def workers_of(cluster: Cluster, observation: Observation) -> Workers:
+    """How many workers of each pool there may be: those that are there, or as many as its size may be.
+
+    Where none is to be had now it is no more than are there.
+    """
+    there = list(observation.workers.values())
+    limits = {}
+    for pool in cluster.pools:
+        count = there.count(pool.device)
+        limits[pool.device] = count if pool.max_workers is None else pool.max_workers
+        if observation.prices_per_h.get(pool.device) == inf:
+            limits[pool.device] = min(limits[pool.device], count)
+    return Workers(limits)
+
+
+def problems_of(
+    cluster: Cluster, observation: Observation, demand_qps: Mapping[str, float], definition: Accuracy
+) -> tuple[PipelineProblem, ...]:
+    """A pipeline for each endpoint, with the variants that fit a worker's memory, at the load observed.
+
+    The jobs of a stage are so many per query as were counted, else 1. Raises `ConfigError` for a stage that has no
+    variant for any pool.
+    """
+    costs = worker_costs(cluster, observation)
+    return tuple(
+        PipelineProblem(
+            endpoint.name,
+            endpoint.slo_s,
+            demand_qps[endpoint.name],
+            tuple(
+                StageProblem(
+                    stage.name,
+                    stage.after,
+                    _options(cluster, endpoint, stage, costs),
+                    observation.stage_shares.get(endpoint.name, {}).get(stage.name, 1.0),
+                )
+                for stage in stages_of(endpoint)
+            ),
+            _measured(endpoint) if definition == "measured" else {},
+        )
+        for endpoint in cluster.endpoints
+    )
+
+
+def _options(cluster: Cluster, endpoint: Endpoint, stage: Stage, costs: Mapping[str, float]) -> tuple[Option, ...]:
+    found = tuple(
+        Option(candidate, costs[pool.device], pool.device)
+        for pool in cluster.pools
+        for candidate in stage.candidates.get(pool.device, ())
+        if needed_bytes(cluster, candidate) <= pool.memory_bytes
+    )
+    if not found:
+        raise ConfigError(
+            f"endpoint {endpoint.name!r}: no variant of stage {stage.name!r} fits a pool "
+            f"({', '.join(pool.device for pool in cluster.pools) or 'there are none'}); profile one on such a device, "
+            "or give its workers more memory"
+        )
+    return found
+
+
+def _measured(endpoint: Endpoint) -> Mapping[tuple[str, ...], float]:
+    """What was measured of a pipeline; of a single stage it is what its variants have."""
+    if endpoint.stages:
+        return endpoint.measured_accuracy
+    return {(c.variant,): c.accuracy for own in endpoint.candidates.values() for c in own}

@@ -7,8 +7,10 @@ from inspect import Parameter, signature
 from sys import modules
 from typing import Any
 
+from pydantic import ValidationError
+
 from catalog.errors import ConfigError
-from catalog.faults import nearest
+from catalog.faults import describe, nearest
 from catalog.tensor import TensorSpec
 
 
@@ -126,10 +128,12 @@ def specs_of(tensors: dict[str, str]) -> tuple[TensorSpec, ...]:
         try:
             if not bracket or not axes.endswith("]"):
                 raise ValueError("it is not of the form DATATYPE[-1,n,...]")
-            found.append(TensorSpec(name, datatype, tuple(int(axis) for axis in axes[:-1].split(","))))
+            shape = tuple(int(axis) for axis in axes[:-1].split(","))
+            found.append(TensorSpec(name=name, datatype=datatype, shape=shape))
         except ValueError as error:
+            reason = describe(error) if isinstance(error, ValidationError) else str(error)
             raise ConfigError(
-                f"tensor {name!r} is declared as {written!r}: {error}; write for instance FP32[-1,64]"
+                f"tensor {name!r} is declared as {written!r}: {reason}; write for instance FP32[-1,64]"
             ) from error
     return tuple(found)
 

@@ -100,7 +100,7 @@ class Dispatcher:
         due = [worker for worker in self.workers.values() if worker.hold_s <= now_s]
         for worker in sorted(due, key=_by_id):
             self._launch(worker, now_s, commands)
-        return commands + self._wake_ups.for_all()
+        return commands + self._wake_ups.for_all(now_s)
 
     # -- events of workers ------------------------------------------------------------------------------------
 
@@ -222,7 +222,7 @@ class Dispatcher:
         self._wake_ups.on_change()
         for worker in sorted(self.workers.values(), key=_by_id):
             self._launch(worker, now_s, commands)
-        return commands + self._wake_ups.for_all()
+        return commands + self._wake_ups.for_all(now_s)
 
     def _follow(self, step: Step, endpoint: EndpointQueues, now_s: float, commands: list[Command]) -> None:
         """Carry out what an endpoint's flow says."""

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from math import inf
-from types import MappingProxyType
 from typing import cast
 
 from catalog.errors import AccordError
@@ -19,7 +18,6 @@ GIVE_UP_AFTER = 2.0
 """A query is given up when it is older than this many times the time that it had (section 4.5)."""
 
 FIRST, NOTHING_EXCLUDED = 0, frozenset[str]()
-NOT_MEASURED: Mapping[tuple[str, ...], float] = MappingProxyType({})
 
 
 class PipelineFlow:
@@ -36,9 +34,9 @@ class PipelineFlow:
 
     name = "pipeline"
 
-    def __init__(self, graph: Graph, measured_accuracy: Mapping[tuple[str, ...], float] = NOT_MEASURED) -> None:
+    def __init__(self, graph: Graph, measured_accuracy: Mapping[tuple[str, ...], float] | None = None) -> None:
         self.graph = graph
-        self._measured_accuracy = measured_accuracy
+        self._measured_accuracy = dict(measured_accuracy or {})
         self._successors = graph.successors
         self._numbers = {node.name: number for number, node in enumerate(graph.nodes)}
         self._sources = [len(node.sources) for node in graph.nodes]

@@ -62,6 +62,8 @@ def _answer_of(
         (only,) = last
         return AnswerWiring({spec.name: Wire(only, spec.name) for spec in outputs[only]})
     answered = stages_of(answer.wires)
+    if not answered:
+        raise ConfigError("answer.inputs takes nothing of any stage; name at least one of their tensors")
     for source in answered:
         if source not in outputs:
             raise unknown_source("answer.inputs", source, list(outputs))

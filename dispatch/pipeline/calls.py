@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from catalog.errors import AccordError, AdapterFailed, NothingToAnswer
+from catalog.errors import AdapterFailed, NothingToAnswer
 from catalog.tensor import Arrays, TensorSpec
 from dispatch import refusals
 from dispatch.pipeline.graph import Part, Values
@@ -87,7 +87,7 @@ class PipelineAnswer:
 
 
 def taken(where: str, wires: Wires, values: Values) -> Arrays:
-    """The wired tensors by input, as views that cannot be written to; those of stages that were skipped are left out."""
+    """The wired tensors by input, as views that cannot be written to, without those of stages that were skipped."""
     found: Arrays = {}
     for name, (source, tensor) in wires.items():
         arrays = values.get(source)
@@ -96,8 +96,8 @@ def taken(where: str, wires: Wires, values: Values) -> Arrays:
         array = arrays.get(tensor)
         if not isinstance(array, np.ndarray):
             raise AdapterFailed(
-                f"{where}.{name} takes {source}.{tensor}, and {source!r} gave {', '.join(arrays) or 'nothing'} for this "
-                "query"
+                f"{where}.{name} takes {source}.{tensor}, and what {source!r} gave for this query is "
+                f"{', '.join(arrays) or 'nothing'}"
             )
         found[name] = array.view()
         found[name].flags.writeable = False
@@ -108,8 +108,6 @@ def called(where: str, function: Any, given: Arrays) -> Any:
     """What a user's function gives; raises `AdapterFailed` where it raises."""
     try:
         return function(**given)
-    except AccordError:
-        raise
     except Exception as error:
         raise refusals.adapter_failed(where, error) from error
 

@@ -72,8 +72,6 @@ def check_answer(answer: AnswerWiring, outputs: Mapping[str, Specs], query: Quer
     """What the pipeline gives; raises `ConfigError` as `check_wiring` does. Stages must have been checked before."""
     adapter = answer.adapter
     where = "answer.inputs"
-    if not answer.wires:
-        raise ConfigError(f"{where} is empty; name at least one tensor of a stage")
     if adapter is not None:
         taker = f"adapter {adapter.name}"
         _check_edges(where, taker, answer.wires, adapter.inputs, adapter.optional, outputs, query)
@@ -112,7 +110,8 @@ def _check_edges(
                 f"{edge} takes {wire}, {type_of(given)}; expected {type_of(takes[name])}, which {taker} takes as "
                 f"{name!r}"
             )
-    for name in takes.keys() - wires.keys() - set(optional):
+    missing = [name for name in takes if name not in wires and name not in optional]
+    for name in missing:
         raise ConfigError(
             f"{where}.{name} is missing: {taker} takes {name!r}, {type_of(takes[name])}; name the source and tensor "
             f"that it is taken from, such as {QUERY}.{name}"

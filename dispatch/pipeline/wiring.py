@@ -41,8 +41,8 @@ class StageWiring:
     """One stage: its task takes ``inputs`` and gives ``outputs``.
 
     ``wires`` are by input of the ``adapter``, or of the task where there is none. With a ``condition`` the stage runs
-    where that says yes, or no where it is ``negated``; its own inputs are by ``condition_wires``. What the adapter gives
-    is cut into jobs of ``rows_per_job`` rows, the last of fewer.
+    where that says yes, or no where it is ``negated``; the condition's inputs are by ``condition_wires``. What the
+    adapter gives is cut into jobs of ``rows_per_job`` rows, the last of fewer.
     """
 
     name: str

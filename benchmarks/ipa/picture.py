@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FormatStrFormatter, NullLocator
 
 from benchmarks.ipa.comparison import Result
 from benchmarks.ipa.excerpts import MEAN_S
@@ -15,6 +17,8 @@ from simulator.plot import GRID, INK, LOAD
 
 COLOURS = {IPA: "#c44e52", FA2_LOW: "#4c78a8", FA2_HIGH: "#2f4b6e", RIM: "#8f8f8f", LOKI: "#59a14f"}
 LABELS = {IPA: "IPA", FA2_LOW: "FA2-low", FA2_HIGH: "FA2-high", RIM: "RIM", LOKI: "Loki"}
+CORES = (2, 5, 10, 20, 50, 100, 200, 500)
+
 MARKERS = {RESOURCE: "v", BALANCED_NAME: "D", ACCURACY: "^"}
 
 
@@ -40,6 +44,7 @@ def save_frontier(path: Path, results: Mapping[str, Result]) -> None:
             point = result.outcomes["bursty"][system]
             axes.plot(point.cost_cores, point.accuracy, "s", color=COLOURS[system], label=LABELS[system])
         axes.set_xscale("log")
+        _cores(axes.xaxis)
         axes.set_title(name, fontsize=10, loc="left")
         axes.set_xlabel("cores in the mean")
         _tidy(axes)
@@ -66,6 +71,7 @@ def save_bursty(path: Path, results: Mapping[str, Result]) -> None:
             accuracy.stairs(outcome.timeline.accuracy, minutes, **line)
             violations.stairs(outcome.timeline.violations_pct, minutes, **line)
         cost.set_yscale("log")
+        _cores(cost.yaxis)
         accuracy.set_ylim(-4, 104)
         violations.set_ylim(0, 104)
         violations.set_xlabel("min")
@@ -77,6 +83,13 @@ def save_bursty(path: Path, results: Mapping[str, Result]) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
     figure.align_ylabels()
     figure.savefig(path, dpi=100)
+
+
+def _cores(axis: Axis) -> None:
+    """Whole numbers on a logarithmic axis."""
+    axis.set_major_locator(FixedLocator(CORES))
+    axis.set_major_formatter(FormatStrFormatter("%g"))
+    axis.set_minor_locator(NullLocator())
 
 
 def _tidy(axes: Axes) -> None:

@@ -77,7 +77,7 @@ def forecaster_of_waves() -> Model:
 def simulated(forecaster: Forecaster | None) -> list[Decided]:
     known = ControllerState(VariantBook(SETTINGS))
     maker = PlanMaker(SETTINGS, known, PlannerHere(), lambda sizes: None)  # type: ignore[arg-type]
-    cluster = cluster_of(SETTINGS, maker.candidates(0.0), known.book.memory_bytes, sizing=False)
+    cluster = cluster_of(SETTINGS, maker.candidates(0.0), known.book, sizing=False)
     planner = ProteusPlanner(cluster)
     demand: DemandEstimate = MovingMaximum(endpoints=SETTINGS.endpoints)
     if forecaster is not None:

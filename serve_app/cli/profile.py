@@ -20,6 +20,7 @@ from serve_app.build.ladders import ladders_for
 from serve_app.build.pipelines import check_pipelines
 from serve_app.build.profiles import profiles_for
 from serve_app.build.stacked import with_stacked
+from serve_app.cli.allocation import allocations, numbers_of_cores, record_of, table_of
 from serve_app.cli.config_file import ServeFile
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
 from serve_app.cli.options import AsJson
@@ -33,6 +34,11 @@ def profile(
     budget_s: Annotated[float, typer.Option("--budget", min=0.1, help="Seconds at most per variant.")] = BUDGET_S,
     again: Annotated[bool, typer.Option("--again", help="Measure anew what is in the cache.")] = False,
     output: Annotated[Path | None, typer.Option(help="Also write the profiles to this CSV file.")] = None,
+    cores: Annotated[
+        str | None, typer.Option(help="Find each variant's base allocation among these, such as 1,2,4 (IPA, eq. 1).")
+    ] = None,
+    threshold_qps: Annotated[float, typer.Option(min=0.001, help="What one replica must bear, with --cores.")] = 5.0,
+    largest_batch: Annotated[int, typer.Option(min=1, help="That must be in time, with --cores.")] = 8,
     as_json: AsJson = False,
 ) -> None:
     """Measure latency per batch size, print it, and keep it for `serve run`."""
@@ -42,6 +48,18 @@ def profile(
         with progress_bar("Building") as building:
             loaded = load_catalogue(catalogue, lambda what, share: building(f"Building {what}", share))
         variants = loaded.variants if task is None else loaded.of_task(task)
+        if cores is not None:
+            numbers = numbers_of_cores(cores)
+            with _shown() as on_progress:
+                measuring = {"budget_s": budget_s, "again": again}
+                found = allocations(
+                    loaded, variants, device, numbers, threshold_qps, largest_batch, on_progress, **measuring
+                )
+            if as_json:
+                print_json({"device": device, "threshold_qps": threshold_qps, "tasks": record_of(found)})
+            for name, own in found.items() if not as_json else ():
+                OUT.print(table_of(name, own))
+            return
         with _shown() as on_progress:
             profiles = measured_profiles(
                 variants, loaded.root, device, threads, budget_s=budget_s, again=again, on_progress=on_progress

@@ -1,0 +1,110 @@
+"""All that is played: systems on excerpts, weights along the frontier, plans from forecasts and without."""
+
+import multiprocessing
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+
+from benchmarks.ipa.demand import Scene
+from benchmarks.ipa.excerpts import Kind
+from benchmarks.ipa.pipelines import Pipeline
+from benchmarks.ipa.play import Outcome, play
+from benchmarks.ipa.systems import IPA, SYSTEMS, Setting
+from benchmarks.ipa.tuning import Tuned, tune
+
+Scenes = Mapping[Kind, Scene]
+OnDone = Callable[[str], None]
+
+FRONTIER_ALPHAS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+"""Beside the presets."""
+
+EQUAL_COST = 0.005
+"""The reactive planner's headroom is set so that its cost is that of the predictive one but for this share."""
+
+HALVINGS = 8
+LEAST_HEADROOM, MOST_HEADROOM = 0.5, 3.0
+
+JOBS = 3
+"""Tuning, the rest and the frontier of each pipeline."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """On the bursty excerpt: plans from forecasts, from the load of the last 10 s, and from that at the same cost."""
+
+    predictive: Outcome
+    reactive: Outcome
+    reactive_at_equal_cost: Outcome
+    headroom: float
+    reactive_headroom: float
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """Of one pipeline: outcomes by excerpt and system, by alpha on the bursty excerpt, and of predictions."""
+
+    tuned: Tuned
+    outcomes: Mapping[Kind, Mapping[str, Outcome]]
+    frontier: Mapping[float, Outcome]
+    pair: Pair
+
+
+def compare(
+    pipelines: Mapping[str, Pipeline], tuned_on: Scenes, reported: Scenes, seed: int, processes: int, on_done: OnDone
+) -> dict[str, Result]:
+    """Every pipeline; ``on_done`` hears of the ``JOBS`` steps of each."""
+    results: dict[str, Result] = {}
+    heavy_first = sorted(pipelines, key=lambda name: -len(pipelines[name].stages))
+    if processes == 1:
+        for name in heavy_first:
+            results[name] = _of(pipelines[name], tuned_on, reported, seed, on_done)
+    else:
+        os.environ["OMP_NUM_THREADS"] = "1"  # for the processes: each has one core
+        with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+            futures: dict[Future[Result], str] = {
+                pool.submit(_of, pipelines[name], tuned_on, reported, seed): name for name in heavy_first
+            }
+            for future in as_completed(futures):
+                results[futures[future]] = future.result()
+                for _ in range(JOBS):
+                    on_done(futures[future])
+    return {name: results[name] for name in pipelines}
+
+
+def _silent(what: str) -> None:
+    """Does not report progress."""
+
+
+def _of(pipeline: Pipeline, tuned_on: Scenes, reported: Scenes, seed: int, on_done: OnDone = _silent) -> Result:
+    tuned = tune(pipeline, tuned_on, seed)
+    on_done(f"{pipeline.name}: tuned")
+    outcomes = {
+        kind: {system: play(pipeline, tuned.settings[system], scene, seed) for system in SYSTEMS}
+        for kind, scene in reported.items()
+    }
+    pair = _pair(pipeline, tuned.settings[IPA], reported["bursty"], seed)
+    on_done(f"{pipeline.name}: played")
+    alphas = sorted({*FRONTIER_ALPHAS, *tuned.presets.values()})
+    frontier = {
+        alpha: play(pipeline, replace(tuned.settings[IPA], alpha=alpha), reported["bursty"], seed) for alpha in alphas
+    }
+    on_done(f"{pipeline.name}: frontier")
+    return Result(tuned, outcomes, frontier, pair)
+
+
+def _pair(pipeline: Pipeline, setting: Setting, scene: Scene, seed: int) -> Pair:
+    predictive = play(pipeline, setting, scene, seed)
+    reactive = play(pipeline, setting, scene, seed, predictive=False)
+    equal, headroom = reactive, setting.headroom
+    low, high = LEAST_HEADROOM, MOST_HEADROOM
+    for _ in range(HALVINGS):
+        if abs(equal.cost_cores / predictive.cost_cores - 1.0) <= EQUAL_COST:
+            break
+        if equal.cost_cores < predictive.cost_cores:
+            low = headroom
+        else:
+            high = headroom
+        headroom = (low + high) / 2.0
+        equal = play(pipeline, replace(setting, headroom=headroom), scene, seed, predictive=False)
+    return Pair(predictive, reactive, equal, setting.headroom, headroom)

@@ -1,0 +1,71 @@
+"""What is to be reached, and what was."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
+
+from benchmarks.ipa.comparison import Result
+from benchmarks.ipa.systems import FA2_HIGH, FA2_LOW, IPA, RIM
+from benchmarks.ipa.tuning import ACCURACY, BALANCED_NAME, RESOURCE
+
+MORE_ACCURATE = 35.0
+"""Points of normalised accuracy above FA2-low, of which the least accurate variants have 0 and the best 100."""
+
+COST_MORE_PCT = 5.0
+VIOLATIONS_POINTS = 1.0
+FEWER_VIOLATIONS = 5.0
+
+
+@dataclass(frozen=True)
+class Goal:
+    """``reached`` is to be ``wanted`` at least, or at most; ``where`` says of what it is the best or the worst."""
+
+    wanted: float
+    reached: float
+    met: bool
+    where: str
+
+
+def goals_of(results: Mapping[str, Result]) -> dict[str, Goal]:
+    """All of them."""
+    of_ipa = {
+        f"{name}, {kind}": (own[IPA], own) for name, result in results.items() for kind, own in result.outcomes.items()
+    }
+    cheap = {
+        where: ours.accuracy - own[FA2_LOW].accuracy
+        for where, (ours, own) in of_ipa.items()
+        if ours.cost_cores < (1.0 + COST_MORE_PCT / 100.0) * own[FA2_LOW].cost_cores
+    }
+    points, where = max(((value, key) for key, value in cheap.items()), default=(0.0, "nowhere for so little cost"))
+    goals = {"accuracy_points_above_fa2_low": Goal(MORE_ACCURATE, points, points >= MORE_ACCURATE, where)}
+    for system in (FA2_HIGH, RIM):
+        ratio, where = max((ours.cost_cores / own[system].cost_cores, key) for key, (ours, own) in of_ipa.items())
+        goals[f"cost_over_{system}"] = Goal(1.0, ratio, ratio <= 1.0, where)
+    worse, where = max((ours.violations_pct - own[FA2_LOW].violations_pct, key) for key, (ours, own) in of_ipa.items())
+    goals["violation_points_above_fa2_low"] = Goal(VIOLATIONS_POINTS, worse, worse <= VIOLATIONS_POINTS, where)
+    moved = {name: _moved(result) for name, result in results.items()}
+    share = sum(moved.values()) / len(moved)
+    still = ", ".join(name for name, own in moved.items() if not own) or "all pipelines"
+    goals["weights_move_the_result_share"] = Goal(1.0, share, share >= 1.0, still)
+    predictive = sum(result.pair.predictive.violated for result in results.values())
+    reactive = sum(result.pair.reactive_at_equal_cost.violated for result in results.values())
+    fewer = reactive / predictive if predictive else inf if reactive else 1.0
+    goals["fewer_violations_than_reactive"] = Goal(
+        FEWER_VIOLATIONS, min(fewer, 1e6), fewer >= FEWER_VIOLATIONS, "all pipelines, bursty, at equal cost"
+    )
+    return goals
+
+
+def mean_gain(result: Result) -> tuple[float, float]:
+    """Over the four excerpts: points of accuracy above FA2-low, and cost above it in percent."""
+    pairs = [(own[IPA], own[FA2_LOW]) for own in result.outcomes.values()]
+    points = sum(ours.accuracy - low.accuracy for ours, low in pairs) / len(pairs)
+    ours_cost, low_cost = sum(ours.cost_cores for ours, _ in pairs), sum(low.cost_cores for _, low in pairs)
+    return points, 100.0 * (ours_cost / low_cost - 1.0)
+
+
+def _moved(result: Result) -> bool:
+    """Whether each of the three presets is more accurate, and dearer, than the one before (Figure 14)."""
+    points = [result.frontier[result.tuned.presets[name]] for name in (RESOURCE, BALANCED_NAME, ACCURACY)]
+    return all(low.accuracy < high.accuracy and low.cost_cores < high.cost_cores for low, high in pairwise(points))

@@ -26,8 +26,8 @@ from benchmarks.ipa.excerpts import Kind, choose, scale_of, spans_of
 from benchmarks.ipa.goals import goals_of, mean_gain
 from benchmarks.ipa.picture import save_bursty, save_frontier
 from benchmarks.ipa.pipelines import pipelines_of
-from benchmarks.ipa.play import Outcome
 from benchmarks.ipa.scenario import PIPELINES, read_scenario
+from benchmarks.ipa.simulation import Outcome
 from benchmarks.machine import with_machine
 from catalog.errors import BadSeries, ConfigError
 from forecast.series.file import read_series

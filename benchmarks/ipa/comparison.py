@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from benchmarks.ipa.demand import Scene
 from benchmarks.ipa.excerpts import Kind
 from benchmarks.ipa.pipelines import Pipeline
-from benchmarks.ipa.play import Outcome, play
-from benchmarks.ipa.systems import IPA, SYSTEMS, Setting
-from benchmarks.ipa.tuning import Tuned, tune
+from benchmarks.ipa.simulation import Outcome, simulate
+from benchmarks.ipa.systems import IPA, SYSTEMS, Planned, Setting
+from benchmarks.ipa.tuning import RESOURCE, Tuned, tune
 
 Scenes = Mapping[Kind, Scene]
 OnDone = Callable[[str], None]
@@ -20,9 +20,14 @@ FRONTIER_ALPHAS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 """Beside the presets."""
 
 EQUAL_COST = 0.005
-"""The reactive planner's headroom is set so that its cost is that of the predictive one but for this share."""
+"""Of the headrooms with which the reactive planner costs no more than the predictive one, but for this share, it has
+the one with the fewest violations. Where it costs more with all of them, since its plans change more often, it has the
+predictive one's."""
 
-HALVINGS = 8
+RUNS = 3
+"""With other arrivals within each second, and other latencies; what is reported is of all of them."""
+
+HALVINGS = 6
 LEAST_HEADROOM, MOST_HEADROOM = 0.5, 3.0
 
 JOBS = 3
@@ -31,7 +36,11 @@ JOBS = 3
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """On the bursty excerpt: plans from forecasts, from the load of the last 10 s, and from that at the same cost."""
+    """On the bursty excerpt: plans from forecasts, from the load of the last 10 s, and from that at the same cost.
+
+    All with the weights that put resources first: with others a lower demand buys accuracy, and cost says little of
+    how much load is planned for.
+    """
 
     predictive: Outcome
     reactive: Outcome
@@ -80,31 +89,45 @@ def _of(pipeline: Pipeline, tuned_on: Scenes, reported: Scenes, seed: int, on_do
     tuned = tune(pipeline, tuned_on, seed)
     on_done(f"{pipeline.name}: tuned")
     outcomes = {
-        kind: {system: play(pipeline, tuned.settings[system], scene, seed) for system in SYSTEMS}
+        kind: {system: _pooled(pipeline, tuned.settings[system], scene, seed) for system in SYSTEMS}
         for kind, scene in reported.items()
     }
-    pair = _pair(pipeline, tuned.settings[IPA], reported["bursty"], seed)
+    pair = _pair(pipeline, replace(tuned.settings[IPA], alpha=tuned.presets[RESOURCE]), reported["bursty"], seed)
     on_done(f"{pipeline.name}: played")
     alphas = sorted({*FRONTIER_ALPHAS, *tuned.presets.values()})
     frontier = {
-        alpha: play(pipeline, replace(tuned.settings[IPA], alpha=alpha), reported["bursty"], seed) for alpha in alphas
+        alpha: simulate(pipeline, replace(tuned.settings[IPA], alpha=alpha), reported["bursty"], seed)
+        for alpha in alphas
     }
     on_done(f"{pipeline.name}: frontier")
     return Result(tuned, outcomes, frontier, pair)
 
 
+def _pooled(pipeline: Pipeline, setting: Setting, scene: Scene, seed: int, *, predictive: bool = True) -> Outcome:
+    """Over `RUNS` runs with other luck."""
+    planned = Planned(pipeline, setting)
+    return Outcome.pooled(
+        [
+            simulate(pipeline, setting, scene, seed + number, predictive=predictive, planned=planned)
+            for number in range(RUNS)
+        ]
+    )
+
+
 def _pair(pipeline: Pipeline, setting: Setting, scene: Scene, seed: int) -> Pair:
-    predictive = play(pipeline, setting, scene, seed)
-    reactive = play(pipeline, setting, scene, seed, predictive=False)
-    equal, headroom = reactive, setting.headroom
+    predictive = _pooled(pipeline, setting, scene, seed)
+    reactive = _pooled(pipeline, setting, scene, seed, predictive=False)
+    most_cores = predictive.cost_cores * (1.0 + EQUAL_COST)
+    tried = {setting.headroom: reactive}
     low, high = LEAST_HEADROOM, MOST_HEADROOM
+    headroom = setting.headroom
     for _ in range(HALVINGS):
-        if abs(equal.cost_cores / predictive.cost_cores - 1.0) <= EQUAL_COST:
-            break
-        if equal.cost_cores < predictive.cost_cores:
+        if tried[headroom].cost_cores <= most_cores:
             low = headroom
         else:
             high = headroom
         headroom = (low + high) / 2.0
-        equal = play(pipeline, replace(setting, headroom=headroom), scene, seed, predictive=False)
-    return Pair(predictive, reactive, equal, setting.headroom, headroom)
+        tried[headroom] = _pooled(pipeline, replace(setting, headroom=headroom), scene, seed, predictive=False)
+    cheap = {each: own for each, own in tried.items() if own.cost_cores <= most_cores}
+    best = min(cheap, key=lambda each: cheap[each].violated) if cheap else setting.headroom
+    return Pair(predictive, reactive, tried[best], setting.headroom, best)

@@ -20,8 +20,8 @@ INTERVAL_S = 10
 TASK = ForecastTask()
 """The predictor of section 3: the maximum of the next 20 s from the last 120 s, by an LSTM of 25 units."""
 
-LEARNED_S = 2 * DAY_S
-"""The newest part of what may be learned from, which takes seconds; two weeks take minutes."""
+LEARNED_S = 14 * DAY_S
+"""The newest part of what may be learned from: the paper's two weeks."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from statistics import fmean
 from benchmarks.ipa.demand import Scene
 from benchmarks.ipa.excerpts import Kind
 from benchmarks.ipa.pipelines import Pipeline
-from benchmarks.ipa.play import play
+from benchmarks.ipa.simulation import simulate
 from benchmarks.ipa.systems import FA2_HIGH, FA2_LOW, IPA, LOKI, RIM, SYSTEMS, Planned, Setting
 
 VIOLATIONS_PCT = 1.0
@@ -102,7 +102,7 @@ def _violations_pct(pipeline: Pipeline, setting: Setting, scenes: Mapping[Kind, 
     queries = sum(int(scene.excerpt.played.sum()) for scene in scenes.values())
     violated = 0
     for scene in sorted(scenes.values(), key=lambda each: -each.excerpt.mean_qps):
-        violated += play(pipeline, setting, scene, seed, planned=planned).violated
+        violated += simulate(pipeline, setting, scene, seed, planned=planned).violated
         if violated > 2 * VIOLATIONS_PCT / 100.0 * queries:
             break
     return 100.0 * violated / queries

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoscaler.demand.demand import DemandEstimate
+from autoscaler.placement.stage_service import StageService
 from autoscaler.planners.ipa.solution import Active
 from catalog.errors import ConfigError
 from dispatch.commands import Command
 from dispatch.dispatcher import Dispatcher
+from dispatch.flow.pipeline import PipelineFlow
 from dispatch.plan import EndpointPlan, Plan
-from dispatch.selection.policy import Candidate
 from dispatch.worker_info import WorkerInfo
 from simulator.traffic import Traffic
 
@@ -62,10 +63,11 @@ class PipelineReplicas:
     """Decides for a `Host` which replicas a pipeline's stages have; for one run of one host.
 
     ``decide`` gives what is to be active for a load in queries per second. What it says of a stage comes into force
-    when all replicas that this takes are there: then batches have their new size, and replicas that are not needed any
-    more get no further batch and go when theirs is done, which is seen at the next report. Until then the stage is as
-    it was, so that it is never without replicas. A decision takes the place of one that is still under way; replicas
-    that start for what is not wanted any more go at once. At one instant, replicas that are ready come before a report.
+    when all replicas that this takes are there: then batches have their new planned size, and replicas that are not
+    needed any more get no further batch and go when theirs is done, which is seen at the next report. Until then the
+    stage is as it was, so that it is never without replicas. A decision takes the place of one that is under way;
+    replicas that start for what is not wanted any more go at once. At one instant, replicas that are ready come before
+    a report.
 
     What is decided for the demand at the beginning is there at 0. ``workers`` are all that were ever there, by device
     type, and grow while the host runs.
@@ -78,7 +80,10 @@ class PipelineReplicas:
         decide: Callable[[float], Stages],
         times: ReplicaTimes | None = None,
     ) -> None:
+        if not isinstance(endpoint.flow, PipelineFlow):
+            raise TypeError(f"endpoint {endpoint.name!r} has the flow {endpoint.flow.name!r}, which is no pipeline")
         self._endpoint = endpoint
+        self._flow = endpoint.flow
         self._demand = demand
         self._decide = decide
         self._times = times or ReplicaTimes()
@@ -203,26 +208,31 @@ class PipelineReplicas:
         return dispatcher.on_workers_lost(idle, now_s) if idle else []
 
     def _endpoint_plan(self) -> EndpointPlan:
-        """Every stage offers what is active there, in batches of the size that was planned."""
+        """Every stage offers what is active there, in batches as planned, and leaves the stages behind their runs."""
         stages = {}
         for name, stage in self._endpoint.stages.items():
-            active = {(each.device, each.variant): each.batch_rows for each in self._active[name]}
-            offered = {
-                device: tuple(
-                    _cut(candidate, active[device, candidate.variant])
-                    for candidate in own
-                    if (device, candidate.variant) in active
-                )
-                for device, own in stage.candidates.items()
-            }
-            stages[name] = replace(stage, candidates=offered)
+            active = {(each.device, each.variant) for each in self._active[name]}
+            service = StageService(
+                {
+                    device: tuple(each for each in own if (device, each.variant) in active)
+                    for device, own in stage.candidates.items()
+                },
+                self._after_s(name),
+                {each.variant: each.batch_rows for each in self._active[name]},
+            )
+            stages[name] = service.of(stage)
         return replace(self._endpoint, stages=stages)
 
-
-def _cut(candidate: Candidate, batch_rows: int) -> Candidate:
-    """The same in batches of so many rows at most."""
-    latency_s, mean_s = candidate.latency_s[: batch_rows + 1], candidate.mean_s[: batch_rows + 1]
-    return replace(candidate, latency_s=latency_s, mean_s=mean_s)
+    def _after_s(self, stage: str) -> float:
+        """The longest path of runs behind a stage."""
+        return max(
+            (
+                self._after_s(node.name) + max(each.run_s for each in self._active[node.name])
+                for node in self._flow.graph.nodes
+                if stage in node.sources
+            ),
+            default=0.0,
+        )
 
 
 def mean_cost(replicas: Sequence[Replica], start_s: float, end_s: float) -> float:

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from benchmarks.ipa import __main__ as ipa
-from benchmarks.ipa import comparison, excerpts, play, tuning
+from benchmarks.ipa import comparison, excerpts, simulation, tuning
 from benchmarks.ipa.demand import TASK
 from benchmarks.ipa.excerpts import KINDS
 from benchmarks.ipa.systems import SYSTEMS
@@ -26,7 +26,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(tuning, name, value)
     monkeypatch.setattr(comparison, "FRONTIER_ALPHAS", (1.0,))
     monkeypatch.setattr(comparison, "HALVINGS", 1)
-    for module in (excerpts, play):
+    for module in (excerpts, simulation):
         monkeypatch.setattr(module, "LENGTH_S", 120)
 
     def moving_average(series: LoadSeries, scale: float, until_s: int, seed: int) -> Forecaster:

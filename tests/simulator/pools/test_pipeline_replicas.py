@@ -1,6 +1,7 @@
 """Replicas of a pipeline's stages: new ones before the old go, batches as planned, costs as counted by hand."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,11 +9,13 @@ import pytest
 from autoscaler.cluster.observation import Statistics
 from autoscaler.planners.ipa.solution import Active
 from catalog.errors import ConfigError
+from dispatch.batching.planned_batches import PlannedBatches
+from dispatch.dispatcher import Dispatcher
 from dispatch.flow.pipeline import PipelineFlow
 from dispatch.pipeline.graph import Graph, Node, Part
-from dispatch.plan import EndpointLimits, EndpointPlan, StagePlan
+from dispatch.plan import EndpointLimits, EndpointPlan, Plan, StagePlan
 from dispatch.selection.greedy import GreedySelection
-from dispatch.selection.policy import Candidate
+from dispatch.selection.policy import Candidate, SelectionPolicy
 from simulator.host import Host
 from simulator.latency import PlannedLatency
 from simulator.pools.pipeline_replicas import PipelineReplicas, Replica, ReplicaTimes, Stages, mean_cost
@@ -96,19 +99,33 @@ def test_costs_are_counted_from_asking_to_going() -> None:
     assert mean_cost([Replica("w", "s", "v", "d", 3.0, 4.0, 12.0, 9.0)], 5.0, 15.0) == pytest.approx(3.0 * 4.0 / 10.0)
 
 
-def test_batches_have_the_size_that_was_planned_as_soon_as_the_plan_is_in_force() -> None:
+def test_batches_have_the_size_that_was_planned_as_soon_as_the_plan_is_in_force(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def decide(load_qps: float) -> Stages:
         rows = 4 if load_qps > 5 else 2
         return {"first": active("small", 1, rows), "second": active("last", 8, 1)}
 
-    bursts = [at_s + 0.001 * number for at_s in (1.0, 5.0, 12.0, 16.0) for number in range(8)]
-    record, replicas = run(decide, Steps((0.0, 1.0), (10.0, 8.0)), bursts)
-    of_small = record.batches.variant == record.batches.variants.index("small")
-    before = record.batches.jobs[of_small & (record.batches.launched_s < 10.0)]
-    after = record.batches.jobs[of_small & (record.batches.launched_s >= 10.0)]
-    assert before.max() == 2
-    assert after.max() == 4
+    plans: list[SelectionPolicy] = []
+    original = Dispatcher.apply
+
+    def heard(self: Dispatcher, plan: Plan, *more: Any) -> Any:
+        plans.append(next(iter(plan.endpoints.values())).stages["first"].selection)
+        return original(self, plan, *more)
+
+    monkeypatch.setattr(Dispatcher, "apply", heard)
+    _, replicas = run(decide, Steps((0.0, 1.0), (10.0, 8.0)), [float(number) for number in range(20)])
+    first = next(iter(replicas.plan.endpoints.values())).stages["first"]
+    assert first.selection == PlannedBatches({"small": 2})
+    assert plans[-1] == PlannedBatches({"small": 4})
     assert len(spans(replicas, "small")) == 1  # the one that was there goes on
+
+
+def test_a_stage_leaves_the_stages_behind_it_their_runs() -> None:
+    _, replicas = run(to_large_at_8, Steps((0.0, 1.0)), [1.0])
+    stages = next(iter(replicas.plan.endpoints.values())).stages
+    assert stages["first"].after_s == pytest.approx(active("last", 1)[0].run_s)
+    assert stages["second"].after_s == 0.0
 
 
 def test_more_of_the_same_variant_join_those_that_are_there() -> None:

@@ -1,7 +1,9 @@
 """A system on an excerpt, in the simulator."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,13 +52,33 @@ class Outcome:
     changes: int
     timeline: Timeline
 
+    @classmethod
+    def pooled(cls, outcomes: "Sequence[Outcome]") -> "Outcome":
+        """Of several runs that differ in luck alone: queries are added up, the rest are means; the first's timeline."""
+        first, *_ = outcomes
+
+        def mean(figure: str) -> float:
+            return fmean(getattr(each, figure) for each in outcomes)
+
+        return cls(
+            queries=sum(each.queries for each in outcomes),
+            violated=sum(each.violated for each in outcomes),
+            accuracy=mean("accuracy"),
+            product=mean("product"),
+            cost_cores=mean("cost_cores"),
+            p50_s=mean("p50_s"),
+            p99_s=mean("p99_s"),
+            changes=round(mean("changes")),
+            timeline=first.timeline,
+        )
+
     @property
     def violations_pct(self) -> float:
         """Of all queries."""
         return 100.0 * self.violated / self.queries if self.queries else 0.0
 
 
-def play(
+def simulate(
     pipeline: Pipeline,
     setting: Setting,
     scene: Scene,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.ipa.play import play
+from benchmarks.ipa.simulation import simulate
 from benchmarks.ipa.systems import FA2_HIGH, FA2_LOW, IPA, LOKI, RIM, Planned, Setting
 from ipa_benchmark_scene import BURST_QPS, USUAL_QPS, burst, pipelines, steady
 
@@ -11,7 +11,7 @@ VIDEO, NLP, SUM_QA = (pipelines()[name] for name in ("video", "nlp", "sum-qa"))
 
 def test_fa2_has_the_ends_of_the_accuracy_score_and_costs_what_its_plan_costs() -> None:
     for system, score in ((FA2_LOW, 0.0), (FA2_HIGH, 100.0)):
-        outcome = play(VIDEO, Setting(system), steady(4), seed=1)
+        outcome = simulate(VIDEO, Setting(system), steady(4), seed=1)
         assert outcome.accuracy == score
         assert outcome.cost_cores == pytest.approx(Planned(VIDEO, Setting(system)).plan(4.0).cost)
         assert (outcome.violated, outcome.changes) == (0, 0)
@@ -19,17 +19,17 @@ def test_fa2_has_the_ends_of_the_accuracy_score_and_costs_what_its_plan_costs() 
 
 
 def test_a_stage_with_one_variant_counts_in_full() -> None:
-    assert play(NLP, Setting(FA2_LOW), steady(2), seed=1).accuracy == pytest.approx(100.0 / 3)
+    assert simulate(NLP, Setting(FA2_LOW), steady(2), seed=1).accuracy == pytest.approx(100.0 / 3)
 
 
 def test_the_product_is_that_of_the_accuracies() -> None:
-    low = play(VIDEO, Setting(FA2_LOW), steady(4), seed=1)
+    low = simulate(VIDEO, Setting(FA2_LOW), steady(4), seed=1)
     assert low.product == pytest.approx(0.457 * 0.6975)
 
 
 def test_weights_lead_from_the_cheapest_variants_to_the_most_accurate() -> None:
-    outcomes = [play(VIDEO, Setting(IPA, alpha=alpha), steady(4), seed=1) for alpha in (0.001, 4.0, 1000.0)]
-    assert outcomes[0].cost_cores == play(VIDEO, Setting(FA2_LOW), steady(4), seed=1).cost_cores
+    outcomes = [simulate(VIDEO, Setting(IPA, alpha=alpha), steady(4), seed=1) for alpha in (0.001, 4.0, 1000.0)]
+    assert outcomes[0].cost_cores == simulate(VIDEO, Setting(FA2_LOW), steady(4), seed=1).cost_cores
     assert outcomes[0].accuracy > 0  # what costs nothing more is taken
     assert outcomes[0].accuracy < outcomes[1].accuracy < outcomes[2].accuracy == 100.0
     assert outcomes[0].cost_cores < outcomes[1].cost_cores < outcomes[2].cost_cores
@@ -52,8 +52,8 @@ def test_loki_gives_up_accuracy_only_where_its_cluster_is_too_small() -> None:
 
 def test_a_burst_that_was_foreseen_violates_less_than_one_that_was_not() -> None:
     setting = Setting(FA2_LOW)
-    foreseen, unforeseen = (play(SUM_QA, setting, burst(foreseen=known), seed=1) for known in (True, False))
-    reactive = play(SUM_QA, setting, burst(foreseen=True), seed=1, predictive=False)
+    foreseen, unforeseen = (simulate(SUM_QA, setting, burst(foreseen=known), seed=1) for known in (True, False))
+    reactive = simulate(SUM_QA, setting, burst(foreseen=True), seed=1, predictive=False)
     assert foreseen.violated == 0 < unforeseen.violated
     assert reactive.violated > 0
     assert foreseen.cost_cores > unforeseen.cost_cores
@@ -62,7 +62,9 @@ def test_a_burst_that_was_foreseen_violates_less_than_one_that_was_not() -> None
 
 
 def test_the_same_seed_gives_the_same_outcome() -> None:
-    first, again, other = (play(VIDEO, Setting(IPA, alpha=4.0), burst(foreseen=False), seed=seed) for seed in (1, 1, 2))
+    first, again, other = (
+        simulate(VIDEO, Setting(IPA, alpha=4.0), burst(foreseen=False), seed=seed) for seed in (1, 1, 2)
+    )
     assert (first.violated, first.cost_cores, first.p99_s) == (again.violated, again.cost_cores, again.p99_s)
     assert first.p99_s != other.p99_s
 

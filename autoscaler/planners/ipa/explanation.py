@@ -144,7 +144,8 @@ def _times(problem: PipelineProblem, latency_s: Mapping[str, float], cost: float
     if total_s > problem.slo_s * (1 + TOLERANCE):
         yield f"{problem.name} cannot be answered within {problem.slo_s:.3g} s: its fastest choice takes {along}."
     else:
-        yield f"{problem.name}: {along} of {problem.slo_s:.3g} s at worst, at a cost of {cost:.3g}."
+        paid = f", at a cost of {cost:.3g}" if cost else ""
+        yield f"{problem.name}: {along} of {problem.slo_s:.3g} s at worst{paid}."
 
 
 def _stages(pipeline: PipelineChoices, own: Sequence[Choice], restriction: Restriction, room: _Room) -> Iterator[str]:

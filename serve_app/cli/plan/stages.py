@@ -37,8 +37,9 @@ def _table(endpoint: str, stages: Mapping[str, StageChoice], slo_ms: float | Non
     of = "" if slo_ms is None else f" of {slo_ms:g} ms"
     workers = sum(choice.workers for choice in stages.values())
     cost = sum(choice.cost for choice in stages.values())
+    paid = f", cost {cost:g}" if cost else ""  # workers of pools of a fixed size cost nothing more
     table.caption = (
-        f"{longest_ms:.1f}{of} at most, {workers} workers, cost {cost:g}. In ms: the longest wait for a batch to fill, "
+        f"{longest_ms:.1f}{of} at most, {workers} workers{paid}. In ms: the longest wait for a batch to fill, "
         "its run with the way to the worker, and the stages behind"
     )
     return table

@@ -22,15 +22,17 @@ def needed_bytes(cluster: Cluster, candidate: Candidate) -> float:
 
 
 def worker_costs(cluster: Cluster, observation: Observation) -> dict[str, float]:
-    """By device type what a worker costs: its price, or 1 each where no pool has one.
+    """By device type what a worker costs that the planner may do without: its price, or 1 each where no pool has one.
 
-    A price of infinity, where none is to be had, is for new workers; those that are there cost what the pool says.
+    Workers of pools of a fixed size are there anyway and cost nothing: to spare them, batches would only be larger. A
+    price of infinity, where none is to be had, is for new workers; those that are there cost what the pool says.
     """
     prices = {pool.device: observation.prices_per_h.get(pool.device, pool.price_per_h) for pool in cluster.pools}
     known = {
         pool.device: pool.price_per_h if prices[pool.device] == inf else prices[pool.device] for pool in cluster.pools
     }
-    return known if any(known.values()) else dict.fromkeys(known, 1.0)
+    costs = known if any(known.values()) else dict.fromkeys(known, 1.0)
+    return {pool.device: 0.0 if pool.max_workers is None else costs[pool.device] for pool in cluster.pools}
 
 
 def workers_of(cluster: Cluster, observation: Observation) -> Workers:

@@ -71,7 +71,7 @@ def test_two_workers_hold_a_variant_of_each_of_three_stages() -> None:
     assert plan.held == dict.fromkeys(("cpu-0", "cpu-1"), frozenset({"cut", "read-l", "sum"}))
     assert plan.served_qps == {"numbers": 20.0}
     assert {choice.workers for choice in plan.stages["numbers"].values()} == {2}
-    assert sum(choice.cost for choice in plan.stages["numbers"].values()) == pytest.approx(2.0)
+    assert {choice.cost for choice in plan.stages["numbers"].values()} == {0.0}, "workers that are there anyway"
     assert "3 stages share all workers (2 of cpu)" in plan.report.explanation[0]
 
 
@@ -317,3 +317,17 @@ def test_headroom_that_is_not_there_is_no_reason_to_shed() -> None:
     assert capacity_qps < 400.0
     plan = planned(cluster, observation, replace(OPTIONS, headroom=4.0))
     assert plan.served_qps == {"numbers": 100.0}
+
+
+def test_workers_that_are_there_anyway_are_not_spared_by_larger_batches() -> None:
+    observation = observed({"numbers": 60.0}, workers(cpu=12))
+    fixed = planned(Cluster((NUMBERS,), (Pool("cpu", price_per_h=1.0),)), observation)
+    free = planned(Cluster((NUMBERS,), (Pool("cpu", price_per_h=1.0, max_workers=12),)), observation)
+
+    def rows(plan: ClusterPlan) -> int:
+        return sum(rows for choice in plan.stages["numbers"].values() for rows in choice.variants.values())
+
+    assert rows(fixed) == 3, "every batch is of one row"
+    assert rows(free) > 3
+    assert free.pool_sizes["cpu"] < 12
+    assert sum(choice.cost for choice in free.stages["numbers"].values()) == pytest.approx(free.pool_sizes["cpu"])

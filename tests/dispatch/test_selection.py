@@ -52,7 +52,7 @@ def test_greedy_never_misses_a_deadline_that_some_variant_meets(rows: int, slack
     choice = GreedySelection().choose(seen)
     chosen = next(c for c in ALL if c.variant == choice.variant)
     assert 1 <= choice.rows <= min(rows, chosen.max_batch)
-    in_time = [c for c in ALL if c.latency_s[c.batch_rows(rows)] <= slack_s]
+    in_time = [c for c in ALL if c.latency_s[c.batch_rows(rows)] <= seen.slack_s]
     if in_time:
         assert chosen.accuracy == max(c.accuracy for c in in_time)
 

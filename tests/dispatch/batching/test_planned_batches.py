@@ -52,11 +52,12 @@ def test_a_variant_that_the_plan_does_not_know_runs_as_much_as_is_in_time() -> N
 def test_a_batch_is_in_time_wherever_a_single_row_of_some_variant_planned_alone_is(
     rows: int, slack_s: float, good: int, fast: int
 ) -> None:
-    variant, batch_rows = chosen(rows, slack_s, good=good, fast=fast)
+    seen = view(rows, slack_s)
+    variant, batch_rows, *_ = PlannedBatches({"good": good, "fast": fast}).choose(seen)
     candidate = {each.variant: each for each in (GOOD, FAST)}[variant]
     assert 1 <= batch_rows <= min(rows, candidate.max_batch)
-    in_time = candidate.latency_s[batch_rows] <= slack_s
-    if FAST.latency_s[min(rows, fast, 32)] <= slack_s:
+    in_time = candidate.latency_s[batch_rows] <= seen.slack_s
+    if FAST.latency_s[min(rows, fast, 32)] <= seen.slack_s:
         assert in_time
     if not in_time:
         assert batch_rows == min(rows, candidate.max_batch)

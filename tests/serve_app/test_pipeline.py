@@ -11,13 +11,13 @@ import httpx2
 import pytest
 import yaml
 from http_scene import hammer, kill, until
-from pipeline_functions import LONG
 from ray import serve
 
 from catalog.catalogue import load_catalogue
 from catalog.profile_csv import ProfiledVariant, write_profiles
 from catalog.zoo.strips.strips import SEEDS, Strips, sample_strips
 from deployments.worker.measure import measured_profiles
+from pipeline_functions import LONG
 from serve_app.config.schema import AppConfig
 from serve_app.main import build
 

@@ -8,40 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from autoscaler.cluster.cluster import Cluster, Endpoint, Pool, Stage
+from autoscaler.cluster.cluster import Cluster, Pool, Stage
 from autoscaler.cluster.observation import Observation
-from autoscaler.cluster.plan import ClusterPlan, NoPlan, Status
+from autoscaler.cluster.plan import NoPlan, Status
 from autoscaler.planners.ipa.ipa_planner import IpaPlanner
 from autoscaler.planners.ipa.problem import IpaOptions
 from autoscaler.planners.ipa.program import Clock
 from autoscaler_scene import SEEDS, endpoint, linear, observed, workers
 from catalog.errors import ConfigError
 from dispatch.query import ONLY_STAGE
-from ipa_scene import GRAPHS, broken
-
-OPTIONS = IpaOptions(beta=0.01)
-
-
-def pipeline(name: str, *stages: Stage, slo_s: float = 1.0, **more: object) -> Endpoint:
-    candidates: dict[str, tuple] = {}  # type: ignore[type-arg]
-    for each in stages:
-        for device, own in each.candidates.items():
-            candidates[device] = candidates.get(device, ()) + own
-    return Endpoint(name, slo_s, candidates, stages, **more)  # type: ignore[arg-type]
-
-
-CUT = Stage("cut", (), {"cpu": (linear("cut", 0.9, 0.005, 0.001),)})
-READ = Stage("read", ("cut",), {"cpu": (linear("read-s", 0.8, 0.002, 0.002), linear("read-l", 0.95, 0.01, 0.01))})
-SUM = Stage("sum", ("read",), {"cpu": (linear("sum", 1.0, 0.001, 0.0001),)})
-NUMBERS = pipeline("numbers", CUT, READ, SUM)
-ONE_BYTE = dict.fromkeys(("cut", "read-s", "read-l", "sum"), 1)
-
-
-def planned(cluster: Cluster, observation: Observation, options: IpaOptions = OPTIONS) -> ClusterPlan:
-    plan = IpaPlanner(cluster, options).plan(observation)
-    assert isinstance(plan, ClusterPlan)
-    assert broken(cluster, observation, plan) == []
-    return plan
+from ipa_planner_scene import NUMBERS, ONE_BYTE, OPTIONS, pipeline, planned
+from ipa_scene import GRAPHS
 
 
 def test_every_stage_has_a_worker_of_its_own_and_the_rest_stand_by_where_room_is_least() -> None:
@@ -274,60 +251,3 @@ def test_a_plan_that_is_in_force_is_kept(rng: np.random.Generator) -> None:
     first = planned(cluster, observation)
     again = planned(cluster, replace(observation, held=first.held))
     assert again.held == first.held
-
-
-def test_workers_hold_the_variants_of_other_stages_too_where_that_is_in_time() -> None:
-    cluster = Cluster((NUMBERS,), (Pool("cpu"),))
-    plan = planned(cluster, observed({"numbers": 20.0}, workers(cpu=3)))
-    assert plan.held == dict.fromkeys(("cpu-0", "cpu-1", "cpu-2"), frozenset({"cut", "read-l", "sum"}))
-    assert {name: choice.workers for name, choice in plan.stages["numbers"].items()} == {"cut": 1, "read": 1, "sum": 1}
-
-
-def test_workers_hold_one_stage_where_batches_of_another_in_front_would_be_too_late() -> None:
-    # the stages take 6, 20 and 1.1 ms with one row each; a batch of 20 ms in front of each makes 87 ms
-    observation = observed({"numbers": 1.0}, workers(cpu=3))
-    for slo_s, variants in ((0.080, 1), (0.095, 3)):
-        cluster = Cluster((pipeline("numbers", CUT, READ, SUM, slo_s=slo_s),), (Pool("cpu"),))
-        plan = planned(cluster, observation)
-        assert {len(held) for held in plan.held.values()} == {variants}
-        assert set(plan.stages["numbers"]["read"].variants) == {"read-l"}
-
-
-def test_workers_hold_as_many_other_variants_as_their_memory_takes() -> None:
-    cluster = Cluster((NUMBERS,), (Pool("cpu", memory_bytes=2),), ONE_BYTE)
-    plan = planned(cluster, observed({"numbers": 20.0}, workers(cpu=3)))
-    assert [len(held) for held in plan.held.values()] == [2, 2, 2]
-    assert frozenset().union(*plan.held.values()) == {"cut", "read-l", "sum"}
-
-
-def test_headroom_asks_for_more_workers_and_serves_no_more_than_the_load() -> None:
-    cluster = Cluster((NUMBERS,), (Pool("cpu", price_per_h=0.1, max_workers=50),))
-    observation = observed({"numbers": 100.0}, workers(cpu=1))
-    plain = planned(cluster, observation)
-    more = planned(cluster, observation, replace(OPTIONS, headroom=2.0))
-    assert more.pool_sizes["cpu"] > plain.pool_sizes["cpu"]
-    assert more.capacity_qps["numbers"] >= 200.0
-    assert more.demand_qps == more.served_qps == {"numbers": 100.0}
-
-
-def test_headroom_that_is_not_there_is_no_reason_to_shed() -> None:
-    cluster = Cluster((NUMBERS,), (Pool("cpu"),))
-    observation = observed({"numbers": 100.0}, workers(cpu=6))
-    capacity_qps = planned(cluster, observation).capacity_qps["numbers"]
-    assert capacity_qps < 400.0
-    plan = planned(cluster, observation, replace(OPTIONS, headroom=4.0))
-    assert plan.served_qps == {"numbers": 100.0}
-
-
-def test_workers_that_are_there_anyway_are_not_spared_by_larger_batches() -> None:
-    observation = observed({"numbers": 60.0}, workers(cpu=12))
-    fixed = planned(Cluster((NUMBERS,), (Pool("cpu", price_per_h=1.0),)), observation)
-    free = planned(Cluster((NUMBERS,), (Pool("cpu", price_per_h=1.0, max_workers=12),)), observation)
-
-    def rows(plan: ClusterPlan) -> int:
-        return sum(rows for choice in plan.stages["numbers"].values() for rows in choice.variants.values())
-
-    assert rows(fixed) == 3, "every batch is of one row"
-    assert rows(free) > 3
-    assert free.pool_sizes["cpu"] < 12
-    assert sum(choice.cost for choice in free.stages["numbers"].values()) == pytest.approx(free.pool_sizes["cpu"])

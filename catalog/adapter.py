@@ -1,7 +1,8 @@
 """Small pure functions between the stages of a pipeline, with the tensors that they take and give."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import partial
 from importlib import import_module
 from inspect import Parameter, signature
 from sys import modules
@@ -14,55 +15,54 @@ from catalog.faults import describe, nearest
 from catalog.tensor import TensorSpec
 
 
-@dataclass(frozen=True)
-class Adapter:
-    """A function from tensors to tensors, which says what it takes and gives.
+@dataclass(frozen=True, kw_only=True)
+class Declared:
+    """A function that says which tensors it takes.
 
-    ``function`` is called with one array per input, by name, and must neither change them nor keep them; it gives a
-    mapping with an array for each of ``outputs``, all with the same number of rows, which may be another than that of
-    its inputs, or none. An input is ``optional`` where the function has a default for it: it is left out where the
-    stage that it comes from was skipped.
+    ``function`` is called with one array per input, by name, and must neither change them nor keep them. An input is
+    ``optional`` where the function has a default for it: it is left out where the stage that it comes from was skipped.
     """
 
     function: Callable[..., Any]
     inputs: tuple[TensorSpec, ...]
+    optional: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """Where the function stands, as a config names it."""
+        module = getattr(self.function, "__module__", type(self.function).__module__)
+        return f"{module}:{getattr(self.function, '__qualname__', type(self.function).__qualname__)}"
+
+    def __call__(self, **tensors: Any) -> Any:
+        """Call the function."""
+        return self.function(**tensors)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel between processes by the name that it is found under, like a plain function; else by its fields."""
+        module_name, _, attributes = self.name.partition(":")
+        found: Any = modules.get(module_name)
+        for attribute in attributes.split("."):
+            found = getattr(found, attribute, None)
+        if found is self:
+            return import_function, (self.name,)
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return partial(type(self), **values), ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adapter(Declared):
+    """A function from tensors to tensors.
+
+    It gives a mapping with an array for each of ``outputs``, all with the same number of rows, which may be another
+    than that of its inputs, or none.
+    """
+
     outputs: tuple[TensorSpec, ...]
-    optional: frozenset[str] = frozenset()
-
-    @property
-    def name(self) -> str:
-        """Where the function stands, as a config names it."""
-        return _path(self.function)
-
-    def __call__(self, **tensors: Any) -> Any:
-        """Call the function."""
-        return self.function(**tensors)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Travel between processes by name, like a plain function; the other side imports the module."""
-        return _by_name(self, (self.function, self.inputs, self.outputs, self.optional))
 
 
-@dataclass(frozen=True)
-class Condition:
-    """A function from tensors to whether a stage runs; see `Adapter` for its inputs."""
-
-    function: Callable[..., Any]
-    inputs: tuple[TensorSpec, ...]
-    optional: frozenset[str] = frozenset()
-
-    @property
-    def name(self) -> str:
-        """Where the function stands, as a config names it."""
-        return _path(self.function)
-
-    def __call__(self, **tensors: Any) -> Any:
-        """Call the function."""
-        return self.function(**tensors)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Travel between processes by name, like a plain function; the other side imports the module."""
-        return _by_name(self, (self.function, self.inputs, self.optional))
+@dataclass(frozen=True, kw_only=True)
+class Condition(Declared):
+    """A function from tensors to whether a stage runs."""
 
 
 def adapter(*, inputs: dict[str, str], outputs: dict[str, str]) -> Callable[[Callable[..., Any]], Adapter]:
@@ -73,7 +73,8 @@ def adapter(*, inputs: dict[str, str], outputs: dict[str, str]) -> Callable[[Cal
 
     def declared(function: Callable[..., Any]) -> Adapter:
         takes = specs_of(inputs)
-        return Adapter(function, takes, specs_of(outputs), _optional(function, takes))
+        optional = _optional(function, takes)
+        return Adapter(function=function, inputs=takes, optional=optional, outputs=specs_of(outputs))
 
     return declared
 
@@ -83,7 +84,7 @@ def condition(*, inputs: dict[str, str]) -> Callable[[Callable[..., Any]], Condi
 
     def declared(function: Callable[..., Any]) -> Condition:
         takes = specs_of(inputs)
-        return Condition(function, takes, _optional(function, takes))
+        return Condition(function=function, inputs=takes, optional=_optional(function, takes))
 
     return declared
 
@@ -136,20 +137,6 @@ def specs_of(tensors: dict[str, str]) -> tuple[TensorSpec, ...]:
                 f"tensor {name!r} is declared as {written!r}: {reason}; write for instance FP32[-1,64]"
             ) from error
     return tuple(found)
-
-
-def _path(function: Callable[..., Any]) -> str:
-    module = getattr(function, "__module__", type(function).__module__)
-    return f"{module}:{getattr(function, '__qualname__', type(function).__qualname__)}"
-
-
-def _by_name(declared: Adapter | Condition, fields: tuple[Any, ...]) -> tuple[Any, ...]:
-    """How to pickle it: by the name it is found under, else by its fields."""
-    module_name, _, attributes = declared.name.partition(":")
-    found: Any = modules.get(module_name)
-    for attribute in attributes.split("."):
-        found = getattr(found, attribute, None)
-    return (import_function, (declared.name,)) if found is declared else (type(declared), fields)
 
 
 def _optional(function: Callable[..., Any], inputs: tuple[TensorSpec, ...]) -> frozenset[str]:

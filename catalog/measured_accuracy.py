@@ -9,14 +9,11 @@ from catalog.faults import nearest
 
 ACCURACY = "accuracy"
 
-MeasuredAccuracy = Mapping[tuple[str, ...], float]
-"""By the variants of the stages, in a given order, 0 to 1."""
-
 
 def read_measured_accuracy(
     path: str | Path, stages: Sequence[str], known: Mapping[str, Collection[str]]
 ) -> dict[tuple[str, ...], float]:
-    """Read a CSV with a column for each of ``stages`` and ``accuracy`` from 0 to 1.
+    """Accuracies from 0 to 1 by the variants of ``stages``, in their order, of a CSV with a column for each of these.
 
     ``known`` has by stage the names of its variants; rows with others are of variants that are not served, and left
     out. Raises `ConfigError` naming the file, the line and the value that is wrong, and where no row is left.
@@ -43,11 +40,11 @@ def read_measured_accuracy(
         if all(variant in known[stage] for stage, variant in zip(stages, variants, strict=True)):
             found[variants] = accuracy
     if not found:
-        raise ConfigError(f"accuracies {file}: no row is of variants that are served; {known_words(known)}")
+        raise ConfigError(f"accuracies {file}: no row is of variants that are served; {_words(known)}")
     return found
 
 
-def known_words(known: Mapping[str, Collection[str]]) -> str:
+def _words(known: Mapping[str, Collection[str]]) -> str:
     """The variants of every stage in words."""
     return "; ".join(f"stage {stage} has {', '.join(sorted(variants))}" for stage, variants in known.items())
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dispatch.commands import Answer, Answers, BatchDone, Command, Launch, Reject, WakeAt
 from dispatch.dispatcher import Dispatcher
+from dispatch.flow.single import SINGLE
 from dispatch.latency.estimator import LatencyEstimator
 from dispatch.plan import Plan
 from dispatch.query import NO_INPUTS, Batch, Query, quick
@@ -187,10 +188,10 @@ class Host:
         variants = sorted({candidate.variant for own in offered for candidate in own} | self._log.variants)
         batches = self._log.batches(variants, sorted(self._devices))
         batch = batches.of_queries(len(arrival_s))
-        voted = [name for name in names if len(self._dispatcher.plan.endpoints[name].stages) > 1]
-        if not voted:
+        one_by_one = [name for name in names if self._dispatcher.plan.endpoints[name].flow.name != SINGLE.name]
+        if not one_by_one:
             return Record(names, arrival_s, deadline_s, endpoint, batch, batches)
-        batch[np.isin(endpoint, [names.index(name) for name in voted])] = -1
+        batch[np.isin(endpoint, [names.index(name) for name in one_by_one])] = -1
         answered_s = np.full(len(arrival_s), inf)
         ids, instants_s = np.array(self._answered).reshape(-1, 2).T
         answered_s[ids.astype(np.intp)] = instants_s

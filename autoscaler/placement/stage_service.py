@@ -7,7 +7,6 @@ from autoscaler.cluster.cluster import Endpoint, Stage
 from autoscaler.cluster.plan import StageChoice
 from dispatch.batching.planned_batches import PlannedBatches
 from dispatch.plan import StagePlan
-from dispatch.query import ONLY_STAGE
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate
 
@@ -30,21 +29,20 @@ class StageService:
 
 
 def stage_services(endpoint: Endpoint, chosen: Mapping[str, StageChoice]) -> dict[str, StageService]:
-    """By stage of a pipeline, or of whatever the plan has chosen stages for; empty for others.
+    """By stage of a pipeline; empty for an endpoint of one task, which keeps the policy of its config.
 
     Variants of the stage that the plan has not chosen serve as well where a worker holds one, as it may while a plan
     comes into force. A stage that the plan does not choose for leaves those behind it what is theirs of the objective,
     by how long their variants take.
     """
-    stages = endpoint.stages or ((Stage(ONLY_STAGE, (), endpoint.candidates),) if chosen else ())
-    behind_s = shares_behind_s(stages, endpoint.slo_s)
+    behind_s = shares_behind_s(endpoint.stages, endpoint.slo_s)
     return {
         stage.name: StageService(
             stage.candidates,
             behind_s[stage.name] if choice is None else choice.after_s,
             None if choice is None else choice.variants,
         )
-        for stage in stages
+        for stage in endpoint.stages
         for choice in [chosen.get(stage.name)]
     }
 

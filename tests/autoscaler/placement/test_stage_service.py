@@ -49,11 +49,10 @@ def test_chosen_variants_run_in_planned_batches_and_others_of_the_stage_stay_for
     assert services["read"].of(StagePlan({}, PlannedBatches({}), None)).selection == GreedySelection()
 
 
-def test_an_endpoint_of_one_stage_is_served_as_chosen_where_the_plan_chooses_for_it() -> None:
+def test_an_endpoint_of_one_task_keeps_the_policy_of_its_config() -> None:
     plain = Endpoint("plain", 0.1, {"cpu": (FAST, SLOW)})
     assert stage_services(plain, {}) == {}
-    services = stage_services(plain, {"": choice(0.0, fast=2)})
-    assert services[""].batch_rows == {"fast": 2}
+    assert stage_services(plain, {"": choice(0.0, fast=2)}) == {}
 
 
 def test_a_stage_keeps_its_queues_and_what_it_learned_under_another_service() -> None:

@@ -22,7 +22,7 @@ VALUES = {"query": {"q": np.arange(3.0)}, "a": {"y": np.array([51])}}
 
 
 def made(function: Callable[..., Any]) -> Adapter:
-    return Adapter(function, specs_of({"q": "FP64[-1]"}), TWO)
+    return Adapter(function=function, inputs=specs_of({"q": "FP64[-1]"}), outputs=TWO)
 
 
 def said(given: Any) -> StageParts:
@@ -135,14 +135,14 @@ def test_inputs_of_stages_that_were_skipped_are_left_out() -> None:
 @pytest.mark.parametrize("negated", [False, True])
 @pytest.mark.parametrize("given", [True, False, np.True_, np.False_])
 def test_a_condition_says_whether_a_stage_runs(given: Any, negated: bool) -> None:
-    told = Condition(lambda y: given, specs_of({"y": "INT64[-1]"}))
+    told = Condition(function=lambda y: given, inputs=specs_of({"y": "INT64[-1]"}))
     runs = StageRuns(stage("b", x="query.x", **{"unless" if negated else "when": told}))
     assert runs(VALUES) is (bool(given) is not negated)
 
 
 @pytest.mark.parametrize("given", [1, None, "yes", np.array([True])])
 def test_a_condition_must_say_yes_or_no(given: Any) -> None:
-    told = Condition(lambda y: given, specs_of({"y": "INT64[-1]"}))
+    told = Condition(function=lambda y: given, inputs=specs_of({"y": "INT64[-1]"}))
     with pytest.raises(AdapterFailed, match=r"^stage 'b': condition .* gave .*; expected True or False$"):
         StageRuns(stage("b", x="query.x", when=told))(VALUES)
 
@@ -164,7 +164,11 @@ def test_a_stage_of_whose_own_inputs_nothing_is_left_does_not_run() -> None:
 
 def reply(rows: int, given: Any = None, wires: dict[str, Wire] | None = None) -> Any:
     through = (
-        None if given is None else Adapter(lambda y: given, specs_of({"y": "INT64[-1]"}), specs_of({"z": "INT64[-1]"}))
+        None
+        if given is None
+        else Adapter(
+            function=lambda y: given, inputs=specs_of({"y": "INT64[-1]"}), outputs=specs_of({"z": "INT64[-1]"})
+        )
     )
     outputs = (TensorSpec("y" if through is None else "z", "INT64", (-1,)),)
     make = PipelineAnswer(AnswerWiring(wires or {"y": Wire("a", "y")}, through), outputs)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from catalog.profile_cache import cpu_description
+from catalog.profiles.profile_cache import cpu_description
 
 EVENTS = 20_000
 SIZE, PRODUCTS = 256, 10

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from autoscaler.cluster.cluster import Endpoint
-from catalog.profile import LatencyProfile
+from catalog.profiles.profile import LatencyProfile
 from dispatch.plan import EndpointPlan
 from dispatch.query import Batch
 

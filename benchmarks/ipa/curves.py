@@ -6,8 +6,8 @@ from math import log
 from statistics import fmean
 
 from benchmarks.ipa.scenario import Measured, Task
-from catalog.base_allocation import SLO_FACTOR, base_allocations
-from catalog.latency_fit import LatencyFit, fit_latency
+from catalog.profiles.base_allocation import SLO_FACTOR, base_allocations
+from catalog.profiles.latency_fit import LatencyFit, fit_latency
 
 BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64)
 

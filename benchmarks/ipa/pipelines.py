@@ -11,7 +11,7 @@ from autoscaler.planners.ipa.accuracy import ranks
 from autoscaler.planners.ipa.problem import Option, PipelineProblem, StageProblem
 from benchmarks.ipa.curves import TaskCurves, curves_of, law_of
 from benchmarks.ipa.scenario import Scenario, Task
-from catalog.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile import BatchLatency, LatencyProfile
 from catalog.tensor import Arrays
 from dispatch.flow.pipeline import PipelineFlow
 from dispatch.pipeline.graph import QUERY, Graph, Node, Part, Values

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from autoscaler.cluster.cluster import Cluster, Endpoint, Pool
 from catalog.errors import ConfigError
-from catalog.profile_table import TabledVariant, group_by_query_type, match_device, read_profile_table
+from catalog.profiles.profile_table import TabledVariant, group_by_query_type, match_device, read_profile_table
 from dispatch.selection.policy import Candidate
 
 SLO_RULES = ("most_accurate", "cpu")

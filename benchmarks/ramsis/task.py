@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from catalog.errors import ConfigError
-from catalog.profile_csv import read_profiles
+from catalog.profiles.profile_csv import read_profiles
 from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.pareto import pareto_front
 from dispatch.selection.ramsis.problem import MAX_QUEUE_ROWS

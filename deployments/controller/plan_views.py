@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from catalog.profile import LatencyProfile
+from catalog.profiles.profile import LatencyProfile
 from deployments.controller.worker_registry import WorkerRegistry
 from deployments.messages.control_settings import ControlSettings
 from deployments.state.decisions import iso

@@ -10,8 +10,8 @@ from pydantic import TypeAdapter, ValidationError
 from autoscaler.cluster.plan import ClusterPlan
 from catalog.errors import BadRequest, NoWorker
 from catalog.faults import describe
-from catalog.profile import LatencyProfile
-from catalog.profile_cache import cache_dir
+from catalog.profiles.profile import LatencyProfile
+from catalog.profiles.profile_cache import cache_dir
 from catalog.store import FsspecStore
 from catalog.variant import STACKED, Variant
 from deployments.controller.variant_book import tabulated_s

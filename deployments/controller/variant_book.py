@@ -10,7 +10,7 @@ from autoscaler.cluster.cluster import Cluster, Endpoint, Pool, Stage
 from autoscaler.demand.profile_drift import corrected
 from catalog.catalogue import Catalogue
 from catalog.errors import ConfigError
-from catalog.profile import LatencyProfile
+from catalog.profiles.profile import LatencyProfile
 from catalog.variant import Variant
 from deployments.messages.control_settings import ControlSettings, EndpointSettings, StageSettings
 from dispatch.selection.policy import Candidate

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from catalog.profile import LatencyProfile
+from catalog.profiles.profile import LatencyProfile
 from catalog.variant import Variant
 from deployments.messages.worker import WorkerReport
 from deployments.worker.client import WorkerClient, WorkerGone, follow_pools

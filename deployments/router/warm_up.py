@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle
 
-from catalog.profiler import sample_inputs
+from catalog.profiles.profiler import sample_inputs
 from catalog.tensor import TensorSpec
 from deployments.router.router import Router
 from deployments.worker.client import WorkerGone

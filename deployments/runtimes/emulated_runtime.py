@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from catalog.errors import ConfigError
 from catalog.faults import describe
-from catalog.profile import LatencyProfile
-from catalog.profile_csv import read_profiles
+from catalog.profiles.profile import LatencyProfile
+from catalog.profiles.profile_csv import read_profiles
 from catalog.variant import Variant
 from deployments.runtimes import base
 from deployments.runtimes.base import RuntimeOptions, Tensors
@@ -49,7 +49,7 @@ def emulated_options(variant: Variant) -> EmulatedOptions:
 
 
 def emulated_profile(variant: Variant, artifact: Path, device: str) -> LatencyProfile:
-    """The profile that a variant follows on a device: its rows in the artifact, a CSV file of `catalog.profile_csv`.
+    """The profile that a variant follows on a device: its rows in the artifact (`catalog.profiles.profile_csv`).
 
     Of an artifact that is a folder it is the file ``cpu.csv`` or ``cuda.csv``. Raises `ConfigError` where there is no
     such file or no row of the variant.

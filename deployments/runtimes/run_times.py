@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from catalog.profile import LatencyProfile
+from catalog.profiles.profile import LatencyProfile
 
 Distribution = Literal["quantiles", "fixed", "normal", "lognormal"]
 

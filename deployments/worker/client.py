@@ -9,7 +9,7 @@ from ray.exceptions import RayTaskError
 from ray.serve.handle import DeploymentHandle
 
 from catalog.errors import AccordError
-from catalog.profile import LatencyProfile
+from catalog.profiles.profile import LatencyProfile
 from catalog.tensor import Arrays
 from catalog.variant import Variant
 from deployments.messages.worker import BatchResult, WorkerReport

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from catalog import profile_cache
-from catalog.profile import LatencyProfile
-from catalog.profile_csv import ProfiledVariant
-from catalog.profiler import BATCH_SIZES, profile_variant, sample_inputs
+from catalog.profiles import profile_cache
+from catalog.profiles.profile import LatencyProfile
+from catalog.profiles.profile_csv import ProfiledVariant
+from catalog.profiles.profiler import BATCH_SIZES, profile_variant, sample_inputs
 from catalog.store import FsspecStore
 from catalog.variant import Variant
 from deployments.runtimes.base import RuntimeOptions

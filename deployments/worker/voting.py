@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catalog.errors import ConfigError
-from catalog.profile_cache import cache_dir
+from catalog.profiles.profile_cache import cache_dir
 from catalog.store import FsspecStore
 from catalog.tensor import Arrays
 from catalog.variant import Variant

@@ -14,8 +14,8 @@ from ray import serve
 from ray.serve.exceptions import RayServeException
 
 from catalog.errors import AccordError, ArtifactError
-from catalog.profile import LatencyProfile
-from catalog.profiler import BATCH_SIZES, profile_variant, sample_inputs
+from catalog.profiles.profile import LatencyProfile
+from catalog.profiles.profiler import BATCH_SIZES, profile_variant, sample_inputs
 from catalog.store import FsspecStore
 from catalog.tensor import Arrays
 from catalog.variant import Variant

@@ -6,7 +6,7 @@ from functools import cached_property
 from math import inf
 from typing import Any, NamedTuple, Protocol
 
-from catalog.profile import LatencyProfile
+from catalog.profiles.profile import LatencyProfile
 from catalog.variant import Variant
 
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from catalog.catalogue import NAMED, Catalogue
 from catalog.errors import ConfigError
 from catalog.faults import nearest
-from catalog.profile_cache import cache_dir
+from catalog.profiles.profile_cache import cache_dir
 from deployments.messages.worker import WorkerSpec
 from deployments.router.tables.making import Grids
 from dispatch.balancing.registry import create_balancer
@@ -27,7 +27,7 @@ from dispatch.table_plan import with_tables
 from serve_app.build.candidates import Profiles, candidates_of, served_variants, variants_of
 from serve_app.build.ensembles import ballots_of, ensemble_plan
 from serve_app.build.pipelines import CSV, pipeline_info, pipeline_plan, wired_pipeline
-from serve_app.config.endpoint import EndpointConfig
+from serve_app.config.endpoints.endpoint import EndpointConfig
 from serve_app.config.schema import AppConfig
 from serve_app.http.endpoint_info import EndpointInfo
 

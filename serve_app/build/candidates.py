@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 from catalog.catalogue import Catalogue
 from catalog.errors import ConfigError
-from catalog.profile import LatencyProfile
+from catalog.profiles.profile import LatencyProfile
 from catalog.variant import STACKED, Variant
 from dispatch.query import ONLY_STAGE
 from dispatch.selection.policy import Candidate
-from serve_app.config.endpoint import EndpointConfig
+from serve_app.config.endpoints.endpoint import EndpointConfig
 from serve_app.config.schema import AppConfig
 
 Profiles = Mapping[str, Mapping[str, LatencyProfile]]

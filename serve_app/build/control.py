@@ -20,7 +20,7 @@ from dispatch.query import ONLY_STAGE
 from forecast.model_file import read
 from serve_app.build.candidates import Profiles, served_variants, variants_of
 from serve_app.build.pipelines import WiredPipeline, measured_accuracy, wired_pipeline
-from serve_app.config.endpoint import EndpointConfig
+from serve_app.config.endpoints.endpoint import EndpointConfig
 from serve_app.config.forecast import ForecastConfig
 from serve_app.config.ipa import IpaConfig
 from serve_app.config.live_changes import LiveChanges, PoolChange

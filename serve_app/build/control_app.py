@@ -14,7 +14,7 @@ from ray.serve.handle import DeploymentHandle
 
 from catalog.errors import AccordError, ConfigError, NoWorker
 from catalog.faults import describe
-from catalog.profile_cache import cache_dir
+from catalog.profiles.profile_cache import cache_dir
 from deployments.controller.controller import Controller
 from deployments.messages.control import RouterReport, RouterState, RoutingTable
 from deployments.messages.control_settings import ControlSettings

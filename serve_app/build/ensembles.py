@@ -19,7 +19,7 @@ from dispatch.flow.ensemble import EnsembleFlow
 from dispatch.plan import EndpointPlan, StagePlan
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate
-from serve_app.config.endpoint import EndpointConfig
+from serve_app.config.endpoints.endpoint import EndpointConfig
 
 LEARNED_FROM = "dev"
 """The split of recorded votes that weights and sets of members may see."""

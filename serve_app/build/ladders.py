@@ -12,8 +12,8 @@ from dispatch.selection.load_based.load_ladder import LoadLadder, Rung, adaptive
 from dispatch.selection.policy import Candidate
 from dispatch.selection.registry import LADDERS
 from serve_app.build.candidates import Profiles, candidates_of
+from serve_app.config.endpoints.selection import RungConfig
 from serve_app.config.schema import AppConfig
-from serve_app.config.selection import RungConfig
 from simulator.switching import SwitchingMaker
 
 OnProgress = Callable[[str, int, int], None]

@@ -18,8 +18,8 @@ from dispatch.pipeline.wiring import AnswerWiring, StageWiring, Wire
 from dispatch.plan import EndpointPlan, StagePlan
 from dispatch.selection.greedy import GreedySelection
 from serve_app.build.candidates import Profiles, stage_candidates, stage_variants
-from serve_app.config.endpoint import EndpointConfig
-from serve_app.config.pipeline import AnswerConfig, PipelineConfig, StageConfig
+from serve_app.config.endpoints.endpoint import EndpointConfig
+from serve_app.config.endpoints.pipeline import AnswerConfig, PipelineConfig, StageConfig
 from serve_app.config.schema import AppConfig
 from serve_app.http.endpoint_info import EndpointInfo
 

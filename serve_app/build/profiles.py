@@ -5,8 +5,8 @@ from pathlib import Path
 
 from catalog.catalogue import Catalogue
 from catalog.errors import ArtifactError, ConfigError
-from catalog.profile import LatencyProfile
-from catalog.profile_csv import read_profiles
+from catalog.profiles.profile import LatencyProfile
+from catalog.profiles.profile_csv import read_profiles
 from deployments.worker.measure import OnProgress, measured_profiles
 from serve_app.build.candidates import served_variants
 from serve_app.config.schema import AppConfig

@@ -12,7 +12,7 @@ from dispatch.ensemble.estimate import JointVotes
 from dispatch.ensemble.weights import ClassWeights
 from serve_app.build.candidates import variants_of
 from serve_app.build.ensembles import ballots_of, recorded_votes
-from serve_app.config.endpoint import EndpointConfig
+from serve_app.config.endpoints.endpoint import EndpointConfig
 from serve_app.config.schema import AppConfig
 
 

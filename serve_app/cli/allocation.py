@@ -6,9 +6,9 @@ from typing import Any
 
 from rich.table import Table
 
-from catalog.base_allocation import BaseAllocations, base_allocations
 from catalog.catalogue import Catalogue
 from catalog.errors import ConfigError
+from catalog.profiles.base_allocation import BaseAllocations, base_allocations
 from catalog.variant import Variant
 from deployments.worker.measure import OnProgress, measured_profiles
 

@@ -11,8 +11,8 @@ from rich.table import Table
 
 from catalog.catalogue import load_catalogue
 from catalog.errors import ConfigError
-from catalog.profile import LatencyProfile
-from catalog.profile_csv import ProfiledVariant, write_profiles
+from catalog.profiles.profile import LatencyProfile
+from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 from catalog.variant import Variant
 from deployments.worker.measure import BUDGET_S, OnProgress, measured_profiles
 from serve_app.build.assemble import resolve_paths

@@ -14,7 +14,7 @@ from rich.text import Text
 from catalog.catalogue import load_catalogue
 from catalog.errors import ConfigError
 from catalog.faults import describe
-from catalog.profile_cache import cache_dir
+from catalog.profiles.profile_cache import cache_dir
 from catalog.store import FsspecStore
 from catalog.variant import Artifact, Variant
 from serve_app.cli.call import CallFailed, post_object

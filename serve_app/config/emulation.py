@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from catalog.catalogue import Catalogue
-from catalog.profile import LatencyProfile
-from catalog.profile_cache import cache_dir
-from catalog.profile_csv import ProfiledVariant, write_profiles
+from catalog.profiles.profile import LatencyProfile
+from catalog.profiles.profile_cache import cache_dir
+from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 from catalog.variant import EMULATED, Artifact, Variant
 from deployments.controller.registration import artifact_bytes
 from serve_app.build.candidates import Profiles, served_variants

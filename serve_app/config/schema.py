@@ -6,7 +6,7 @@ from autoscaler.planners import registry as planners
 from deployments.runtimes.run_times import Distribution
 from dispatch.selection.registry import LADDERS
 from serve_app.config.controller import ControllerConfig
-from serve_app.config.endpoint import EndpointConfig
+from serve_app.config.endpoints.endpoint import EndpointConfig
 from serve_app.config.pool import PoolConfig
 from serve_app.config.strict import Name, Strict
 

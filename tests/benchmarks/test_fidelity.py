@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks.fidelity.__main__ import live_outcome, simulate
-from catalog.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile import BatchLatency, LatencyProfile
 from serve_app.cli.config_file import ServeFile
 from serve_app.config.schema import AppConfig
 from serve_app.loadgen.record import Record

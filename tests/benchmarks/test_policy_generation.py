@@ -8,8 +8,8 @@ import orjson
 import pytest
 
 from benchmarks.policy_generation import __main__ as policy_generation
-from catalog.profile import BatchLatency, LatencyProfile
-from catalog.profile_csv import ProfiledVariant, write_profiles
+from catalog.profiles.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 from dispatch.selection.policy import Candidate
 
 LOW = Candidate("low", 0.700, (0.0, 0.010, 0.020))

@@ -17,8 +17,8 @@ from benchmarks.ramsis.sweep import Outcome, Point, play
 from benchmarks.ramsis.systems import ResponseJob
 from benchmarks.ramsis.task import Task, read_front
 from catalog.errors import ConfigError
-from catalog.profile import BatchLatency, LatencyProfile
-from catalog.profile_csv import ProfiledVariant, write_profiles
+from catalog.profiles.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 
 Run = Callable[..., str]
 """Runs the benchmark with arguments and gives what it prints."""

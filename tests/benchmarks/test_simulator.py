@@ -10,8 +10,8 @@ import orjson
 import pytest
 
 from benchmarks.simulator import __main__ as simulator
-from catalog.profile import BatchLatency, LatencyProfile
-from catalog.profile_csv import ProfiledVariant, write_profiles
+from catalog.profiles.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 
 
 @contextmanager

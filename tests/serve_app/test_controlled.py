@@ -19,7 +19,7 @@ from ray import serve
 from ray.util.state import list_actors
 
 from catalog.catalogue import load_catalogue
-from catalog.profile_csv import ProfiledVariant, write_profiles
+from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 from catalog.zoo.digits import held_out
 from deployments.worker.measure import measured_profiles
 

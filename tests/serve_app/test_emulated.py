@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 from catalog.catalogue import load_catalogue
-from catalog.profile import BatchLatency, LatencyProfile
-from catalog.profile_csv import ProfiledVariant, write_profiles
+from catalog.profiles.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 from run_scene import ACCORD, ROOT, Started, accord, started
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]

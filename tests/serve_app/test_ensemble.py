@@ -13,7 +13,7 @@ from http_scene import digit, hammer, kill, until
 from ray import serve
 
 from catalog.catalogue import load_catalogue
-from catalog.profile_csv import ProfiledVariant, write_profiles
+from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 from catalog.zoo.digits import held_out
 from deployments.messages.learned import LearnedVotes
 from deployments.state.store import SqliteStateStore

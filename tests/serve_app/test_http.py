@@ -11,7 +11,7 @@ from http_scene import digit, hammer, kill, toy, until
 from ray import serve
 
 from catalog.catalogue import load_catalogue
-from catalog.profile_csv import ProfiledVariant, write_profiles
+from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 from catalog.zoo.digits import held_out
 from deployments.worker.measure import measured_profiles
 from dispatch.promise.guarantee import TARGET_RATE

@@ -14,7 +14,7 @@ from http_scene import hammer, kill, until
 from ray import serve
 
 from catalog.catalogue import load_catalogue
-from catalog.profile_csv import ProfiledVariant, write_profiles
+from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 from catalog.zoo.strips.strips import SEEDS, Strips, sample_strips
 from deployments.worker.measure import measured_profiles
 from pipeline_functions import LONG

@@ -5,7 +5,7 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from catalog.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile import BatchLatency, LatencyProfile
 from dispatch.query import Batch
 from simulator.latency import SampledLatency
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from autoscaler.loop.sizing import Bounds
-from catalog.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile import BatchLatency, LatencyProfile
 from catalog.tensor import TensorSpec
 from catalog.variant import Artifact, Variant
 from deployments.messages.control_settings import ControlSettings, EndpointSettings, PoolSettings, StageSettings

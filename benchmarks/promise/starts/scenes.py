@@ -10,8 +10,8 @@ import numpy as np
 import yaml
 
 from benchmarks.promise.systems import ENDPOINT, System, at_home
-from catalog.profile import BatchLatency, LatencyProfile
-from catalog.profile_csv import ProfiledVariant, write_profiles
+from catalog.profiles.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 from serve_app.loadgen.dataset import Dataset, encode_request, load_dataset
 
 TASK = "sentiment"

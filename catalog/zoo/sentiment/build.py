@@ -19,7 +19,7 @@ import yaml
 from tqdm import tqdm
 
 from catalog.errors import ConfigError
-from catalog.profile_cache import cache_dir
+from catalog.profiles.profile_cache import cache_dir
 from catalog.store import checksum
 from catalog.votes import read_votes, write_votes
 from catalog.zoo.sentiment.characters import character_tokenizer

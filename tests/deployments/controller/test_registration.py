@@ -9,7 +9,7 @@ from controller_parts import PlayedPool, artifact, endpoint, pool, settings, var
 
 from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
 from catalog.errors import ArtifactError, BadRequest, ConfigError, NoWorker
-from catalog.profile import LatencyProfile
+from catalog.profiles.profile import LatencyProfile
 from catalog.variant import Artifact, Variant
 from deployments.controller.registration import BUDGET_S, artifact_bytes, profile_everywhere
 from deployments.controller.variant_book import VariantBook

@@ -8,7 +8,7 @@ import pytest
 from controller_parts import RUN_S, endpoint, pool, runs_s, settings, variant
 
 from catalog.errors import ConfigError
-from catalog.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile import BatchLatency, LatencyProfile
 from catalog.tensor import TensorSpec
 from deployments.controller.variant_book import VariantBook, cluster_of, tabulated_s
 from deployments.messages.control_settings import StageSettings

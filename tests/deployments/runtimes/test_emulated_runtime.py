@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from catalog.errors import ArtifactError, ConfigError
-from catalog.profile import BatchLatency, LatencyProfile
-from catalog.profile_csv import ProfiledVariant, write_profiles
+from catalog.profiles.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 from catalog.tensor import TensorSpec
 from catalog.variant import Artifact, Variant
 from deployments.runtimes.base import RuntimeOptions

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile import BatchLatency, LatencyProfile
 from deployments.runtimes.run_times import LEVELS, RECORDED, Distribution, RunTimes, quantile_curve
 
 DRAWS = 40_000

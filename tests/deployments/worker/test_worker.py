@@ -13,7 +13,7 @@ import pytest
 
 from catalog.catalogue import load_catalogue
 from catalog.errors import ArtifactError
-from catalog.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile import BatchLatency, LatencyProfile
 from catalog.tensor import Arrays
 from catalog.variant import Variant
 from deployments.messages.worker import WorkerSpec

@@ -8,7 +8,7 @@ import pytest
 
 from catalog.catalogue import Catalogue, load_catalogue
 from catalog.errors import ConfigError
-from catalog.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile import BatchLatency, LatencyProfile
 from dispatch.balancing.shortest_queue import ShortestQueue
 from dispatch.selection.ramsis.policy import RamsisSelection
 from serve_app.build.assemble import assemble, resolve_paths

@@ -11,7 +11,7 @@ from forecast_scene import forecast, forecasting, saved, trained, waves
 from autoscaler.loop.sizing import Bounds
 from catalog.catalogue import load_catalogue
 from catalog.errors import ArtifactError, ConfigError
-from catalog.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile import BatchLatency, LatencyProfile
 from deployments.messages.control_settings import PoolSettings
 from serve_app.build.control import changed, control_settings
 from serve_app.config.live_changes import LiveChanges

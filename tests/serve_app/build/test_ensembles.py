@@ -11,7 +11,7 @@ import pytest
 
 from catalog.catalogue import Catalogue, load_catalogue
 from catalog.errors import ConfigError
-from catalog.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile import BatchLatency, LatencyProfile
 from catalog.tensor import TensorSpec
 from catalog.variant import Variant
 from catalog.votes import RecordedVotes, write_votes

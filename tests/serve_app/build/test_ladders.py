@@ -12,7 +12,7 @@ import yaml
 
 from catalog.catalogue import Catalogue, load_catalogue
 from catalog.errors import ConfigError
-from catalog.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile import BatchLatency, LatencyProfile
 from dispatch.load.moving_average import MovingAverage
 from dispatch.plan import EndpointPlan, Plan
 from dispatch.selection.load_based.ladder_selection import LadderSelection

@@ -8,7 +8,7 @@ import pytest
 from autoscaler.planners.ipa.problem import IpaOptions
 from catalog.catalogue import Catalogue
 from catalog.errors import ConfigError
-from catalog.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile import BatchLatency, LatencyProfile
 from catalog.tensor import TensorSpec
 from catalog.variant import Artifact, Variant
 from dispatch.balancing.registry import create_balancer

@@ -7,7 +7,7 @@ import pytest
 
 from catalog.catalogue import load_catalogue
 from catalog.errors import ConfigError
-from catalog.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile import BatchLatency, LatencyProfile
 from catalog.variant import Variant
 from serve_app.cli import allocation
 from serve_app.cli.allocation import allocations, numbers_of_cores, record_of, table_of

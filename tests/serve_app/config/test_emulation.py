@@ -8,7 +8,7 @@ import yaml
 
 from catalog.catalogue import Catalogue, load_catalogue
 from catalog.errors import ArtifactError, ConfigError
-from catalog.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile import BatchLatency, LatencyProfile
 from catalog.store import FsspecStore
 from deployments.messages.control import RoutingTable
 from deployments.router.router import Router

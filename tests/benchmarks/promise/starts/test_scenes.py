@@ -11,7 +11,7 @@ import yaml
 from benchmarks.promise.starts.scenes import BATCH_SIZES, CLASSES, FRONT, SCENES, WIDTH, write_model
 from benchmarks.promise.systems import POLICIES, PORT, System
 from catalog.catalogue import load_catalogue
-from catalog.profile_csv import read_profiles
+from catalog.profiles.profile_csv import read_profiles
 from serve_app.cli.config_file import read_serve_file
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from catalog.catalogue import Catalogue, load_catalogue
-from catalog.profiler import sample_inputs
+from catalog.profiles.profiler import sample_inputs
 from catalog.store import FsspecStore
 from catalog.variant import Variant
 from catalog.zoo.session import session

@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import pytest
 
-from catalog.base_allocation import CoreLatencies, base_allocations, least_cores
 from catalog.errors import ConfigError
-from catalog.latency_fit import fit_latency
+from catalog.profiles.base_allocation import CoreLatencies, base_allocations, least_cores
+from catalog.profiles.latency_fit import fit_latency
 
 TABLE_2_MS = {"ResNet18": {1: 75, 4: 23, 8: 14}, "ResNet50": {1: 135, 4: 57, 8: 32}}
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.errors import ConfigError
-from catalog.latency_fit import fit_latency
+from catalog.profiles.latency_fit import fit_latency
 
 SIZES = (1, 2, 4, 8, 16, 32, 64)
 _SECONDS = st.floats(1e-4, 10.0)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from catalog.errors import ConfigError
-from catalog.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile import BatchLatency, LatencyProfile
 
 _LATENCIES = tuple(field.name for field in fields(BatchLatency) if field.name != "samples")
 COLUMNS = ("variant", "accuracy_pct", "batch_size", "samples", *_LATENCIES)

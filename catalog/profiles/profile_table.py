@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from catalog.errors import ConfigError
-from catalog.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile import BatchLatency, LatencyProfile
 
 COLUMNS = ("Model", "Accel", "batchsize", "avg_latency(ms)", "Accuracy", "Normalized_Accuracy")
 """Columns that a file must have, in any order."""

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catalog.errors import ConfigError
-from catalog.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile import BatchLatency, LatencyProfile
 from catalog.tensor import DTYPES, TensorSpec
 
 BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64)

@@ -10,10 +10,10 @@ from dispatch.batching.nexus import EarlyDrop
 from dispatch.plan import EndpointLimits
 from dispatch.selection.ramsis.problem import Balancing
 from dispatch.selection.registry import LADDERS
-from serve_app.config.ensemble import EnsembleConfig
-from serve_app.config.pipeline import PipelineConfig
-from serve_app.config.selection import SelectionConfig
-from serve_app.config.stacked import StackedConfig
+from serve_app.config.endpoints.ensemble import EnsembleConfig
+from serve_app.config.endpoints.pipeline import PipelineConfig
+from serve_app.config.endpoints.selection import SelectionConfig
+from serve_app.config.endpoints.stacked import StackedConfig
 from serve_app.config.strict import Name, Strict, one_of
 
 TABLE_BALANCERS: tuple[str, ...] = get_args(Balancing)

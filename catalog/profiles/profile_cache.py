@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from catalog.errors import ConfigError
-from catalog.profile_csv import ProfiledVariant, read_profiles, write_profiles
+from catalog.profiles.profile_csv import ProfiledVariant, read_profiles, write_profiles
 from catalog.variant import Variant
 
 logger = logging.getLogger(__name__)

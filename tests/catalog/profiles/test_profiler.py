@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from catalog.errors import ConfigError
-from catalog.profile import BatchLatency
-from catalog.profiler import SAMPLE_WORDS, profile_variant, sample_inputs
+from catalog.profiles.profile import BatchLatency
+from catalog.profiles.profiler import SAMPLE_WORDS, profile_variant, sample_inputs
 from catalog.tensor import DTYPES, TensorSpec
 
 

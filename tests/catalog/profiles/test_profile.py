@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.errors import ConfigError
-from catalog.profile import QUANTITIES, BatchLatency, LatencyProfile
+from catalog.profiles.profile import QUANTITIES, BatchLatency, LatencyProfile
 
 _MS = st.floats(0.001, 1e4)
 _PROFILES = st.dictionaries(st.integers(1, 128), _MS, min_size=1, max_size=8)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from catalog import profile_cache
-from catalog.profile import BatchLatency, LatencyProfile
-from catalog.profile_cache import cache_path, cpu_description, load, save
-from catalog.profile_csv import ProfiledVariant
+from catalog.profiles import profile_cache
+from catalog.profiles.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile_cache import cache_path, cpu_description, load, save
+from catalog.profiles.profile_csv import ProfiledVariant
 from catalog.tensor import TensorSpec
 from catalog.variant import Artifact, Variant
 

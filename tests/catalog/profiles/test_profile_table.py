@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from catalog.errors import ConfigError
-from catalog.profile_table import COLUMNS, group_by_query_type, match_device, read_profile_table
+from catalog.profiles.profile_table import COLUMNS, group_by_query_type, match_device, read_profile_table
 
 HEADER = "Model,Accel,Trials,batchsize,50th_pct,90th_pct,avg_latency(ms),Min,Max,Accuracy,Normalized_Accuracy"
 

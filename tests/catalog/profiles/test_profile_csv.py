@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.errors import ConfigError
-from catalog.profile import BatchLatency, LatencyProfile
-from catalog.profile_csv import COLUMNS, ProfiledVariant, read_profiles, write_profiles
+from catalog.profiles.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile_csv import COLUMNS, ProfiledVariant, read_profiles, write_profiles
 
 _HEADER = "variant,accuracy_pct,batch_size,samples,mean_ms,std_ms,p50_ms,p90_ms,p95_ms,p99_ms"
 _MS = st.floats(1e-6, 1e6)

@@ -1,0 +1,1 @@
+"""``endpoints`` of the config, and the sections below one."""

@@ -7,7 +7,7 @@ from typing import Literal
 
 from catalog.errors import ConfigError
 
-Extra = Literal["torch", "transformers", "planning", "forecast", "plots", "text"]
+Extra = Literal["torch", "transformers", "planning", "forecast", "plots", "text", "interference"]
 
 MODULES: Mapping[Extra, tuple[str, ...]] = MappingProxyType(
     {
@@ -17,6 +17,7 @@ MODULES: Mapping[Extra, tuple[str, ...]] = MappingProxyType(
         "forecast": ("torch", "gluonts", "lightning", "pandas", "pyarrow"),
         "plots": ("matplotlib",),
         "text": ("tokenizers", "onnx"),
+        "interference": ("torch", "pandas", "pyarrow", "onnx", "skops"),
     }
 )
 """What each extra brings, as far as Accord imports it."""

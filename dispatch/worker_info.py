@@ -7,10 +7,12 @@ class WorkerInfo(NamedTuple):
     """The kind of a worker and where it stands.
 
     ``device`` is the device type that profiles are for; ``pool`` is empty where there are no pools, ``node`` where the
-    machine is unknown. A ``preemptible`` worker may be taken away at any time, for which it costs less.
+    machine is unknown. ``machine`` is the type of that machine, as interference is measured for, empty where nobody
+    said. A ``preemptible`` worker may be taken away at any time, for which it costs less.
     """
 
     device: str
     pool: str = ""
     node: str = ""
     preemptible: bool = False
+    machine: str = ""

@@ -12,6 +12,7 @@ FLOORS = (
     "dispatch",
     "workload",
     "forecast",
+    "predictor",
     "autoscaler",
     "simulator",
     "deployments",

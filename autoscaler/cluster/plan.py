@@ -70,7 +70,8 @@ class ClusterPlan:
     ``device+1``... Workers that are ``spare`` are beyond these sizes: they serve until their pool shrinks, and are the
     ones to go. The queries of endpoints with their ``own_balancing`` have no shares: the balancers that these were
     built with decide among all workers that hold what is asked for. ``stages`` has by pipeline and stage how these are
-    served, where the plan says so.
+    served, where the plan says so. ``slowdowns`` has, by worker and variant that it holds, how many times longer than
+    alone the variant is reckoned to take there beside what other workers of the node run, where somebody predicts that.
     """
 
     report: SolveReport
@@ -84,6 +85,7 @@ class ClusterPlan:
     spare: frozenset[str] = frozenset()
     own_balancing: frozenset[str] = frozenset()
     stages: Mapping[str, Mapping[str, StageChoice]] = field(default_factory=dict)
+    slowdowns: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def shed(self) -> float:

@@ -1,0 +1,1 @@
+"""Co-location interference: how much slower variants get beside others on one machine, measured and predicted."""

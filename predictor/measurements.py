@@ -1,0 +1,122 @@
+"""Latencies of variants alone and together, as files have them."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from catalog.errors import ConfigError
+from catalog.extras import require
+from predictor.configuration import Configuration
+
+COLUMNS = ("configuration", "machine", "variant", "alone_ms", "together_ms")
+
+
+class Run(NamedTuple):
+    """Variants that ran together once: their mean latencies alone and together, in the order of the variants.
+
+    A configuration that was measured several times has several runs.
+    """
+
+    configuration: Configuration
+    alone_ms: tuple[float, ...]
+    together_ms: tuple[float, ...]
+
+    @property
+    def slowdown(self) -> tuple[float, ...]:
+        """Together over alone, for each variant."""
+        return tuple(t / a for t, a in zip(self.together_ms, self.alone_ms, strict=True))
+
+    @property
+    def ordered(self) -> "Run":
+        """The same run with its variants in the order of their names."""
+        machine, names = self.configuration
+        rows = sorted(zip(names, self.alone_ms, self.together_ms, strict=True))
+        variants, alone_ms, together_ms = zip(*rows, strict=True)
+        return Run(Configuration(machine, variants), alone_ms, together_ms)
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """Runs in the order in which they were made; those of one configuration are repeats."""
+
+    runs: tuple[Run, ...]
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self.runs)
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    @cached_property
+    def repeats(self) -> dict[Configuration, list[Run]]:
+        """The runs of each configuration; variants are in the order of their names."""
+        found: dict[Configuration, list[Run]] = defaultdict(list)
+        for run in self.runs:
+            found[run.configuration.ordered].append(run.ordered)
+        return dict(found)
+
+    @cached_property
+    def machines(self) -> tuple[str, ...]:
+        """The machine types, in the order of their names."""
+        return tuple(sorted({run.configuration.machine for run in self.runs}))
+
+    def only(self, configurations: Sequence[Configuration]) -> "Measurements":
+        """The runs of these configurations, in whatever order these give their variants."""
+        wanted = {configuration.ordered for configuration in configurations}
+        return Measurements(tuple(run for run in self.runs if run.configuration.ordered in wanted))
+
+    @cached_property
+    def slowdown(self) -> NDArray[np.float64]:
+        """Of all variants of all runs, one run after the other: shape [variants of all runs]."""
+        return np.array([each for run in self.runs for each in run.slowdown], dtype=np.float64)
+
+
+def read_measurements(path: Path) -> Measurements:
+    """Read a Parquet file or a CSV of `COLUMNS`; rows with the same ``configuration`` ran together.
+
+    Other columns are passed over. Raises `ConfigError` where the file cannot be read, lacks a column, has a latency
+    that is no number above 0, or a configuration on two machines.
+    """
+    require("interference", f"reading {path}")
+    import pandas as pd
+
+    try:
+        table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read measurements {path}: {error}; give a Parquet or a CSV file") from error
+    missing = [column for column in COLUMNS if column not in table.columns]
+    if missing:
+        raise ConfigError(
+            f"{path} has no column {', '.join(missing)}; measurements have the columns {', '.join(COLUMNS)}"
+        )
+    for column in ("alone_ms", "together_ms"):
+        numbers = pd.to_numeric(table[column], errors="coerce")
+        wrong = table[~((numbers > 0) & np.isfinite(numbers))]
+        if len(wrong):
+            raise ConfigError(
+                f"{path}: {column} is {wrong[column].iloc[0]!r} in row {wrong.index[0] + 1}; give a time above 0"
+            )
+        table[column] = numbers
+    runs = []
+    for name, rows in table.groupby("configuration", sort=False):
+        machines = rows["machine"].astype(str).unique()
+        if len(machines) > 1:
+            raise ConfigError(
+                f"{path}: configuration {name!r} is on the machines {', '.join(machines)}; give each its own"
+            )
+        runs.append(
+            Run(
+                Configuration(str(machines[0]), tuple(rows["variant"].astype(str))),
+                tuple(float(each) for each in rows["alone_ms"]),
+                tuple(float(each) for each in rows["together_ms"]),
+            )
+        )
+    if not runs:
+        raise ConfigError(f"{path} has no measurements; make some with `accord interference measure`")
+    return Measurements(tuple(runs))

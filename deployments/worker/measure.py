@@ -1,7 +1,6 @@
 """Latency profiles of variants on this machine, measured through the runtimes that serve them, and kept."""
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 from catalog.machine_type import machine_type
 from catalog.profiles import profile_cache

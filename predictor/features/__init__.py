@@ -1,0 +1,1 @@
+"""What predictors know of variants before they run together."""

@@ -16,6 +16,7 @@ from catalog.errors import ConfigError
 from dispatch.commands import Command
 from dispatch.dispatcher import Dispatcher
 from dispatch.plan import Plan
+from dispatch.worker_info import workers_of
 from simulator.traffic import Traffic
 
 Serving = Callable[[ClusterPlan, int], Plan]
@@ -124,7 +125,7 @@ class ControlPath:
     def _ask(self, reason: str, now_s: float) -> None:
         """Have a plan made and note what is to happen when."""
         times = self._times
-        plan = self._planner.plan(self._loop.observation(now_s, self._workers, self.held))
+        plan = self._planner.plan(self._loop.observation(now_s, workers_of(self._workers), self.held))
         arrives_s = now_s + times.solve_s
         if isinstance(plan, NoPlan):
             self.changes.append(PlanChange(now_s, reason, plan, None))

@@ -67,10 +67,10 @@ def broken(
     """
     wrong: list[str] = []
     pools = {pool.device: pool for pool in cluster.pools}
-    devices = {worker: device for worker, device in observation.workers.items() if device in pools}
+    devices = {worker: device for worker, device in observation.devices.items() if device in pools}
     for worker in {*plan.held, *(w for shares in plan.shares.values() for w in shares)} - devices.keys():
         device, plus, number = worker.rpartition("+")
-        if worker in observation.workers or not plus or not number.isdigit() or device not in pools:
+        if worker in observation.devices or not plus or not number.isdigit() or device not in pools:
             wrong.append(f"nobody knows worker {worker}")
         elif pools[device].max_workers is None:
             wrong.append(f"worker {worker} is to come to a pool of a fixed size")
@@ -78,7 +78,7 @@ def broken(
     if any(words.startswith("nobody") for words in wrong):
         return wrong
     for device, pool in pools.items():
-        there = sum(of == device for of in observation.workers.values())
+        there = sum(of == device for of in observation.devices.values())
         named = sum(devices[worker] == device for worker in plan.held)
         size = plan.pool_sizes.get(device, 0)
         if pool.max_workers is None and size != there:

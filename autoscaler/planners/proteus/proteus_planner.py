@@ -114,7 +114,7 @@ class ProteusPlanner:
         return assign(self.cluster, observation, demand_qps, counts, served, ample.planned_qps, report)
 
     def _workers(self, observation: Observation) -> dict[str, int]:
-        there = list(observation.workers.values())
+        there = list(observation.devices.values())
         return {
             pool.device: there.count(pool.device) if pool.max_workers is None else pool.max_workers
             for pool in self.cluster.pools

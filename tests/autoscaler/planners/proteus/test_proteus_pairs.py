@@ -39,7 +39,7 @@ def test_no_way_to_share_workers_serves_more_or_is_more_accurate(rng: np.random.
     cluster = some_cluster(rng, device_types=2, endpoints=2, memory=True)
     observation = some_observation(rng, cluster, most_workers=1, least_qps=1e-3)
     plan = planned(cluster, observation)
-    there = list(observation.workers.values())
+    there = list(observation.devices.values())
     counts = {pool.device: there.count(pool.device) for pool in cluster.pools}
     best = best_of(cluster, counts, observation.demand_qps, per_worker=2)
     assert sum(plan.served_qps.values()) == pytest.approx(best.served_qps, rel=1e-5)

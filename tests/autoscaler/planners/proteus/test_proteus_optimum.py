@@ -48,12 +48,8 @@ def each_accuracy(plan: ClusterPlan) -> list[float]:
 def planned(cluster: Cluster, observation: Observation, options: ProteusOptions = EXACT, **more: Any) -> ClusterPlan:
     plan = ProteusPlanner(cluster, options, **more).plan(observation)
     assert isinstance(plan, ClusterPlan)
-    assert broken(cluster, observation, plan, per_worker=options.per_worker, **_interference(more)) == []
+    assert broken(cluster, observation, plan, per_worker=options.per_worker) == []
     return plan
-
-
-def _interference(more: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in more.items() if name == "interference"}
 
 
 @settings(max_examples=100, derandomize=True)

@@ -41,7 +41,8 @@ class Dispatcher:
     A plain object without I/O, for whatever host keeps the time and carries commands out. Every method takes ``now_s``
     of one monotonic clock and returns commands. Not thread-safe; call it from one thread, one event at a time.
     With ``latency``, policies see what batches take on each worker instead of the plan's figures, and spend less of the
-    slack while more deadlines are missed than promised (`SlackFeedback`); without, the plan's figures are exact.
+    slack while more deadlines are missed than promised (`SlackFeedback`); without, the plan's figures are exact, and
+    its slowdowns nobody's business.
     Every query that `on_arrival` takes ends in exactly one outcome, unless `on_cancel` withdraws it.
     """
 
@@ -56,6 +57,8 @@ class Dispatcher:
         self._batches = BatchMaker(self._health)
         self._timed = TimedFlows(self._endpoints)
         self._wake_ups = WakeUps(self.workers, self._endpoints, self._timed)
+        if self.learning is not None:
+            self.learning.predict(plan.slowdowns, self.workers)
         self._refresh()
 
     # -- events of queries ------------------------------------------------------------------------------------
@@ -186,6 +189,8 @@ class Dispatcher:
         self.queues.check(plan)
         self.plan = plan
         self._hold(held)
+        if self.learning is not None:
+            self.learning.predict(plan.slowdowns, self.workers)
         commands: list[Command] = []
         for name in [name for name in self._endpoints if name not in plan.endpoints]:
             endpoint, waiting = self.queues.remove(name, self.workers.values())

@@ -1,6 +1,6 @@
 """What a dispatcher learns while it serves: what batches take on each worker, and whether deadlines are met."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from dispatch.latency.estimate import LatencyEstimate
 from dispatch.latency.estimator import LatencyEstimator
@@ -23,6 +23,11 @@ class Learning:
             for lane in worker.lanes.values():
                 if lane.latency is None:
                     lane.measured(self.latency.estimate(worker.id))
+
+    def predict(self, slowdowns: Mapping[str, Mapping[str, float]], workers: Mapping[str, WorkerState]) -> None:
+        """Workers are predicted to slow each other down like this from now on, by worker and variant."""
+        for worker in self.latency.predict(slowdowns) & workers.keys():
+            _correct(workers[worker], self.latency.estimate(worker))
 
     def on_done(self, worker: WorkerState, lane: Lane, batch: Batch, run_s: float, now_s: float) -> None:
         """A batch of the lane's stage came back."""

@@ -72,7 +72,7 @@ class ProfileDrift:
                 drift._known[key] = _Evidence(now_s, tuple(each["counts"]), each["settled"])
         return drift
 
-    def on_counts(self, key: Hashable, counts: Sequence[int], now_s: float) -> None:
+    def on_counts(self, key: Hashable, counts: Sequence[float], now_s: float) -> None:
         """So many batches fell into each bin. Raises ValueError where these are not all the bins."""
         if len(counts) != BIN_COUNT:
             raise ValueError(f"{len(counts)} bins counted for {key!r}; give {BIN_COUNT}")

@@ -11,7 +11,7 @@ from typing import Any
 
 from autoscaler.placement.serving import next_plan
 from catalog.tensor import Arrays
-from deployments.messages.control import RouterState, RoutingTable
+from deployments.messages.control import RouterState, RoutingTable, WorkerRouting
 from deployments.router import held
 from deployments.router.answers import RouterAnswers
 from deployments.router.feedback.labels import Labels
@@ -210,13 +210,18 @@ class Router:
         if routing_table.version <= self.following:
             return
         before = {} if self.routing is None else self.routing.endpoints
-        plan = next_plan(self._dispatcher.plan, routing_table.endpoints, before)
+        slowdowns = {w: r.slowdowns for w, r in routing_table.workers.items() if r.slowdowns and self._may_have(r)}
+        plan = next_plan(self._dispatcher.plan, routing_table.endpoints, before, slowdowns)
         self.routing = routing_table
         self.observer.meter.follow(routing_table)
         serves = self.workers.follow(routing_table.workers)
         self._carry_out(self._dispatcher.apply(plan, self._clock(), serves))
         self.workers.settle()
         self._send_on()
+
+    def _may_have(self, routing: WorkerRouting) -> bool:
+        """Whether a worker is this router's, or may just be leaving it."""
+        return routing.router in (None, self.name)
 
     def _on_workers(self) -> None:
         self._send_on()

@@ -21,10 +21,16 @@ class RouterMeter:
         self._violated: Counter[str] = Counter()
         self._runs: dict[tuple[str, str], list[int]] = {}
         self._transport: dict[str, list[int]] = {}
+        self._worker_runs: dict[tuple[str, str], list[int]] = {}
         self._stage_rows: Counter[StageKey] = Counter()
 
     def follow(self, routing_table: RoutingTable) -> None:
-        """Batches are compared with this from now on."""
+        """Batches are compared with this from now on.
+
+        What was counted of workers' runs under another plan is not reported: it would be taken for the new one's.
+        """
+        if self._routing_table is not None and routing_table.plan_version != self._routing_table.plan_version:
+            self._worker_runs.clear()
         self._routing_table = routing_table
 
     def on_arrival(self, endpoint: str) -> None:
@@ -52,8 +58,13 @@ class RouterMeter:
         key = (pool, batch.variant)
         profiled_s = self._routing_table.profiled_s.get(key, ())
         if batch.rows < len(profiled_s):
-            counts = self._runs.setdefault(key, [0] * BIN_COUNT)
-            counts[bin_of(done.run_s / profiled_s[batch.rows])] += 1
+            slowdown = routing.slowdowns.get(batch.variant)
+            if slowdown is None:
+                counts = self._runs.setdefault(key, [0] * BIN_COUNT)
+                counts[bin_of(done.run_s / profiled_s[batch.rows])] += 1
+            else:
+                counts = self._worker_runs.setdefault((batch.worker, batch.variant), [0] * BIN_COUNT)
+                counts[bin_of(done.run_s / (profiled_s[batch.rows] * slowdown))] += 1
         reckoned_s = self._routing_table.transport_s.get(pool, 0.0)
         if reckoned_s > 0:
             counts = self._transport.setdefault(pool, [0] * BIN_COUNT)
@@ -69,12 +80,15 @@ class RouterMeter:
             _frozen(self._runs),
             _frozen(self._transport),
             dict(self._stage_rows),
+            _frozen(self._worker_runs),
+            0 if self._routing_table is None else self._routing_table.plan_version,
         )
         self._arrived.clear()
         self._violated.clear()
         self._runs.clear()
         self._transport.clear()
         self._stage_rows.clear()
+        self._worker_runs.clear()
         return made
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import floor, log2
-from typing import Any
+from typing import Any, NamedTuple
 
 from autoscaler.demand.profile_drift import BINS_PER_OCTAVE, ProfileDrift
 from autoscaler.placement.interference import Interference
@@ -47,6 +47,17 @@ class Corrections:
         return float(general ** (1.0 - worth) * own)
 
 
+class Correction(NamedTuple):
+    """What a predicted slowdown is multiplied with; ``beside`` is empty where it holds for all places of the machine
+    type that were measured too little. It rests on so many batches, in what they are worth."""
+
+    machine: str
+    variant: str
+    beside: tuple[str, ...]
+    factor: float
+    batches: float
+
+
 @dataclass(frozen=True)
 class MeasuredInterference:
     """An `Interference` as predicted, times its corrections; nothing gets faster beside others."""
@@ -73,16 +84,20 @@ class MeasuredSlowdowns:
     """Learns `Corrections` from what batches took beside others, against the prediction.
 
     Counts are as `ProfileDrift` has them, which weighs, bounds and remembers them here as there: the 95th percentile of
-    a batch's run over the profile's, over the predicted slowdown. Instants are of one clock, in seconds.
+    a batch's run over the profile's, over the predicted slowdown. Where a neighbour runs several variants, batches tell
+    of the variant on such machines only. Instants are of one clock, in seconds.
     """
 
     def __init__(self, learned: ProfileDrift | None = None) -> None:
         self._learned = learned or ProfileDrift(HALF_LIFE_S, PRIOR_BATCHES, LEAST, MOST, DEADBAND)
         self._keys: dict[tuple[str, ...], None] = {}
 
-    def on_counts(self, standing: Standing, counts: Sequence[float], reference: float, now_s: float) -> None:
-        """So many batches fell into each bin of their run over ``1 / reference`` times what was predicted."""
-        moved = shifted(counts, reference)
+    def on_counts(self, standing: Standing, counts: Sequence[float], drift: float, now_s: float) -> None:
+        """So many batches fell into each bin of their run over the profile's and the slowdown that is reckoned with.
+
+        ``drift`` is how many times its profiled time the variant takes alone.
+        """
+        moved = shifted(counts, standing.reckoned / (standing.predicted * drift))
         keys: list[tuple[str, ...]] = [(standing.machine, standing.variant)]
         if standing.beside is not None:
             keys.append((standing.machine, standing.variant, *standing.beside))
@@ -102,6 +117,17 @@ class MeasuredSlowdowns:
             batches = self._learned.evidence(key, now_s)
             of_place[machine, variant, tuple(beside)] = (factor, batches / (batches + PRIOR_BATCHES))
         return Corrections(of_machine, of_place)
+
+    def known(self, now_s: float) -> list[Correction]:
+        """What corrections rest on, those of variants on any place of a machine type first, in the order of names."""
+        corrections = self.corrections(now_s)
+        found = []
+        for key in sorted(self._keys, key=lambda key: (len(key) > 2, key)):
+            machine, variant, *others = key
+            beside = tuple(others)
+            factor = corrections.factor(machine, variant, beside or None)
+            found.append(Correction(machine, variant, beside, factor, self._learned.evidence(key, now_s)))
+        return found
 
     def to_record(self, now_s: float) -> dict[str, Any]:
         """All that was learned, in JSON values."""

@@ -1,49 +1,79 @@
-"""What stands beside a worker on its node."""
+"""Where variants stand under a plan: beside which others of their node."""
 
-from collections import defaultdict
 from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
 
+from autoscaler.cluster.plan import ClusterPlan
+from autoscaler.placement.interference import Interference
+from autoscaler.placement.nodes import NodeSlowdowns, Occupant, Occupied, Variants, shared_nodes
 from dispatch.worker_info import WorkerInfo
 
+NOTHING: Variants = frozenset()
 
-class Standing(NamedTuple):
-    """A variant on a worker beside what other workers of its node hold.
+WorkerVariant = tuple[str, str]
 
-    ``machine`` is the type of the node. ``beside`` is in the order of the names, a variant as often as it stands there;
-    None where some neighbour holds several, so that nobody can tell which of them ran at an instant.
+
+@dataclass(frozen=True)
+class Standing:
+    """A variant on a worker, and what each of the other workers of its node runs, of those that run something.
+
+    ``device`` is the worker's type as planners know it. ``predicted`` is the slowdown there without any correction by
+    measurements, ``reckoned`` what the plan says.
     """
 
+    device: str
+    node: str
     machine: str
     variant: str
-    beside: tuple[str, ...] | None
+    neighbours: tuple[Variants, ...]
+    predicted: float
+    reckoned: float
+
+    @property
+    def beside(self) -> tuple[str, ...] | None:
+        """What runs beside it, in the order of the names, as often as it stands there.
+
+        None where some neighbour runs several variants, so that nobody can tell which of them ran at an instant.
+        """
+        if any(len(own) > 1 for own in self.neighbours):
+            return None
+        return tuple(sorted(variant for own in self.neighbours for variant in own))
 
 
-def neighbours_of(held: Mapping[str, frozenset[str]], workers: Mapping[str, WorkerInfo]) -> dict[str, tuple[str, ...]]:
-    """By worker that holds something, the other workers of its node that do, where there are any.
-
-    A worker of which the node is not known is alone, and so are those that are to come.
-    """
-    on_node: dict[str, list[str]] = defaultdict(list)
-    for worker in sorted(held):
-        if held[worker] and worker in workers and workers[worker].node:
-            on_node[workers[worker].node].append(worker)
-    return {
-        worker: tuple(other for other in own if other != worker)
-        for own in on_node.values()
-        if len(own) > 1
-        for worker in own
-    }
+def runs(plan: ClusterPlan, worker: str) -> Variants:
+    """What a worker runs of what it holds: all where endpoints balance for themselves, else all or nothing by share."""
+    held = plan.held.get(worker, NOTHING)
+    if not plan.shares or plan.own_balancing or worker in plan.spare:
+        return held
+    return held if any(shares.get(worker, 0.0) > 0 for shares in plan.shares.values()) else NOTHING
 
 
 def standings_of(
-    held: Mapping[str, frozenset[str]], workers: Mapping[str, WorkerInfo]
-) -> dict[tuple[str, str], Standing]:
-    """By worker and variant that it holds, where it stands; those that are alone on their node are left out."""
+    plan: ClusterPlan, workers: Mapping[str, WorkerInfo], predicted: Interference
+) -> dict[WorkerVariant, Standing]:
+    """By worker and variant that it holds; whoever has no neighbour that runs something is left out.
+
+    The interference is asked as `NodeSlowdowns` does.
+    """
+    nodes = shared_nodes(workers)
+    occupied = [
+        Occupied(node.machine, tuple(Occupant(plan.held.get(w, NOTHING), runs(plan, w)) for w in node.workers))
+        for node in nodes
+    ]
     found = {}
-    for worker, neighbours in neighbours_of(held, workers).items():
-        exact = all(len(held[other]) == 1 for other in neighbours)
-        beside = tuple(sorted(variant for other in neighbours for variant in held[other])) if exact else None
-        for variant in sorted(held[worker]):
-            found[worker, variant] = Standing(workers[worker].machine, variant, beside)
+    for node, there, slowdowns in zip(nodes, occupied, NodeSlowdowns(predicted).of(occupied), strict=True):
+        for number, (worker, own) in enumerate(zip(node.workers, slowdowns, strict=True)):
+            others = (*there.occupants[:number], *there.occupants[number + 1 :])
+            neighbours = tuple(other.runs for other in others if other.runs)
+            for variant, slowdown in own.items() if neighbours else ():
+                reckoned = plan.slowdowns.get(worker, {}).get(variant, slowdown)
+                found[worker, variant] = Standing(
+                    device=workers[worker].pool or workers[worker].device,
+                    node=node.name,
+                    machine=node.machine,
+                    variant=variant,
+                    neighbours=neighbours,
+                    predicted=slowdown,
+                    reckoned=reckoned,
+                )
     return found

@@ -11,7 +11,7 @@ from typing import Any
 
 from autoscaler.placement.serving import next_plan
 from catalog.tensor import Arrays
-from deployments.messages.control import RouterState, RoutingTable, WorkerRouting
+from deployments.messages.control import RouterState, RoutingTable
 from deployments.router import held
 from deployments.router.answers import RouterAnswers
 from deployments.router.feedback.labels import Labels
@@ -210,7 +210,7 @@ class Router:
         if routing_table.version <= self.following:
             return
         before = {} if self.routing is None else self.routing.endpoints
-        slowdowns = {w: r.slowdowns for w, r in routing_table.workers.items() if r.slowdowns and self._may_have(r)}
+        slowdowns = self.workers.predicted(routing_table.workers)
         plan = next_plan(self._dispatcher.plan, routing_table.endpoints, before, slowdowns)
         self.routing = routing_table
         self.observer.meter.follow(routing_table)
@@ -218,10 +218,6 @@ class Router:
         self._carry_out(self._dispatcher.apply(plan, self._clock(), serves))
         self.workers.settle()
         self._send_on()
-
-    def _may_have(self, routing: WorkerRouting) -> bool:
-        """Whether a worker is this router's, or may just be leaving it."""
-        return routing.router in (None, self.name)
 
     def _on_workers(self) -> None:
         self._send_on()
@@ -291,7 +287,9 @@ class Router:
         plan_version = 0 if self.routing is None else self.routing.plan_version
         ready = {endpoint: self.ready(endpoint) for endpoint in self.plan.endpoints}
         known = (self._dispatcher, self.observer.stats, self.observer.guarantees, self.tables, ready, self.labels)
-        return router_status(self.name, plan_version, *known, self.workers.reports, self._clock())
+        return router_status(
+            self.name, plan_version, *known, self.workers.reports, self.observer.meter.slowdowns, self._clock()
+        )
 
     async def status_of_all(self) -> dict[str, Any]:
         """The same of all routers together, as far as they answer."""

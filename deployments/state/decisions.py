@@ -26,7 +26,8 @@ PAST = (DecisionState.REPLACED, DecisionState.GIVEN_UP)
 
 @dataclass
 class Decision:
-    """One plan from the question to its end. ``plan`` is an `autoscaler.cluster.plan_record`.
+    """One plan from the question to its end. ``plan`` is an `autoscaler.cluster.plan_record`. ``neighbours`` has, where
+    slowdowns are predicted, each variant of each worker that shares its node: beside what, and how slow.
 
     Instants are ISO 8601 in UTC. ``why_not`` says why it was given up. ``in_force_s`` is from the question until every
     router followed the plan.
@@ -43,6 +44,7 @@ class Decision:
     workers: dict[str, dict[str, Any]] = field(default_factory=dict)
     loading: dict[str, list[str]] = field(default_factory=dict)
     failed: dict[str, dict[str, str]] = field(default_factory=dict)
+    neighbours: list[dict[str, Any]] = field(default_factory=list)
     plan: dict[str, Any] | None = None
     why_not: str | None = None
 

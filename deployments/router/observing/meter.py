@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from autoscaler.demand.profile_drift import BIN_COUNT, bin_of
 from deployments.messages.control import Counts, RouterReport, RouterState, RoutingTable
+from deployments.router.observing.slowdown_stats import SlowdownStats
 from dispatch.commands import BatchDone
 from dispatch.query import StageKey
 
@@ -13,9 +14,13 @@ K = TypeVar("K", bound=Hashable)
 
 
 class RouterMeter:
-    """Counts what happens until `report`, and compares batches with what the routing table says of them."""
+    """Counts what happens until `report`, and compares batches with what the routing table says of them.
+
+    ``slowdowns`` are for people.
+    """
 
     def __init__(self) -> None:
+        self.slowdowns = SlowdownStats()
         self._routing_table: RoutingTable | None = None
         self._arrived: Counter[str] = Counter()
         self._violated: Counter[str] = Counter()
@@ -31,6 +36,7 @@ class RouterMeter:
         """
         if self._routing_table is not None and routing_table.plan_version != self._routing_table.plan_version:
             self._worker_runs.clear()
+        self.slowdowns.follow(routing_table)
         self._routing_table = routing_table
 
     def on_arrival(self, endpoint: str) -> None:
@@ -63,8 +69,10 @@ class RouterMeter:
                 counts = self._runs.setdefault(key, [0] * BIN_COUNT)
                 counts[bin_of(done.run_s / profiled_s[batch.rows])] += 1
             else:
+                ratio = done.run_s / profiled_s[batch.rows]
+                self.slowdowns.on_batch(batch.worker, batch.variant, ratio, done.done_s)
                 counts = self._worker_runs.setdefault((batch.worker, batch.variant), [0] * BIN_COUNT)
-                counts[bin_of(done.run_s / (profiled_s[batch.rows] * slowdown))] += 1
+                counts[bin_of(ratio / slowdown)] += 1
         reckoned_s = self._routing_table.transport_s.get(pool, 0.0)
         if reckoned_s > 0:
             counts = self._transport.setdefault(pool, [0] * BIN_COUNT)

@@ -6,6 +6,7 @@ from typing import Any
 
 from deployments.messages.worker import WorkerReport
 from deployments.router.feedback.labels import Labels
+from deployments.router.observing.slowdown_stats import SlowdownStats
 from deployments.router.observing.stage_stats import StageStats
 from deployments.router.observing.stats import EndpointStats
 from deployments.router.tables.progress import TableProgress, TableState
@@ -29,6 +30,7 @@ def router_status(
     ready: Mapping[str, bool],
     labels: Labels | None,
     reports: Mapping[str, WorkerReport],
+    slowdowns: SlowdownStats,
     now_s: float,
 ) -> dict[str, Any]:
     """Endpoints and workers of one router as they are now; ``reports`` are of its workers, when they joined."""
@@ -66,6 +68,8 @@ def router_status(
             "failed": report.failed,
             "memory_bytes": report.memory_bytes,
             "latency": _latency(dispatcher, worker),
+            "machine": state.info.machine,
+            "slowdowns": {variant: each.to_record() for variant, each in slowdowns.of(worker).items()},
         }
     return {"routers": [router], "plan_version": plan_version, "endpoints": endpoints, "workers": workers}
 

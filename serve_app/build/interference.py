@@ -1,0 +1,32 @@
+"""The predictor of slowdowns that a config names."""
+
+from pathlib import Path
+
+from catalog.errors import ArtifactError, ConfigError
+from deployments.messages.control_settings import InterferenceSettings
+from predictor.model_file import load
+from serve_app.config.schema import AppConfig
+
+
+def interference_settings(config: AppConfig) -> InterferenceSettings | None:
+    """The model's file, read and checked, None where the config names none.
+
+    Raises `ConfigError` where there is no such file, or it is no predictor that `accord interference train` saved.
+    """
+    named = config.controller.interference
+    if named is None:
+        return None
+    path = Path(named.model)
+    field = f"controller.interference.model {str(path)!r}"
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(
+            f"{field} cannot be read: {error.strerror or error}; save a predictor there with `accord interference "
+            "train`, or remove controller.interference"
+        ) from error
+    try:
+        load(path)
+    except ArtifactError as error:
+        raise ConfigError(f"{field} is no predictor: {error}") from error
+    return InterferenceSettings(path.name, content)

@@ -1,1 +1,1 @@
-"""What predictors know of variants before they run together."""
+"""What predictors are told of variants and machine types."""

@@ -74,7 +74,6 @@ def architecture_of(model: Any, rows: int = 1) -> dict[str, float]:
 def _loaded(model: Any) -> Any:
     """A copy that may be changed."""
     import onnx
-    from google.protobuf.message import DecodeError
 
     if isinstance(model, onnx.ModelProto):
         copied = onnx.ModelProto()
@@ -82,7 +81,7 @@ def _loaded(model: Any) -> Any:
         return copied
     try:
         return onnx.load(str(model), load_external_data=False)
-    except (OSError, DecodeError) as error:
+    except Exception as error:  # protobuf's errors, which onnx does not wrap
         raise ArtifactError(f"cannot read ONNX file {model}: {error}; fetch it again") from error
 
 

@@ -38,7 +38,8 @@ def flops_of(node: Any, shapes: Mapping[str, Shape]) -> int:
     if kind == "recurrent":
         return _recurrent(node, given)
     if node.op_type in ("MaxPool", "AveragePool", "LpPool"):
-        return prod(output) * prod(_attribute(node, "kernel_shape", (1,)))
+        kernel: list[int] = _attribute(node, "kernel_shape", [1])
+        return prod(output) * prod(kernel)
     if kind == "reduction":
         return prod(given[0])
     if kind == "elementwise":

@@ -41,8 +41,7 @@ class Dispatcher:
     A plain object without I/O, for whatever host keeps the time and carries commands out. Every method takes ``now_s``
     of one monotonic clock and returns commands. Not thread-safe; call it from one thread, one event at a time.
     With ``latency``, policies see what batches take on each worker instead of the plan's figures, and spend less of the
-    slack while more deadlines are missed than promised (`SlackFeedback`); without, the plan's figures are exact, and
-    its slowdowns nobody's business.
+    slack while more deadlines are missed than promised (`SlackFeedback`); without, the plan's figures are exact.
     Every query that `on_arrival` takes ends in exactly one outcome, unless `on_cancel` withdraws it.
     """
 
@@ -57,8 +56,6 @@ class Dispatcher:
         self._batches = BatchMaker(self._health)
         self._timed = TimedFlows(self._endpoints)
         self._wake_ups = WakeUps(self.workers, self._endpoints, self._timed)
-        if self.learning is not None:
-            self.learning.predict(plan.slowdowns, self.workers)
         self._refresh()
 
     # -- events of queries ------------------------------------------------------------------------------------
@@ -189,8 +186,6 @@ class Dispatcher:
         self.queues.check(plan)
         self.plan = plan
         self._hold(held)
-        if self.learning is not None:
-            self.learning.predict(plan.slowdowns, self.workers)
         commands: list[Command] = []
         for name in [name for name in self._endpoints if name not in plan.endpoints]:
             endpoint, waiting = self.queues.remove(name, self.workers.values())
@@ -214,7 +209,7 @@ class Dispatcher:
         self.queues.refresh(self.plan, workers)
         self._timed.refresh()
         if self.learning is not None:
-            self.learning.on_lanes(workers)
+            self.learning.on_lanes(workers, self.plan.slowdowns)
 
     def _after_change(self, now_s: float) -> list[Command]:
         """Workers or plan changed: place anew what has no worker or the wrong one, then fill idle workers."""

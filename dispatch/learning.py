@@ -17,17 +17,16 @@ class Learning:
     def __init__(self, latency: LatencyEstimator) -> None:
         self.latency = latency
 
-    def on_lanes(self, workers: Iterable[WorkerState]) -> None:
-        """Lanes may be new: they begin with what is known of their worker."""
+    def on_lanes(self, workers: Iterable[WorkerState], slowdowns: Mapping[str, Mapping[str, float]]) -> None:
+        """Lanes may be new: they begin with what is known of their worker.
+
+        Workers are predicted to have these slowdowns from now on, by worker and variant.
+        """
+        changed = self.latency.predict(slowdowns)
         for worker in workers:
             for lane in worker.lanes.values():
-                if lane.latency is None:
+                if lane.latency is None or worker.id in changed:
                     lane.measured(self.latency.estimate(worker.id))
-
-    def predict(self, slowdowns: Mapping[str, Mapping[str, float]], workers: Mapping[str, WorkerState]) -> None:
-        """Workers are predicted to slow each other down like this from now on, by worker and variant."""
-        for worker in self.latency.predict(slowdowns) & workers.keys():
-            _correct(workers[worker], self.latency.estimate(worker))
 
     def on_done(self, worker: WorkerState, lane: Lane, batch: Batch, run_s: float, now_s: float) -> None:
         """A batch of the lane's stage came back."""

@@ -9,7 +9,6 @@ from typing import Any
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan, NoPlan
 from autoscaler.demand.demand import MovingMaximum
-from autoscaler.placement.interference import Interference
 from autoscaler.planners.registry import planner_kind
 from catalog.errors import ArtifactError, BadRequest, ConfigError
 from deployments.controller.loop_start import NO_PLAN, as_loop_counts, new_loop
@@ -51,7 +50,6 @@ class Controller:
 
     ``clients`` are the pools, ``publish_sizes`` tells Serve how many workers each shall have, ``wall_clock`` gives
     seconds since the epoch. All that it learns is in ``store``, from which the next controller goes on.
-    ``interference`` is what the settings' model predicts.
     """
 
     def __init__(
@@ -61,7 +59,6 @@ class Controller:
         store: StateStore,
         publish_sizes: Callable[[Mapping[str, int]], None],
         wall_clock: Callable[[], float],
-        interference: Interference | None = None,
     ) -> None:
         self._settings = settings
         self._store = store
@@ -73,7 +70,7 @@ class Controller:
         self._routing_tables = RoutingTables(self._worker_registry, next_epoch(store), wall_clock)
         self._reports = Reports(self._known, wall_clock)
         self._planners = PlannerProcess() if planner_kind(settings.planner).solves else None
-        self._maker = PlanMaker(settings, self._known, self._planners, publish_sizes, interference)
+        self._maker = PlanMaker(settings, self._known, self._planners, publish_sizes)
         self._runner = RolloutRunner(self._worker_registry, self._routing_tables, self._known, self._maker, wall_clock)
         now = MovingMaximum(endpoints=settings.endpoints)
         self._forecasts: ForecastKeeper | None = None

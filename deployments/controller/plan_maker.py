@@ -22,6 +22,7 @@ from autoscaler.planners.planner import Planner
 from autoscaler.planners.registry import PlannerOptions, planner_kind
 from catalog.errors import NoWorker
 from deployments.controller.planner_process import PlannerProcess
+from deployments.controller.slowdown_model import kept
 from deployments.controller.variant_book import cluster_of
 from deployments.messages.control_settings import ControlSettings, EndpointSettings
 from deployments.state.decisions import Decision
@@ -55,8 +56,8 @@ class _PlannerOf:
 class PlanMaker:
     """Asks the planner, first for the sizes of pools where these are free, then for the workers that are there.
 
-    With ``interference``, which is without corrections by what was measured, it plans with what workers of one node do
-    to each other; asking it takes its time, and is never done on the event loop.
+    With the model of the settings, or another ``interference``, it plans with what workers of one node do to each
+    other, corrected by what was measured. To ask a model takes time, and is never done on the event loop.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class PlanMaker:
         self._known = known
         self._planners = planners
         self._publish_sizes = publish_sizes
-        self._interference = interference
+        self._interference = interference or kept(settings.interference)
         self._sizing = Sizing(planner_kind(settings.planner).shrink_after_s)
         self._simulating = asyncio.Lock()
 

@@ -29,11 +29,13 @@ class SlowdownModel:
         return _read(self.path).slowdowns(configurations)
 
 
-def keep(settings: InterferenceSettings) -> SlowdownModel:
-    """Write the model that came with the settings below the cache folder, where the planning process finds it; blocks.
+def kept(settings: InterferenceSettings | None) -> SlowdownModel | None:
+    """The model that came with the settings, if one did, written below the cache folder; blocks.
 
-    Its name is that of its content, so that it never changes.
+    The planning process finds it there. Its name is that of its content, so that it never changes.
     """
+    if settings is None:
+        return None
     folder = cache_dir() / "interference"
     folder.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256(settings.model).hexdigest()[:24]

@@ -46,6 +46,8 @@ class LatencyEstimator:
         Workers that are not named are alone. Gives those of which something else was predicted before.
         """
         before, self._predicted = self._predicted, slowdowns
+        if before is slowdowns:
+            return frozenset()
         self._typical = None
         return frozenset(w for w in before.keys() | slowdowns.keys() if before.get(w) != slowdowns.get(w))
 

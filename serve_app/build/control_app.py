@@ -16,7 +16,6 @@ from catalog.errors import AccordError, ConfigError, NoWorker
 from catalog.faults import describe
 from catalog.profiles.profile_cache import cache_dir
 from deployments.controller.controller import Controller
-from deployments.controller.slowdown_model import keep
 from deployments.messages.control import RouterReport, RouterState, RoutingTable
 from deployments.messages.control_settings import ControlSettings
 from deployments.scaling import pool_sizes
@@ -45,7 +44,6 @@ class ControllerApp:
             await asyncio.to_thread(open_store, state),
             functools.partial(pool_sizes.publish, application),
             time.time,
-            None if settings.interference is None else await asyncio.to_thread(keep, settings.interference),
         )
         self._working: set[asyncio.Task[Any]] = set()
         self._context = contextvars.copy_context()

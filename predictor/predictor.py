@@ -30,6 +30,10 @@ class SlowdownPredictor(Protocol):
     docs/interference.md states; nothing is raised for them.
     """
 
+    def slowdowns(self, configurations: Sequence[Configuration]) -> NDArray[np.float64]:
+        """The slowdown of each variant of each configuration, as in `Prediction`: fast enough for thousands of them."""
+        ...
+
     def predict(self, configurations: Sequence[Configuration]) -> Prediction:
-        """The slowdown of each variant of each configuration."""
+        """The same with the deviations, which take longer."""
         ...

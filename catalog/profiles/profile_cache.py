@@ -75,6 +75,12 @@ def save(path: Path, profiles: Mapping[str, ProfiledVariant]) -> None:
         os.replace(written, path)
 
 
+def runtime_versions() -> str:
+    """Such as ``onnxruntime-gpu 1.23.2, tokenizers 0.22.1``: what runs variants here, as far as it is installed."""
+    found = {name: _installed(name) for name in _PACKAGES}
+    return ", ".join(f"{name} {number}" for name, number in found.items() if number != "none")
+
+
 def _installed(package: str) -> str:
     try:
         return version(package)

@@ -1,8 +1,8 @@
 """Latency profiles of variants on this machine, measured through the runtimes that serve them, and kept."""
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
+from catalog.machine_type import machine_type
 from catalog.profiles import profile_cache
 from catalog.profiles.profile import LatencyProfile
 from catalog.profiles.profile_csv import ProfiledVariant
@@ -42,7 +42,7 @@ def measured_profiles(
     before = len(profiles)
     for task in dict.fromkeys(variant.task for variant in wanted):
         of_task = [variant for variant in wanted if variant.task == task]
-        hardware = profile_cache.cpu_description() if device == "cpu" else _gpu_name(device)
+        hardware = profile_cache.cpu_description() if device == "cpu" else machine_type(device)
         path = profile_cache.cache_path(task, hardware, threads, of_task, root)
         kept = None if again else profile_cache.load(path, device, of_task)
         if kept is None:
@@ -94,13 +94,3 @@ def _reporter(variant: str, before: int, total: int, on_progress: OnProgress | N
             on_progress(variant, (before + share) / total)
 
     return report
-
-
-def _gpu_name(device: str) -> str:
-    """What the driver calls the first GPU; the device's own name where there is no driver to ask."""
-    for path in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            key, _, value = line.partition(":")
-            if key.strip() == "Model":
-                return value.strip()
-    return device

@@ -1,0 +1,57 @@
+"""Variants as they are measured beside others: through the runtimes that serve them, on sample inputs."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from catalog.profiles import profile_cache
+from catalog.profiles.profiler import sample_inputs
+from catalog.store import FsspecStore
+from catalog.variant import Variant
+from deployments.runtimes.base import ModelRuntime, RuntimeOptions
+from deployments.runtimes.making import make_runtime
+
+
+@dataclass(frozen=True)
+class RuntimeProgram:
+    """A `predictor.measure.program.Program`: one variant in its runtime, loaded."""
+
+    variant: Variant
+    runtime: ModelRuntime
+
+    def batch_of(self, rows: int) -> Callable[[], object]:
+        """See `Program.batch_of`; the same sample inputs each time."""
+        inputs = sample_inputs(self.variant.inputs, rows, seed=0)
+        return lambda: self.runtime.run(inputs)
+
+    def memory_bytes(self) -> int:
+        """See `Program.memory_bytes`."""
+        return self.runtime.memory_bytes()
+
+    def unload(self) -> None:
+        """See `Program.unload`."""
+        self.runtime.unload()
+
+
+@dataclass(frozen=True)
+class RuntimePrograms:
+    """`predictor.measure.program.Programs` of catalogues: by name, each variant with the root of its artifact."""
+
+    variants: Mapping[str, tuple[Variant, str]]
+    options: RuntimeOptions
+
+    def artifact(self, variant: str) -> Path:
+        """The local file or folder of a variant; raises `ArtifactError`."""
+        found, root = self.variants[variant]
+        return _store(root).fetch(found.artifact)
+
+    def load(self, variant: str) -> RuntimeProgram:
+        """See `Programs.load`; raises `ArtifactError` or `ConfigError`."""
+        found, root = self.variants[variant]
+        runtime = make_runtime(found, _store(root), self.options)
+        runtime.load()
+        return RuntimeProgram(found, runtime)
+
+
+def _store(root: str) -> FsspecStore:
+    return FsspecStore(root, profile_cache.cache_dir())

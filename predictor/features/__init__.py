@@ -1,0 +1,1 @@
+"""What predictors are told of variants and machine types."""

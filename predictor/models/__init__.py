@@ -1,0 +1,1 @@
+"""Predictors that learn from measurements."""

@@ -6,8 +6,8 @@ from typing import Protocol
 from predictor.configuration import Configuration
 from predictor.predictor import SlowdownPredictor
 
-MOST_KEPT = 200_000
-"""Configurations whose slowdowns are remembered: some 100 MB at a degree of four."""
+MOST_KEPT = 20_000
+"""Configurations whose slowdowns are remembered: some 10 MB at a degree of four."""
 
 
 class Interference(Protocol):

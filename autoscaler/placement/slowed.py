@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from autoscaler.cluster.cluster import Cluster, Stage
+from autoscaler.cluster.plan import ClusterPlan
 from dispatch.selection.policy import Candidate
 
 Factors = Mapping[tuple[str, str], float]
@@ -48,6 +49,14 @@ def largest_factors(slowdowns: Mapping[str, Mapping[str, float]], devices: Mappi
                 key = (devices[worker], variant)
                 found[key] = max(found.get(key, 1.0), factor)
     return found
+
+
+def running_slowdowns(plan: ClusterPlan) -> Mapping[str, Mapping[str, float]]:
+    """The plan's slowdowns of workers that get queries, by worker and variant: all where endpoints see to that."""
+    if plan.own_balancing or not plan.shares:
+        return plan.slowdowns
+    asked = {worker for shares in plan.shares.values() for worker, share in shares.items() if share > 0}
+    return {worker: own for worker, own in plan.slowdowns.items() if worker in asked}
 
 
 def _slowed(candidates: ByDevice, factors: Factors) -> ByDevice:

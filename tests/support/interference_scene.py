@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from autoscaler.placement.machine import Machine
+from dispatch.worker_info import WorkerInfo
 from predictor.configuration import Configuration
 
 
@@ -55,3 +56,9 @@ def every_placement(variants: Sequence[str], machines: Sequence[Machine]) -> Ite
     for chosen in product(machines, repeat=len(variants)):
         if all(chosen.count(machine) <= machine.room for machine in set(chosen)):
             yield tuple(machine.name for machine in chosen)
+
+
+def on_nodes(*counts: int, device: str = "cpu", machine: str = "m") -> dict[str, WorkerInfo]:
+    """Workers w0, w1, ... on nodes n0, n1, ... with so many each."""
+    nodes = [f"n{number}" for number, count in enumerate(counts) for _ in range(count)]
+    return {f"w{number}": WorkerInfo(device, node=node, machine=machine) for number, node in enumerate(nodes)}

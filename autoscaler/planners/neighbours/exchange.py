@@ -23,9 +23,9 @@ MOST_PASSES = 8
 class Exchange:
     """A local search over exchanges of two workers' roles.
 
-    What is minimised is the time that neighbours cost: of every worker how busy it is (`LEAST_BUSY` to 1) times
-    what its worst variant's latency is longer than alone, in sum, so 1 is one worker's whole time. To it comes `LOADING` for what
-    has to be loaded beyond what workers hold now; a plan whose roles are where they were stays where it is unless
+    What is minimised is the time that neighbours cost: of every worker how busy it is (`LEAST_BUSY` to 1) times what
+    its worst variant's latency is longer than alone, in sum, so 1 is one worker's whole time. To it comes `LOADING` for
+    what has to be loaded beyond what workers hold now; a plan whose roles are where they were stays where it is unless
     another placement saves more than that: nothing flaps. Each worker in turn takes the exchange that gains the most,
     if it gains `LEAST_GAIN`, until none does or after `MOST_PASSES`. Deterministic.
     """

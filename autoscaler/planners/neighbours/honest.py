@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import inf
 
 from autoscaler.cluster.capacity import WAITS, capacity_of
 from autoscaler.cluster.cluster import Cluster, Endpoint
@@ -25,18 +26,18 @@ class Reckoning:
         An endpoint's queries run on the variant that serves the most of them, in the largest batches that are in time
         (see `autoscaler.cluster.capacity`); those that none serves in time take all of it.
         """
-        own_qps = {
-            endpoint: shares[worker] * loads_qps.get(endpoint.name, 0.0)
+        own = [
+            (endpoint, share * loads_qps.get(endpoint.name, 0.0))
             for endpoint in self.cluster.endpoints
-            if (shares := plan.shares.get(endpoint.name, {})).get(worker, 0.0) > 0
-        }
-        slo_s = min((endpoint.slo_s for endpoint in own_qps), default=0.0)
+            if (share := plan.shares.get(endpoint.name, {}).get(worker, 0.0)) > 0
+        ]
+        slo_s = min((endpoint.slo_s for endpoint, _ in own), default=0.0)
         waits = WAITS + len(plan.held.get(worker, ())) - 1
         needed = 0.0
-        for endpoint, qps in own_qps.items():
+        for endpoint, qps in own:
             limit_s = slo_s if waits > WAITS else endpoint.slo_s
             most_qps = self._most_qps(endpoint, worker, plan, slowdowns, limit_s, waits)
-            needed += qps / most_qps if most_qps else float("inf") if qps else 0.0
+            needed += qps / most_qps if most_qps else inf if qps else 0.0
         return needed
 
     def honest(self, plan: ClusterPlan, slowdowns: Slowdowns, reckoned: Factors) -> ClusterPlan:

@@ -1,6 +1,6 @@
 """Any planner, with what workers of one node do to each other's latency (Mendoza et al., section 3.3)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from autoscaler.placement.slowed import Factors, largest_factors, slowed
 from autoscaler.planners.neighbours.exchange import Exchange
 from autoscaler.planners.neighbours.honest import Reckoning
 from autoscaler.planners.neighbours.idling import workers_to_idle
-from autoscaler.planners.neighbours.roles import NOTHING, Roles, roles_of, with_roles
+from autoscaler.planners.neighbours.roles import IDLE, NOTHING, Roles, roles_of, with_roles
 from autoscaler.planners.neighbours.words import words_on_neighbours
 from autoscaler.planners.planner import Planner
 
@@ -80,24 +80,23 @@ class Neighbours:
         nodes = shared_nodes(observation.workers)
         if not nodes:
             return self.planner_of(self.cluster).plan(observation)
-        found = self._settle(observation, nodes)
+        found = self._settle(observation)
         if isinstance(found, NoPlan):
             return found
         fixed = {pool.device for pool in self.cluster.pools if pool.max_workers is None}
         free = {worker for worker, device in observation.devices.items() if device in fixed}
         idle = workers_to_idle(nodes, found.roles, found.plan, NodeSlowdowns(self.interference), free)
         if idle:
-            without = self._settle(_without(observation, idle), nodes)
-            if isinstance(without, _Found):
-                with_all = without._replace(plan=_with_idle(without.plan, observation, idle, fixed))
-                if with_all.better_than(found):
-                    return self._explained(with_all, nodes, idle)
+            without = self._settle(_without(observation, idle))
+            if isinstance(without, _Found) and without.better_than(found):
+                return self._explained(self._with_idle(without, observation, idle), nodes, idle)
         return self._explained(found, nodes, ())
 
     # -- inner steps ------------------------------------------------------------------------------------------
 
-    def _settle(self, observation: Observation, nodes: Sequence[Node]) -> "_Found | NoPlan":
+    def _settle(self, observation: Observation) -> "_Found | NoPlan":
         """The best plan of the rounds."""
+        nodes = shared_nodes(observation.workers)
         factors: Factors = {}
         best: _Found | None = None
         solve_s = 0.0
@@ -161,6 +160,16 @@ class Neighbours:
                 summed[device, variant] = summed.get((device, variant), 0.0) + factor - 1.0
         return {(device, variant): 1.0 + added / there.count(device) for (device, variant), added in summed.items()}
 
+    def _with_idle(self, found: _Found, observation: Observation, idle: Sequence[str]) -> _Found:
+        """The plan with the idle workers, which go on holding what they hold."""
+        devices = observation.devices
+        there = list(devices.values())
+        sizes = {**found.plan.pool_sizes, **{devices[worker]: there.count(devices[worker]) for worker in idle}}
+        roles = replace(found.roles, of={**found.roles.of, **dict.fromkeys(idle, IDLE)}, held=observation.held)
+        plan = replace(with_roles(found.plan, roles), pool_sizes=sizes)
+        slowdowns, _ = self._predicted(shared_nodes(observation.workers), plan, roles)
+        return _Found(replace(plan, slowdowns=slowdowns), roles, found.settled)
+
     def _explained(self, found: _Found, nodes: Sequence[Node], idle: Sequence[str]) -> ClusterPlan:
         running = {
             worker: occupant.runs
@@ -191,13 +200,3 @@ def _occupied(node: Node, plan: ClusterPlan, roles: Roles) -> Occupied:
 
 def _without(observation: Observation, idle: Sequence[str]) -> Observation:
     return replace(observation, workers={w: info for w, info in observation.workers.items() if w not in idle})
-
-
-def _with_idle(plan: ClusterPlan, observation: Observation, idle: Sequence[str], fixed: set[str]) -> ClusterPlan:
-    """The plan with the idle workers, which go on holding what they hold."""
-    devices = list(observation.devices.values())
-    held = {worker: variants for worker in idle if (variants := observation.held.get(worker, NOTHING))}
-    sizes: Mapping[str, int] = {
-        device: devices.count(device) if device in fixed else size for device, size in plan.pool_sizes.items()
-    }
-    return replace(plan, held={**plan.held, **held}, pool_sizes=sizes)

@@ -1,0 +1,104 @@
+"""How long one placement decision and the update of one machine take, with many machines and variants."""
+
+import time
+from typing import Any
+
+import numpy as np
+
+from autoscaler.placement.interference import PredictedInterference
+from autoscaler.placement.machine import LatencySum, Machine
+from autoscaler.placement.machine_costs import MachineCosts
+from benchmarks.placement.forest import ForestPredictor
+
+MACHINE_TYPES = tuple(f"type-{number}" for number in range(7))
+"""As many as the paper has."""
+ROOM = 4
+SETS = 20
+"""So many sets of running variants, drawn for every machine type: machines begin with one of them each."""
+
+PLACE_GOAL_MS, UPDATE_GOAL_MS = 1.0, 50.0
+
+
+def measure(machines: int, variants: int, placements: int, seed: int) -> dict[str, Any]:
+    """Place so many variants, one after another: times of decisions and updates in ms, and whether the goals are met.
+
+    An update is all that follows from a variant's coming or going, predictions included; each is of a set of variants
+    that was not seen before, so that nothing is remembered.
+    """
+    rng = np.random.default_rng(seed)
+    names = [f"v{number:04d}" for number in range(variants)]
+    predictor = ForestPredictor(names, MACHINE_TYPES, rng)
+    alone_s = {
+        (machine, variant): float(rng.lognormal(-4.0, 0.8))
+        for machine in MACHINE_TYPES
+        for variant in names
+        if rng.random() < 0.9
+    }
+    there = [Machine(f"m{number:04d}", MACHINE_TYPES[number % len(MACHINE_TYPES)], ROOM) for number in range(machines)]
+    sets = {machine: _sets(rng, machine, names, alone_s) for machine in MACHINE_TYPES}
+    running = {machine.name: sets[machine.type][int(rng.integers(SETS))] for machine in there}
+    cost = LatencySum(alone_s, PredictedInterference(predictor))
+    began_s = time.perf_counter()
+    costs = MachineCosts(names, there, cost, running)
+    start_s = time.perf_counter() - began_s
+    times: dict[str, list[float]] = {"place": [], "two_choices": [], "add": [], "remove": []}
+    added: list[tuple[str, str]] = []
+    for number in range(placements):
+        variant = str(rng.choice(names))
+        began_s = time.perf_counter()
+        machine = costs.place(variant)
+        times["place"].append(time.perf_counter() - began_s)
+        began_s = time.perf_counter()
+        costs.power_of_two(variant, rng)
+        times["two_choices"].append(time.perf_counter() - began_s)
+        if machine is None:
+            continue
+        began_s = time.perf_counter()
+        costs.add(variant, machine)
+        times["add"].append(time.perf_counter() - began_s)
+        added.append((variant, machine))
+        if number % 4 == 3:
+            full = _drawn(rng, costs, there)
+            began_s = time.perf_counter()
+            costs.remove(full[0], full[1])
+            times["remove"].append(time.perf_counter() - began_s)
+    found: dict[str, Any] = {f"{name}_ms": _summary(each) for name, each in times.items()}
+    goals = {
+        "place_ms": found["place_ms"]["p99"] < PLACE_GOAL_MS,
+        "update_ms": max(found["add_ms"]["p99"], found["remove_ms"]["p99"]) < UPDATE_GOAL_MS,
+    }
+    return {
+        "machines": machines,
+        "variants": variants,
+        "machine_types": len(MACHINE_TYPES),
+        "room": ROOM,
+        "placements": placements,
+        "start_s": start_s,
+        **found,
+        "goals": {"place_ms": PLACE_GOAL_MS, "update_ms": UPDATE_GOAL_MS},
+        "goals_met": goals,
+    }
+
+
+def _sets(
+    rng: np.random.Generator, machine: str, names: list[str], alone_s: dict[tuple[str, str], float]
+) -> list[tuple[str, ...]]:
+    possible = [name for name in names if (machine, name) in alone_s]
+    return [tuple(rng.choice(possible, rng.integers(1, ROOM)).tolist()) for _ in range(SETS)]
+
+
+def _drawn(rng: np.random.Generator, costs: MachineCosts, machines: list[Machine]) -> tuple[str, str]:
+    """A variant that runs somewhere, and where: what remains is a set that was not seen before, mostly."""
+    while True:
+        name = machines[int(rng.integers(len(machines)))].name
+        if own := costs.running(name):
+            return str(rng.choice(own)), name
+
+
+def _summary(times_s: list[float]) -> dict[str, float]:
+    times_ms = np.array(times_s) * 1e3
+    return {
+        "median": float(np.median(times_ms)),
+        "p99": float(np.quantile(times_ms, 0.99)),
+        "max": float(times_ms.max()),
+    }

@@ -80,8 +80,8 @@ def next_plan(
 
     What endpoints have learned (their load, where a balancer stands) is kept where their service is the same. Decision
     tables are made for certain variants and one objective: where these change, the endpoint is served without tables
-    until there are others. Endpoints without a service stay as they are. ``slowdowns`` are those of the plan for the
-    cluster.
+    until there are others. Endpoints without a service stay as they are. ``slowdowns`` are predicted of candidates that
+    are as profiled, by worker and variant.
     """
     endpoints = {
         name: endpoint if name not in now else _next(endpoint, now[name], before.get(name))
@@ -100,10 +100,13 @@ def serving_plan(
     drop_late: bool,
     max_queued_rows: int,
 ) -> Plan:
-    """What one dispatcher of all workers serves under a plan, as if it had served nothing before."""
+    """What one dispatcher of all workers serves under a plan, as if it had served nothing before.
+
+    Its candidates take as long as beside their neighbours already, so that no slowdowns are predicted beyond that.
+    """
     limits = {each.name: EndpointLimits(each.slo_s, drop_late, max_queued_rows) for each in cluster.endpoints}
     built = {name: EndpointPlan(name, own, {ONLY_STAGE: StagePlan({}, batching, None)}) for name, own in limits.items()}
-    return next_plan(Plan(version - 1, built), services(cluster, plan, workers, limits), {}, plan.slowdowns)
+    return next_plan(Plan(version - 1, built), services(cluster, plan, workers, limits), {})
 
 
 def _next(endpoint: EndpointPlan, service: Service, before: Service | None) -> EndpointPlan:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from catalog.errors import ArtifactError, ConfigError
 from deployments.messages.control_settings import InterferenceSettings
-from predictor.model_file import load
+from predictor.model_file import loads
 from serve_app.config.schema import AppConfig
 
 
@@ -17,16 +17,15 @@ def interference_settings(config: AppConfig) -> InterferenceSettings | None:
     if named is None:
         return None
     path = Path(named.model)
-    field = f"controller.interference.model {str(path)!r}"
     try:
         content = path.read_bytes()
     except OSError as error:
         raise ConfigError(
-            f"{field} cannot be read: {error.strerror or error}; save a predictor there with `accord interference "
-            "train`, or remove controller.interference"
+            f"controller.interference.model {str(path)!r} cannot be read: {error.strerror or error}; save a predictor "
+            "there with `accord interference train`, or remove controller.interference"
         ) from error
     try:
-        load(path)
+        loads(content, str(path))
     except ArtifactError as error:
-        raise ConfigError(f"{field} is no predictor: {error}") from error
+        raise ConfigError(f"controller.interference.model: {error}") from error
     return InterferenceSettings(path.name, content)

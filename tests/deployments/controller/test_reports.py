@@ -143,11 +143,8 @@ def test_the_drift_of_a_variant_alone_is_no_slowdown_of_its_neighbours() -> None
         counts = [0] * BIN_COUNT
         counts[bin_of(1.5)] = 5000
         made = report("r1", int(wall_clock() / WINDOW_S), 0)
-        same: dict[str, Any] = {
-            "runs": {("cpu", "fast"): tuple(counts)},
-            "worker_runs": {("w1", "fast"): tuple(counts)},
-        }
-        reports.take(replace(made, plan_version=7, **same))
+        alone, beside = {("cpu", "fast"): tuple(counts)}, {("w1", "fast"): tuple(counts)}
+        reports.take(replace(made, plan_version=7, runs=alone, worker_runs=beside))
         place = of.slowdowns.known(wall_clock())[-1]
         assert place.factor == pytest.approx(1.0, abs=0.1)
 

@@ -54,13 +54,7 @@ class RolloutRunner:
         if rollout.hopeless:
             return self._give_up(rollout, decision)
         decision.workers = {
-            worker: {
-                "pool": report.info.pool,
-                "device": report.info.device,
-                "node": report.info.node,
-                "machine": report.info.machine,
-                "router": report.router,
-            }
+            worker: {"pool": report.info.pool, "device": report.info.device, "router": report.router}
             for worker, report in self._worker_registry.reports.items()
         }
         self._known.stand(decision.version, change.standings)

@@ -27,7 +27,8 @@ PAST = (DecisionState.REPLACED, DecisionState.GIVEN_UP)
 @dataclass
 class Decision:
     """One plan from the question to its end. ``plan`` is an `autoscaler.cluster.plan_record`. ``neighbours`` has, where
-    slowdowns are predicted, each variant of each worker that shares its node: beside what, and how slow.
+    slowdowns are predicted, each variant of each worker that shares its node: beside what, and how slow. That is not
+    remembered of plans that were replaced.
 
     Instants are ISO 8601 in UTC. ``why_not`` says why it was given up. ``in_force_s`` is from the question until every
     router followed the plan.
@@ -76,6 +77,7 @@ class Decisions:
         """Every router follows it; the one before is replaced."""
         if (before := self.in_force) is not None:
             before.state = DecisionState.REPLACED
+            before.neighbours = []
         decision.state, decision.in_force_at, decision.in_force_s = DecisionState.IN_FORCE, iso(now_s), now_s - asked_s
 
     @property

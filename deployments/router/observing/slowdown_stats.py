@@ -4,12 +4,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from autoscaler.demand.profile_drift import PERCENTILE
+from autoscaler.placement.nodes import shared_nodes
 from deployments.messages.control import RoutingTable
 from dispatch.latency.decayed_histogram import DecayedHistogram
 
 HALF_LIFE_S = 60.0
 HALF_LIFE_BATCHES = 100.0
 LEAST_RATIO = 2.0**-6
+
+
+Beside = tuple[tuple[str, ...], ...]
+"""What each of the other workers of a worker's node serves."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +35,11 @@ class Slowdown:
 
 
 class SlowdownStats:
-    """Measures anew when the routing table predicts something else of a worker: its neighbours have changed."""
+    """Measures a worker anew when its neighbours serve something else; corrected predictions alone change nothing."""
 
     def __init__(self) -> None:
         self._predicted: dict[tuple[str, str], float] = {}
+        self._beside: dict[str, Beside] = {}
         self._measured: dict[tuple[str, str], DecayedHistogram] = {}
 
     def follow(self, routing_table: RoutingTable) -> None:
@@ -43,10 +49,13 @@ class SlowdownStats:
             for worker, routing in routing_table.workers.items()
             for variant, slowdown in routing.slowdowns.items()
         }
+        beside = _beside(routing_table)
         self._measured = {
-            key: kept for key, kept in self._measured.items() if predicted.get(key) == self._predicted[key]
+            (worker, variant): kept
+            for (worker, variant), kept in self._measured.items()
+            if (worker, variant) in predicted and beside.get(worker) == self._beside.get(worker)
         }
-        self._predicted = predicted
+        self._predicted, self._beside = predicted, beside
 
     def on_batch(self, worker: str, variant: str, ratio: float, now_s: float) -> None:
         """A run took so many times what the profile says; the routing table predicts a slowdown of it."""
@@ -66,3 +75,15 @@ class SlowdownStats:
             for (of, variant), predicted in self._predicted.items()
             if of == worker
         }
+
+
+def _beside(routing_table: RoutingTable) -> dict[str, Beside]:
+    """By worker that slowdowns are predicted of."""
+    workers = routing_table.workers
+    nodes = shared_nodes({worker: routing.info for worker, routing in workers.items() if routing.serves})
+    return {
+        worker: tuple(sorted(tuple(sorted(workers[other].serves)) for other in node.workers if other != worker))
+        for node in nodes
+        for worker in node.workers
+        if workers[worker].slowdowns
+    }

@@ -114,13 +114,7 @@ def test_the_new_is_loaded_then_routers_switch_then_the_old_goes_and_sizes_last(
         assert played.decision.state == "in force"
         assert played.decision.loading == {"w1": ["fast"]}
         assert played.decision.in_force_s == pytest.approx(0.6, abs=0.05)
-        assert played.decision.workers["w1"] == {
-            "pool": "cpu",
-            "device": "cpu",
-            "node": "",
-            "machine": "",
-            "router": "r1",
-        }
+        assert played.decision.workers["w1"] == {"pool": "cpu", "device": "cpu", "router": "r1"}
 
     play(monkeypatch, scene)
 

@@ -20,7 +20,9 @@ def split(measurements: Measurements, seed: int) -> tuple[Measurements, Measurem
     return measurements.only(training), measurements.only(test)
 
 
-def folds(measurements: Measurements, count: int, seed: int) -> Iterator[tuple[Measurements, tuple[Configuration, ...]]]:
+def folds(
+    measurements: Measurements, count: int, seed: int
+) -> Iterator[tuple[Measurements, tuple[Configuration, ...]]]:
     """For each fold all measurements but its configurations, and these; each configuration is in one fold."""
     configurations = list(measurements.repeats)
     order = np.random.default_rng(seed).permutation(len(configurations))

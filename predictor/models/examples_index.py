@@ -47,7 +47,9 @@ class ExamplesIndex:
                 others.append(sorted(numbers[:position] + numbers[position + 1 :]) + filler)
         shape = (len(variant), most - 1)
         return Positions(
-            np.array(variant, dtype=np.int64), np.array(machine, dtype=np.int64), np.array(others, dtype=np.int64).reshape(shape)
+            np.array(variant, dtype=np.int64),
+            np.array(machine, dtype=np.int64),
+            np.array(others, dtype=np.int64).reshape(shape),
         )
 
     def sums(self, of_variants: NDArray[np.float64], others: Indices) -> NDArray[np.float64]:

@@ -99,7 +99,9 @@ class GaussianProcess:
                 kv = known.suffer[variant]
                 s = self._index.sums(known.harm, rows.others[mine])
                 logs[mine] = (
-                    alpha @ (c[0] + c[1] * kv) + s @ (alpha * (c[2] + c[3] * kv)) + (s * s) @ (alpha * (c[4] + c[5] * kv))
+                    alpha @ (c[0] + c[1] * kv)
+                    + s @ (alpha * (c[2] + c[3] * kv))
+                    + (s * s) @ (alpha * (c[4] + c[5] * kv))
                 )
         return self._bounded(logs * self._scale + self._mean, rows)
 

@@ -86,7 +86,14 @@ class _Data:
     """The examples as tensors, and the covariance between some of them under given parameters."""
 
     def __init__(
-        self, points: Any, variant: Any, machine: Any, others: Any, examples: Examples, machines: int, encoding: Encoding
+        self,
+        points: Any,
+        variant: Any,
+        machine: Any,
+        others: Any,
+        examples: Examples,
+        machines: int,
+        encoding: Encoding,
     ) -> None:
         self.points = torch.tensor(points)
         self.variant = torch.tensor(variant)
@@ -102,7 +109,9 @@ class _Data:
         """Where learning begins; all but encodings are logarithms, or logits."""
         metrics = self.points.shape[1]
         scale = 0.5 * np.log(max(metrics, 1)) + 0.3
-        drawn = torch.randn(self.machines, DIMENSIONS, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+        drawn = torch.randn(
+            self.machines, DIMENSIONS, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
+        )
         return {
             "suffer_scales": torch.full((metrics,), scale, dtype=torch.float64),
             "harm_scales": torch.full((metrics,), scale, dtype=torch.float64),

@@ -41,7 +41,10 @@ def table(body: dict[str, Any]) -> str:
         ("remove_ms", "update, a variant less"),
     ):
         each = own[name]
-        lines.append(f"{words:24} median {each['median']:8.3f} ms  p95 {each['p95']:8.3f}  max {each['max']:8.3f}")
+        lines.append(
+            f"{words:24} median {each['median']:8.3f} ms  p95 {each['p95']:8.3f}  max {each['max']:8.3f}; "
+            f"processor {each['cpu_median']:8.3f}  p95 {each['cpu_p95']:8.3f}"
+        )
     lines.append(f"all costs from the start  {own['start_s']:.1f} s; goals met: {own['goals_met']}")
     return "\n".join(lines)
 

@@ -53,7 +53,7 @@ class PredictedInterference:
 
     def _predicted(self, unknown: Sequence[Configuration]) -> dict[Configuration, tuple[float, ...]]:
         several = [each for each in unknown if each.degree > 1]
-        values = self._predictor.predict(several).slowdown.clip(min=1.0).tolist() if several else []
+        values = self._predictor.slowdowns(several).clip(min=1.0).tolist() if several else []
         found = {each: (1.0,) * each.degree for each in unknown if each.degree <= 1}
         start = 0
         for each in several:

@@ -114,8 +114,11 @@ class MachineCosts:
 
     def _update(self, column: int) -> None:
         machine, own = self._machines[column], self._running[column]
-        self._sums_s[column], added_s = self._costs(Configuration(machine.type, own))
-        self._added_s[:, column] = added_s if len(own) < machine.room else inf
+        now = Configuration(machine.type, own)
+        if len(own) < machine.room:
+            self._sums_s[column], self._added_s[:, column] = self._costs(now)
+        else:
+            self._sums_s[column], self._added_s[:, column] = float(self._cost.of([now])[0]), inf
 
     def _costs(self, now: Configuration) -> tuple[float, NDArray[np.float64]]:
         """The sum of what runs on such a machine, and what each variant would add: shape [variants]."""

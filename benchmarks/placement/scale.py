@@ -1,33 +1,38 @@
 """How long one placement decision and the update of one machine take, with many machines and variants."""
 
 import time
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
 from autoscaler.placement.interference import PredictedInterference
 from autoscaler.placement.machine import LatencySum, Machine
 from autoscaler.placement.machine_costs import MachineCosts
-from benchmarks.placement.forest import ForestPredictor
+from benchmarks.placement.synthetic import MOST_TOGETHER, synthetic_predictor
+
+T = TypeVar("T")
 
 MACHINE_TYPES = tuple(f"type-{number}" for number in range(7))
 """As many as the paper has."""
-ROOM = 4
+ROOM = MOST_TOGETHER
 SETS = 20
 """So many sets of running variants, drawn for every machine type: machines begin with one of them each."""
 
 PLACE_GOAL_MS, UPDATE_GOAL_MS = 1.0, 50.0
 
 
-def measure(machines: int, variants: int, placements: int, seed: int) -> dict[str, Any]:
+def measure(machines: int, variants: int, placements: int, kind: str, seed: int) -> dict[str, Any]:
     """Place so many variants, one after another: times of decisions and updates in ms, and whether the goals are met.
 
     An update is all that follows from a variant's coming or going, predictions included; each is of a set of variants
-    that was not seen before, so that nothing is remembered.
+    that was not seen before, so that nothing is remembered. ``kind`` is the predictor's. Goals are for 95% of the
+    processor's times: all is one thread, so that this is what it takes where a core is free.
     """
     rng = np.random.default_rng(seed)
     names = [f"v{number:04d}" for number in range(variants)]
-    predictor = ForestPredictor(names, MACHINE_TYPES, rng)
+    predictor = synthetic_predictor(names, MACHINE_TYPES, kind, rng)
     alone_s = {
         (machine, variant): float(rng.lognormal(-4.0, 0.8))
         for machine in MACHINE_TYPES
@@ -41,33 +46,23 @@ def measure(machines: int, variants: int, placements: int, seed: int) -> dict[st
     began_s = time.perf_counter()
     costs = MachineCosts(names, there, cost, running)
     start_s = time.perf_counter() - began_s
-    times: dict[str, list[float]] = {"place": [], "two_choices": [], "add": [], "remove": []}
-    added: list[tuple[str, str]] = []
+    clock = Clock()
     for number in range(placements):
         variant = str(rng.choice(names))
-        began_s = time.perf_counter()
-        machine = costs.place(variant)
-        times["place"].append(time.perf_counter() - began_s)
-        began_s = time.perf_counter()
-        costs.power_of_two(variant, rng)
-        times["two_choices"].append(time.perf_counter() - began_s)
-        if machine is None:
-            continue
-        began_s = time.perf_counter()
-        costs.add(variant, machine)
-        times["add"].append(time.perf_counter() - began_s)
-        added.append((variant, machine))
+        machine = clock.time("place", partial(costs.place, variant))
+        clock.time("two_choices", partial(costs.power_of_two, variant, rng))
+        if machine is not None:
+            clock.time("add", partial(costs.add, variant, machine))
         if number % 4 == 3:
-            full = _drawn(rng, costs, there)
-            began_s = time.perf_counter()
-            costs.remove(full[0], full[1])
-            times["remove"].append(time.perf_counter() - began_s)
-    found: dict[str, Any] = {f"{name}_ms": _summary(each) for name, each in times.items()}
+            gone, left = _drawn(rng, costs, there)
+            clock.time("remove", partial(costs.remove, gone, left))
+    found: dict[str, Any] = clock.summary
     goals = {
-        "place_ms": found["place_ms"]["p99"] < PLACE_GOAL_MS,
-        "update_ms": max(found["add_ms"]["p99"], found["remove_ms"]["p99"]) < UPDATE_GOAL_MS,
+        "place_ms": found["place_ms"]["cpu_p95"] < PLACE_GOAL_MS,
+        "update_ms": max(found["add_ms"]["cpu_p95"], found["remove_ms"]["cpu_p95"]) < UPDATE_GOAL_MS,
     }
     return {
+        "predictor": kind,
         "machines": machines,
         "variants": variants,
         "machine_types": len(MACHINE_TYPES),
@@ -95,10 +90,31 @@ def _drawn(rng: np.random.Generator, costs: MachineCosts, machines: list[Machine
             return str(rng.choice(own)), name
 
 
-def _summary(times_s: list[float]) -> dict[str, float]:
-    times_ms = np.array(times_s) * 1e3
-    return {
-        "median": float(np.median(times_ms)),
-        "p99": float(np.quantile(times_ms, 0.99)),
-        "max": float(times_ms.max()),
-    }
+class Clock:
+    """Times calls: by the clock on the wall, and by that of the processor, which other processes don't slow down."""
+
+    def __init__(self) -> None:
+        self._times_s: dict[str, list[tuple[float, float]]] = {}
+
+    def time(self, name: str, call: Callable[[], T]) -> T:
+        """The call's result; its times are kept under the name."""
+        began_s = time.perf_counter(), time.process_time()
+        result = call()
+        times_s = time.perf_counter() - began_s[0], time.process_time() - began_s[1]
+        self._times_s.setdefault(name, []).append(times_s)
+        return result
+
+    @property
+    def summary(self) -> dict[str, dict[str, float]]:
+        """Milliseconds by name; ``cpu_`` is the processor's time."""
+        found = {}
+        for name, times_s in self._times_s.items():
+            wall_ms, cpu_ms = 1e3 * np.array(times_s).T
+            found[f"{name}_ms"] = {
+                "median": float(np.median(wall_ms)),
+                "p95": float(np.quantile(wall_ms, 0.95)),
+                "max": float(wall_ms.max()),
+                "cpu_median": float(np.median(cpu_ms)),
+                "cpu_p95": float(np.quantile(cpu_ms, 0.95)),
+            }
+        return found

@@ -1,9 +1,6 @@
 """Placements compared where neighbours slow each other down: the real dispatcher, planner and control loop."""
 
-from collections.abc import Sequence
-
 import numpy as np
-from sklearn.ensemble import RandomForestRegressor
 
 from autoscaler.cluster.cluster import Cluster, Endpoint, Pool
 from autoscaler.cluster.observation import Observation
@@ -21,7 +18,12 @@ from autoscaler_scene import linear
 from dispatch.batching.adaptive_batching import AdaptiveBatching
 from interference_scene import PressureLaw, on_nodes
 from predictor.configuration import Configuration
-from predictor.predictor import Prediction
+from predictor.examples import examples_of
+from predictor.measurements import Measurements, Run
+from predictor.models.trees import FOREST
+from predictor.predictor import SlowdownPredictor
+from predictor.training import fit
+from predictor.variant_table import VariantTable
 from simulator.control_path import ControlPath, ControlTimes
 from simulator.host import Host
 from simulator.latency import PlannedLatency
@@ -48,28 +50,15 @@ LOAD_QPS = {"heavy": 110.0, "light": 110.0, "plain": 130.0}
 DURATION_S = 40.0
 
 
-class Forest:
-    """A forest that has seen every pair and triple of two machines, with noise."""
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        seen = [Configuration("m", tuple(rng.choice(NAMES, rng.integers(2, 4)))) for _ in range(400)]
-        slowdown = [each * rng.normal(1.0, 0.02) for own in TRUTH.slowdowns(seen) for each in own]
-        self._forest = RandomForestRegressor(40, random_state=0).fit(_features(seen), slowdown)
-
-    def predict(self, configurations: Sequence[Configuration]) -> Prediction:
-        slowdown = self._forest.predict(_features(configurations))
-        return Prediction(slowdown, np.zeros_like(slowdown))
-
-
-def _features(configurations: Sequence[Configuration]) -> np.ndarray:
-    """For each variant who it is, and how many of each kind are beside it."""
-    return np.array(
-        [
-            [*(float(variant == name) for name in NAMES), *(each.beside(n).count(name) for name in NAMES)]
-            for each in configurations
-            for n, variant in enumerate(each.variants)
-        ]
+def forest(rng: np.random.Generator) -> SlowdownPredictor:
+    """Has seen pairs and triples, with noise, and knows metrics of the variants alone that tell of their law."""
+    seen = [Configuration("m", tuple(rng.choice(NAMES, rng.integers(2, 4)).tolist())) for _ in range(200)]
+    runs = tuple(
+        Run(each, (10.0,) * each.degree, tuple(10.0 * factor * rng.normal(1.0, 0.02) for factor in slowdowns))
+        for each, slowdowns in zip(seen, TRUTH.slowdowns(seen), strict=True)
     )
+    metrics = {("m", n): {"hw_use": TRUTH.pressure[n], "hw_need": TRUTH.sensitivity[n]} for n in NAMES}
+    return fit(examples_of(Measurements(runs)), VariantTable(metrics), FOREST)
 
 
 def violation_ratio(planner: Planner, seed: int) -> float:
@@ -95,7 +84,7 @@ def violation_ratio(planner: Planner, seed: int) -> float:
 
 
 def test_the_predictors_placement_violates_less_than_the_least_loaded_one_and_little_more_than_the_oracles() -> None:
-    predicted = PredictedInterference(Forest(np.random.default_rng(0)))
+    predicted = PredictedInterference(forest(np.random.default_rng(0)))
     planners: dict[str, Planner] = {
         "least_loaded": LeastLoaded(ProteusPlanner(CLUSTER), CLUSTER),
         "predicted": Neighbours(ProteusPlanner, CLUSTER, predicted),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autoscaler.placement.interference import NoInterference, PredictedInterference
 from predictor.configuration import Configuration
@@ -19,9 +20,12 @@ class BySize:
     asked: list[list[Configuration]] = field(default_factory=list)
 
     def predict(self, configurations: Sequence[Configuration]) -> Prediction:
-        self.asked.append(list(configurations))
-        slowdown = np.array([1.0 + sum(SIZES[v] for v in c.beside(i)) for c in configurations for i in range(c.degree)])
+        slowdown = self.slowdowns(configurations)
         return Prediction(slowdown, np.zeros_like(slowdown))
+
+    def slowdowns(self, configurations: Sequence[Configuration]) -> NDArray[np.float64]:
+        self.asked.append(list(configurations))
+        return np.array([1.0 + sum(SIZES[v] for v in c.beside(i)) for c in configurations for i in range(c.degree)])
 
 
 def on(*variants: str, machine: str = "m") -> Configuration:

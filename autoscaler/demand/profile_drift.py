@@ -95,6 +95,10 @@ class ProfileDrift:
         """How many batches the factor rests on, in what they are worth now."""
         return sum(self._aged(key, now_s).counts)
 
+    def forget(self, key: Hashable) -> None:
+        """What was learned of a key, if anything, counts no more."""
+        self._known.pop(key, None)
+
     def to_record(self, now_s: float) -> dict[str, Any]:
         """All that was learned, in JSON values; a key must be a string or a tuple of strings."""
         keys: list[dict[str, Any]] = []

@@ -20,6 +20,9 @@ LEAST, MOST = 0.5, 4.0
 DEADBAND = 0.05
 """Corrections that differ by less from the one given out last are not given out, so that plans do not follow noise."""
 
+LEAST_EVIDENCE = 0.1
+"""What is worth less than so many batches is forgotten: places come and go as plans do."""
+
 Place = tuple[str, str, tuple[str, ...]]
 """Machine type, variant, and what stands beside it."""
 
@@ -106,8 +109,11 @@ class MeasuredSlowdowns:
             self._learned.on_counts(key, moved, now_s)
 
     def corrections(self, now_s: float) -> Corrections:
-        """What is known now."""
+        """What is known now; what is worth next to nothing is forgotten."""
         of_machine, of_place = {}, {}
+        for key in [key for key in self._keys if self._learned.evidence(key, now_s) < LEAST_EVIDENCE]:
+            del self._keys[key]
+            self._learned.forget(key)
         for key in self._keys:
             machine, variant, *beside = key
             factor = self._learned.factor(key, now_s)

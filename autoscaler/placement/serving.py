@@ -87,7 +87,7 @@ def next_plan(
         name: endpoint if name not in now else _next(endpoint, now[name], before.get(name))
         for name, endpoint in plan.endpoints.items()
     }
-    return Plan(plan.version + 1, endpoints, slowdowns)
+    return Plan(plan.version + 1, endpoints, dict(slowdowns))
 
 
 def serving_plan(

@@ -1,5 +1,6 @@
 """What batches take on workers that share a node, beside what was predicted."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,22 +39,18 @@ class SlowdownStats:
     """Measures a worker anew when its neighbours serve something else; corrected predictions alone change nothing."""
 
     def __init__(self) -> None:
-        self._predicted: dict[tuple[str, str], float] = {}
+        self._predicted: dict[str, Mapping[str, float]] = {}
         self._beside: dict[str, Beside] = {}
         self._measured: dict[tuple[str, str], DecayedHistogram] = {}
 
     def follow(self, routing_table: RoutingTable) -> None:
         """These slowdowns are predicted from now on."""
-        predicted = {
-            (worker, variant): slowdown
-            for worker, routing in routing_table.workers.items()
-            for variant, slowdown in routing.slowdowns.items()
-        }
+        predicted = {w: routing.slowdowns for w, routing in routing_table.workers.items() if routing.slowdowns}
         beside = _beside(routing_table)
         self._measured = {
             (worker, variant): kept
             for (worker, variant), kept in self._measured.items()
-            if (worker, variant) in predicted and beside.get(worker) == self._beside.get(worker)
+            if variant in predicted.get(worker, {}) and beside.get(worker) == self._beside.get(worker)
         }
         self._predicted, self._beside = predicted, beside
 
@@ -72,8 +69,7 @@ class SlowdownStats:
                 None if (own := self._measured.get((worker, variant))) is None else own.quantile(PERCENTILE),
                 0.0 if own is None else own.evidence,
             )
-            for (of, variant), predicted in self._predicted.items()
-            if of == worker
+            for variant, predicted in self._predicted.get(worker, {}).items()
         }
 
 

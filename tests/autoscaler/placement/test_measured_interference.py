@@ -121,6 +121,14 @@ def test_what_was_learned_is_forgotten_slowly_and_survives_a_restart() -> None:
     assert factors[-1] == pytest.approx(1.0, abs=0.1)
 
 
+def test_places_where_nothing_stands_any_more_are_forgotten() -> None:
+    measured = MeasuredSlowdowns()
+    measured.on_counts(STANDING, counts(2.0, 400), 1.0, 0.0)
+    assert measured.corrections(30 * HALF_LIFE_S) == Corrections()
+    assert measured.to_record(30 * HALF_LIFE_S) == {"keys": []}
+    assert measured.known(30 * HALF_LIFE_S) == []
+
+
 def test_people_see_what_corrections_rest_on() -> None:
     measured = MeasuredSlowdowns()
     measured.on_counts(STANDING, counts(1.6, 5_000), 1.0, 0.0)

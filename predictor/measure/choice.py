@@ -66,7 +66,7 @@ def _candidates(names: Sequence[str], degree: int, seen: Collection[Variants], r
 
 
 def read_choice(path: Path, names: Collection[str]) -> list[Variants]:
-    """Configurations from a file: JSON, a list of lists of variants, or a CSV with the columns configuration and variant.
+    """Configurations from a file: a JSON list of lists of variants, or a CSV with columns configuration and variant.
 
     One that stands there twice is measured twice. Raises `ConfigError` where the file cannot be read, or names a
     variant that is not among ``names``.

@@ -7,7 +7,7 @@ from multiprocessing.connection import Connection, wait
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from catalog.errors import AccordError, ConfigError
+from catalog.errors import AccordError
 from predictor.measure.cpu_time import CpuClock
 from predictor.measure.position import serve
 from predictor.measure.program import Programs
@@ -118,10 +118,3 @@ class Positions:
             if not ready:
                 raise AccordError(f"a process of the measurement did not start within {limit_s:.0f} s; try again")
         return [answers[position] for position in wanted.values()]
-
-
-def check_cpus(cpus: Collection[int], usable: Collection[int]) -> None:
-    """Raise `ConfigError` where a CPU is not among those that this process may use."""
-    missing = sorted(set(cpus) - set(usable))
-    if missing:
-        raise ConfigError(f"CPU {missing[0]} cannot be used here; give some of {', '.join(map(str, sorted(usable)))}")

@@ -93,9 +93,8 @@ def cpus_of(text: str | None) -> tuple[int, ...]:
         found |= set(range(int(first), int(last or first) + 1))
     usable = os.sched_getaffinity(0)
     if not found or found - usable:
-        raise ConfigError(
-            f"--cpus {text!r} are not to be used here; give some of {', '.join(map(str, sorted(usable)))}"
-        )
+        numbers = ", ".join(map(str, sorted(usable)))
+        raise ConfigError(f"--cpus {text!r} cannot be used here; give some of {numbers}")
     return tuple(sorted(found))
 
 

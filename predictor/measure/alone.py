@@ -21,11 +21,17 @@ TRIES = 4
 
 
 def measure_alone(
-    programs: Programs, variant: MeasuredVariant, cpus: Collection[int] = (), gpu: int | None = None
-) -> tuple[Role, dict[str, float]]:
-    """The role that ``variant`` has in all configurations, and its ``hw_`` metrics, in a process of its own.
+    programs: Programs,
+    variant: MeasuredVariant,
+    rows: int | None = None,
+    cpus: Collection[int] = (),
+    gpu: int | None = None,
+) -> dict[str, float]:
+    """Metrics of ``variant`` in a process of its own.
 
-    - ``hw_rows`` of a batch: the smallest power of two that takes `LEAST_BATCH_S`, or ``variant.max_rows``;
+    - ``others_frac``: share of the CPUs that other processes had meanwhile;
+    - ``hw_rows`` of a batch: ``rows``, or else the smallest power of two that takes `LEAST_BATCH_S`, at most
+      ``variant.max_rows``;
     - ``hw_latency_ms``: mean of a batch;
     - ``hw_cpu_utilisation``: CPU time over time, more than 1 with several threads;
     - ``hw_resident_bytes``: what loading and running it added to its process;
@@ -39,16 +45,14 @@ def measure_alone(
     probe = None if gpu is None else GpuProbe(gpu)
     with Positions(programs, 1, cpus) as alone:
         (loaded,) = alone.load([Role(variant.name, 1)])
-        rows = 1
-        while rows < variant.max_rows and alone.trial_s(Role(variant.name, rows)) < LEAST_BATCH_S:
-            rows = min(2 * rows, variant.max_rows)
-        role = Role(variant.name, rows)
+        role = Role(variant.name, rows or _least_rows(alone, variant))
         (grown,) = alone.load([role])
         observed = min((_observe(alone, role, probe) for _ in range(TRIES)), key=lambda each: each.others_frac)
     batches, traffic = observed.batches, observed.memory_bytes_per_s
-    estimate = estimated_bytes(variant, rows) / batches.mean_s
-    return role, {
-        "hw_rows": float(rows),
+    estimate = estimated_bytes(variant, role.rows) / batches.mean_s
+    return {
+        "others_frac": observed.others_frac,
+        "hw_rows": float(role.rows),
         "hw_latency_ms": batches.mean_s * 1e3,
         "hw_cpu_utilisation": batches.cpu_s / batches.seconds,
         "hw_resident_bytes": float(loaded.resident_bytes + grown.resident_bytes),
@@ -58,6 +62,13 @@ def measure_alone(
         "hw_involuntary_switches_per_s": batches.involuntary_switches / batches.seconds,
         **observed.gpu,
     }
+
+
+def _least_rows(alone: Positions, variant: MeasuredVariant) -> int:
+    rows = 1
+    while rows < variant.max_rows and alone.trial_s(Role(variant.name, rows)) < LEAST_BATCH_S:
+        rows = min(2 * rows, variant.max_rows)
+    return rows
 
 
 class _Observed(NamedTuple):

@@ -33,8 +33,8 @@ class Positions:
     """So many processes, each of which runs one variant at a time; ends them when it is left.
 
     They start with `Programs` from nothing (spawn), run on ``cpus`` (all that this process may use, where there are
-    none), and each keeps up to ``keep_bytes`` of variants loaded. Raises `ConfigError` where the system is not Linux, and
-    `AccordError` where a process ends or a variant fails.
+    none), and each keeps up to ``keep_bytes`` of variants loaded. Raises `ConfigError` where the system is not Linux,
+    and `AccordError` where a process ends or a variant fails.
     """
 
     def __init__(self, programs: Programs, number: int, cpus: Collection[int] = (), keep_bytes: int = 1 << 30) -> None:

@@ -18,16 +18,15 @@ def programs(tmp_path: Path) -> ToyPrograms:
 
 def test_rows_are_the_smallest_power_of_two_whose_batch_takes_long_enough(programs: ToyPrograms) -> None:
     """At 0.4 ms a row, eight rows take more than 2 ms in any case."""
-    role, metrics = measure_alone(programs, MeasuredVariant("sleeps", 64))
-    assert role.rows in (1, 2, 4, 8)
-    assert metrics["hw_rows"] == role.rows
-    assert metrics["hw_latency_ms"] >= 0.4 * role.rows
+    metrics = measure_alone(programs, MeasuredVariant("sleeps", 64))
+    assert metrics["hw_rows"] in (1, 2, 4, 8)
+    assert metrics["hw_latency_ms"] >= 0.4 * metrics["hw_rows"]
     assert metrics["hw_voluntary_switches_per_s"] > 0
 
 
 def test_rows_are_no_more_than_the_variant_may_have(programs: ToyPrograms) -> None:
-    role, _ = measure_alone(programs, MeasuredVariant("computes", 3))
-    assert role.rows <= 3
+    assert measure_alone(programs, MeasuredVariant("computes", 3))["hw_rows"] <= 3
+    assert measure_alone(programs, MeasuredVariant("sleeps", 64), rows=16)["hw_rows"] == 16
 
 
 def test_metrics_tell_what_the_variant_asks_of_the_machine(
@@ -35,13 +34,14 @@ def test_metrics_tell_what_the_variant_asks_of_the_machine(
 ) -> None:
     monkeypatch.setattr(memory_traffic, "_RESCTRL", tmp_path)
     known = {"arch_parameter_bytes": 1000.0, "arch_activation_bytes_per_row": 10.0}
-    role, metrics = measure_alone(programs, MeasuredVariant("computes", 64, known))
-    _, sleeping = measure_alone(programs, MeasuredVariant("sleeps", 64))
+    metrics = measure_alone(programs, MeasuredVariant("computes", 64, known))
+    sleeping = measure_alone(programs, MeasuredVariant("sleeps", 64))
     assert 0 < sleeping["hw_cpu_utilisation"] < metrics["hw_cpu_utilisation"] <= 1.01
     assert metrics["hw_resident_bytes"] >= 0
     assert metrics["hw_memory_is_estimate"] == 1
     in_a_batch = metrics["hw_memory_bytes_per_s"] * metrics["hw_latency_ms"] / 1e3
-    assert in_a_batch == pytest.approx(1000 + 2 * 10 * role.rows)
+    assert in_a_batch == pytest.approx(1000 + 2 * 10 * metrics["hw_rows"])
+    assert 0 <= metrics["others_frac"] <= 1
 
 
 def test_traffic_is_that_of_all_memory_controllers_where_the_machine_counts_it(

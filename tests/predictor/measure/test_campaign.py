@@ -6,6 +6,8 @@ from catalog.errors import ArtifactError
 from interference_scene import ToyPrograms, measure_quickly
 from predictor.measure.campaign import Campaign, CampaignReport
 from predictor.measure.choice import Variants
+from predictor.measure.co_location import CoLocation
+from predictor.measure.positions import Role
 from predictor.measure.program import MeasuredVariant
 from predictor.measure.records import Records, Setting
 from predictor.measurements import read_measurements
@@ -52,6 +54,22 @@ def test_what_was_measured_before_is_kept_and_the_rest_is_measured(tmp_path: Pat
     report, shown = run(tmp_path, [PAIR, PAIRED, PAIR])
     assert (report.measured, report.kept, report.left) == (0, 3, 0)
     assert shown == []
+
+
+def test_what_was_disturbed_is_measured_again_after_the_rest_and_replaced(tmp_path: Path) -> None:
+    records = Records(tmp_path / "out", HERE)
+    for name, others_frac in (("a", 0.0), ("b", 1.0)):
+        records.add_metrics(name, {"others_frac": others_frac, "hw_rows": 2.0})
+    records.add([Role("a", 2), Role("b", 2)], CoLocation((1.0, 1.0), (7.0, 7.0), (0.1, 0.1), 1.0, 1, 1.0))
+    report, shown = run(tmp_path, [PAIR, PAIRED])
+    assert shown == ["b alone", "a + a", "a + b"]
+    assert (report.measured, report.kept, report.left) == (2, 0, 0)
+    again, new = Records(tmp_path / "out", HERE).others_frac().values()
+    assert {again[0], new[0]} == {PAIR, PAIRED}
+    assert max(again[1], new[1]) < 1
+    measurements = read_measurements(tmp_path / "out" / "measurements.parquet")
+    assert {each.configuration.variants for each in measurements} == {PAIR, PAIRED}
+    assert measurements.slowdown.max() != pytest.approx(7.0)
 
 
 def test_nothing_begins_after_the_budget_and_it_is_said_how_much_is_left(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What is known of a worker before it has run anything."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 
@@ -16,3 +17,8 @@ class WorkerInfo(NamedTuple):
     node: str = ""
     preemptible: bool = False
     machine: str = ""
+
+
+def workers_of(devices: Mapping[str, str]) -> dict[str, WorkerInfo]:
+    """Workers of which only the device type is known, each on a node of its own, from worker id to device type."""
+    return {worker: WorkerInfo(device) for worker, device in devices.items()}

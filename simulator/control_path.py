@@ -16,6 +16,7 @@ from catalog.errors import ConfigError
 from dispatch.commands import Command
 from dispatch.dispatcher import Dispatcher
 from dispatch.plan import Plan
+from dispatch.worker_info import WorkerInfo, workers_of
 from simulator.traffic import Traffic
 
 Serving = Callable[[ClusterPlan, int], Plan]
@@ -67,7 +68,8 @@ class PlanChange:
 class ControlPath:
     """Has plans made for a `Host` and puts them in force; for one run of one host.
 
-    ``workers`` maps worker id to device type. The loop's initial plan is in force at 0, with all its variants loaded:
+    ``workers`` maps worker id to device type; ``infos`` say where they stand, each on a node of its own where there are
+    none. The loop's initial plan is in force at 0, with all its variants loaded:
     give `plan` to the host. Then, every ``report_s``, the loop hears of what happened, and where it gives a reason the
     planner is asked at once. The plan arrives ``solve_s`` later; workers that need variants load for ``load_s``, if
     any does; then the workers hold what it says and the dispatcher follows it, all at one instant: it is in force. No
@@ -81,11 +83,13 @@ class ControlPath:
         serving: Serving,
         workers: Mapping[str, str],
         times: ControlTimes | None = None,
+        infos: Mapping[str, WorkerInfo] | None = None,
     ) -> None:
         self._loop = loop
         self._planner = planner
         self._serving = serving
         self._workers = dict(workers)
+        self._infos = workers_of(workers) if infos is None else infos
         self._times = times or ControlTimes()
         self._reports = 0
         self._under_way: list[tuple[float, Step]] = []
@@ -124,7 +128,7 @@ class ControlPath:
     def _ask(self, reason: str, now_s: float) -> None:
         """Have a plan made and note what is to happen when."""
         times = self._times
-        plan = self._planner.plan(self._loop.observation(now_s, self._workers, self.held))
+        plan = self._planner.plan(self._loop.observation(now_s, self._infos, self.held))
         arrives_s = now_s + times.solve_s
         if isinstance(plan, NoPlan):
             self.changes.append(PlanChange(now_s, reason, plan, None))

@@ -26,6 +26,7 @@ from dispatch.worker_info import WorkerInfo
 from simulator.batch_log import BatchLog
 from simulator.control import Control
 from simulator.latency import LatencyModel
+from simulator.node_interference import Due, NodeInterference
 from simulator.record import Record
 
 Floats = NDArray[np.float64]
@@ -46,7 +47,8 @@ class Host:
     that both were given.
 
     Batches have no ``outputs`` unless some are given, which endpoints need whose members vote; ``on_answer`` hears of
-    their answers, which come one by one.
+    their answers, which come one by one. With ``nodes``, batches take longer than ``latency`` says beside what runs on
+    their node.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Host:
         estimator: LatencyEstimator | None = None,
         outputs: Outputs | None = None,
         on_answer: Callable[[Answer], None] | None = None,
+        nodes: NodeInterference | None = None,
     ) -> None:
         self._dispatcher = Dispatcher(plan, estimator)
         self._control = control
@@ -66,6 +69,8 @@ class Host:
         self._on_answer = on_answer
         self._answered: list[tuple[int, float]] = []
         self._latency = latency
+        self._nodes = nodes
+        self._due_s: dict[int, float] = {}  # by batch, with nodes: an entry of `_running` at another time is outdated
         self._running: list[tuple[float, int, Batch, float]] = []
         self._wake_s = inf
         self._log = BatchLog()
@@ -137,6 +142,9 @@ class Host:
         running = self._running
         if running and running[0][0] <= self._wake_s:
             now_s, _, batch, run_s = heappop(running)
+            if self._nodes is not None:
+                del self._due_s[batch.id]
+                self._reschedule(self._nodes.end(batch, now_s))
             outputs = NOTHING_SAID if self._outputs is None else self._outputs(batch)
             self._carry_out(self._dispatcher.on_done(batch.worker, batch.id, outputs, run_s, now_s), now_s)
         else:
@@ -148,7 +156,10 @@ class Host:
             if isinstance(command, Launch):
                 batch = command.batch
                 run_s, path_s = self._latency.times_s(self._devices[batch.worker], batch)
-                heappush(self._running, (now_s + run_s + path_s, batch.id, batch, run_s))
+                if self._nodes is None:
+                    heappush(self._running, (now_s + run_s + path_s, batch.id, batch, run_s))
+                else:
+                    self._reschedule(self._nodes.start(batch, run_s, path_s, now_s))
             elif isinstance(command, BatchDone):
                 self._log.on_batch(command)
                 if self._control is not None:
@@ -166,6 +177,15 @@ class Host:
                 self._wake_s = command.at_s
             elif isinstance(command, Reject) and self._control is not None:
                 self._control.traffic.on_reject(command)
+
+    def _reschedule(self, changed: Sequence[Due]) -> None:
+        """Batches will be done at other instants than before; the first entry is never an outdated one."""
+        running = self._running
+        for done_s, batch, run_s in changed:
+            self._due_s[batch.id] = done_s
+            heappush(running, (done_s, batch.id, batch, run_s))
+        while running and self._due_s.get(running[0][1]) != running[0][0]:
+            heappop(running)
 
     def _merge(self, arrivals_s: Mapping[str, Floats]) -> tuple[list[str], NDArray[np.intp], Floats, Floats]:
         """All queries in the order of their arrival: endpoint names, index of each query's, arrivals, deadlines."""

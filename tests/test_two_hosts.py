@@ -28,6 +28,7 @@ from deployments.messages.control import WINDOW_S
 from deployments.messages.control_settings import ControlSettings
 from deployments.state.saved_state import ControllerState
 from dispatch.selection.registry import create_selection
+from dispatch.worker_info import workers_of
 from forecast.artifact import Model
 from forecast.forecaster import Forecaster
 from forecast.training.task import ForecastTask
@@ -100,7 +101,7 @@ def simulated(forecaster: Forecaster | None) -> list[Decided]:
 
 def _first(planner: ProteusPlanner) -> ClusterPlan:
     """Live, the first report comes before the first plan."""
-    plan = planner.plan(Observation(0.0, LOADS_QPS[0][1], WORKERS, {}))
+    plan = planner.plan(Observation(0.0, LOADS_QPS[0][1], workers_of(WORKERS), {}))
     assert isinstance(plan, ClusterPlan)
     return plan
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from dispatch.query import StageKey
+from dispatch.worker_info import WorkerInfo
 
 
 @dataclass(frozen=True)
@@ -25,17 +27,22 @@ class Statistics:
 class Observation:
     """What a plan is made from: the load to reckon with by endpoint, the workers, and what each of them holds.
 
-    ``workers`` maps worker id to device type; a worker that is not in ``held`` holds nothing. ``stage_shares`` is the
+    ``workers`` are those that are there, by id; one that is not in ``held`` holds nothing. ``stage_shares`` is the
     part of an endpoint's queries that runs each of its stages, where that was measured. ``prices_per_h`` is what a
     worker of a device type costs now, infinity where none is to be had; where nothing is said it is the pool's price.
     """
 
     now_s: float
     demand_qps: Mapping[str, float]
-    workers: Mapping[str, str]
+    workers: Mapping[str, WorkerInfo]
     held: Mapping[str, frozenset[str]]
     stage_shares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     prices_per_h: Mapping[str, float] = field(default_factory=dict)
+
+    @cached_property
+    def devices(self) -> dict[str, str]:
+        """The device type of each worker as planners know it: its pool where there are pools."""
+        return {worker: info.pool or info.device for worker, info in self.workers.items()}
 
 
 def by_endpoint(stage_rows: Mapping[StageKey, int]) -> dict[str, dict[str, int]]:

@@ -24,6 +24,7 @@ def to_record(plan: ClusterPlan) -> dict[str, Any]:
             endpoint: {stage: asdict(choice) for stage, choice in stages.items()}
             for endpoint, stages in plan.stages.items()
         },
+        "slowdowns": {worker: dict(slowdowns) for worker, slowdowns in plan.slowdowns.items()},
         "report": {
             "status": report.status.value,
             "gap": report.gap,
@@ -50,5 +51,6 @@ def from_record(record: Mapping[str, Any]) -> ClusterPlan:
             endpoint: {stage: StageChoice(**choice) for stage, choice in stages.items()}
             for endpoint, stages in record.get("stages", {}).items()
         },
+        slowdowns=record.get("slowdowns", {}),
         report=SolveReport(Status(report["status"]), report["gap"], report["solve_s"], tuple(report["explanation"])),
     )

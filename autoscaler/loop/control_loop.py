@@ -8,6 +8,7 @@ from autoscaler.cluster.plan import ClusterPlan, NoPlan
 from autoscaler.demand.burst import BurstTrigger
 from autoscaler.demand.demand import DemandEstimate
 from autoscaler.demand.popularity import Popularity
+from dispatch.worker_info import WorkerInfo
 
 CAUTION, MOST_CAUTION = 1.25, 2.0
 """How many times its load an endpoint in violation is planned for."""
@@ -80,7 +81,9 @@ class ControlLoop:
         self._asked[reason] = None
         return None if self._under_way else self._begin()
 
-    def observation(self, now_s: float, workers: Mapping[str, str], held: Mapping[str, frozenset[str]]) -> Observation:
+    def observation(
+        self, now_s: float, workers: Mapping[str, WorkerInfo], held: Mapping[str, frozenset[str]]
+    ) -> Observation:
         """What the planner is to see."""
         return Observation(now_s, self._demanded_qps(), workers, held, self._popularity.shares())
 

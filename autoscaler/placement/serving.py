@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from autoscaler.cluster.capacity import ALONE, WAITS, limited
 from autoscaler.cluster.cluster import Cluster
 from autoscaler.cluster.plan import ClusterPlan
+from autoscaler.placement.slowed import largest_factors, running_slowdowns, slowed
 from autoscaler.placement.stage_service import StageService, stage_services
 from dispatch.balancing.weighted_shares import WeightedShares
 from dispatch.plan import EndpointLimits, EndpointPlan, Plan, StagePlan
@@ -40,8 +41,10 @@ def services(
     ``workers`` maps worker id to device type. Workers of one type that hold the same are alike to a query: its share
     says which kind it goes to, and of those it goes to the one with the least to do. On a device type where endpoints
     share workers, their batches leave room for each other's. An endpoint with its own balancing has its batches within
-    the objective, however long others wait.
+    the objective, however long others wait. Where a plan has slowdowns, batches take as much longer as on the worker of
+    the device type with the largest.
     """
+    cluster = slowed(cluster, largest_factors(running_slowdowns(plan), workers))
     shared = _shared(cluster, plan, workers)
     kinds = {
         worker: f"{workers.get(worker, worker.rpartition('+')[0])}:{','.join(sorted(held))}"

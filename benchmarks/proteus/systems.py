@@ -20,6 +20,7 @@ from dispatch.batching.adaptive_batching import AdaptiveBatching
 from dispatch.batching.aimd import AdditiveIncrease
 from dispatch.batching.nexus import EarlyDrop
 from dispatch.selection.policy import SelectionPolicy
+from dispatch.worker_info import workers_of
 
 PAPER = ProteusOptions(deviations=0.0, tolerance=0.0, use_idle_workers=False)
 """The program of section 4 and nothing else: what the paper makes the baselines' first placement with."""
@@ -107,7 +108,7 @@ class Study:
         }
 
     def _plan(self, planner: Planner, demand_qps: Mapping[str, float]) -> ClusterPlan:
-        plan = planner.plan(Observation(0.0, demand_qps, self.testbed.workers, {}))
+        plan = planner.plan(Observation(0.0, demand_qps, workers_of(self.testbed.workers), {}))
         if isinstance(plan, NoPlan):
             raise RuntimeError(f"planner {planner.name!r} found no first plan in its time")
         return plan

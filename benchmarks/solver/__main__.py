@@ -36,6 +36,7 @@ from benchmarks.proteus.testbed import SLO_RULES, Testbed, zipf
 from benchmarks.solver.instance_file import read_instance, written
 from benchmarks.solver.ipa_grid import decision_times
 from catalog.errors import ConfigError
+from dispatch.worker_info import workers_of
 
 PROFILES_FILE = Path(__file__).parents[3] / "shared" / "data" / "proteus" / "profiles.csv"
 TYPES = ("bert", "densenet", "efficientnet", "gpt2", "mobilenet", "resnest", "resnet", "t5", "yolo")
@@ -136,7 +137,7 @@ def _solve(
     seconds, reports = [], []
     for demand_qps in track(demands, title, console=console, disable=not console.is_terminal):
         begun_s = time.perf_counter()
-        plan = planner.plan(Observation(0.0, demand_qps, testbed.workers, held))
+        plan = planner.plan(Observation(0.0, demand_qps, workers_of(testbed.workers), held))
         seconds.append(time.perf_counter() - begun_s)
         reports.append(plan.report)
         held = held if isinstance(plan, NoPlan) else plan.held

@@ -285,7 +285,7 @@ class Controller:
             self._ask(again)
 
     def _observation(self) -> Observation:
-        workers = {worker: report.info.pool for worker, report in self._worker_registry.reports.items()}
+        workers = {worker: report.info for worker, report in self._worker_registry.reports.items()}
         return self._loop.observation(self._clock() - self._began_s, workers, self._worker_registry.loaded())
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:

@@ -68,7 +68,7 @@ class PlanMaker:
         decision.demand_qps = dict(observation.demand_qps)
         candidates = self.candidates(now_s)
         sizes = await self._sizes(observation, candidates, now_s)
-        there = Counter(observation.workers.values())
+        there = Counter(observation.devices.values())
         self._known.start_ups.on_sizes(sizes, there, now_s)
         await self._publish({pool: max(size, there[pool]) for pool, size in sizes.items()})
         if not observation.workers:
@@ -82,7 +82,7 @@ class PlanMaker:
             return None
         plan = self._before_shrinking(plan, observation, sizes)
         decision.plan = to_record(plan)
-        limit_bytes = {w: self._settings.pools[pool].memory_bytes for w, pool in observation.workers.items()}
+        limit_bytes = {w: self._settings.pools[pool].memory_bytes for w, pool in observation.devices.items()}
         return Change(plan, self._services(cluster, plan, observation, candidates), sizes, limit_bytes)
 
     async def shrink(self, sizes: Mapping[str, int]) -> None:
@@ -159,7 +159,7 @@ class PlanMaker:
 
     def _before_shrinking(self, plan: ClusterPlan, observation: Observation, sizes: Mapping[str, int]) -> ClusterPlan:
         for pool, size in sizes.items():
-            there = [worker for worker, of in observation.workers.items() if of == pool]
+            there = [worker for worker, of in observation.devices.items() if of == pool]
             if 0 < size < len(there):
                 limit_bytes = self._settings.pools[pool].memory_bytes
                 plan = ready_to_shrink(plan, there, self._known.book.memory_bytes, limit_bytes)
@@ -173,7 +173,7 @@ class PlanMaker:
         candidates: Mapping[str, Mapping[str, tuple[Candidate, ...]]],
     ) -> dict[str, Service]:
         limits = {name: endpoint.limits for name, endpoint in self._settings.endpoints.items()}
-        served = services(cluster, plan, observation.workers, limits)
+        served = services(cluster, plan, observation.devices, limits)
         planned = planner_kind(self._settings.planner).assigns
         return {
             name: Service(
@@ -206,8 +206,8 @@ class PlanMaker:
 def _kept(observation: Observation, sizes: Mapping[str, int]) -> Observation:
     """Only as many workers of each pool as there shall be: the first by id, since any may go."""
     kept = {
-        worker: pool
+        worker: observation.workers[worker]
         for name, size in sizes.items()
-        for worker, pool in sorted((w, p) for w, p in observation.workers.items() if p == name)[:size]
+        for worker in sorted(w for w, pool in observation.devices.items() if pool == name)[:size]
     }
     return replace(observation, workers=kept)

@@ -15,6 +15,7 @@ from catalog.errors import ConfigError
 from dispatch.commands import Command
 from dispatch.dispatcher import Dispatcher
 from dispatch.plan import Plan
+from dispatch.worker_info import WorkerInfo
 from simulator.traffic import Traffic
 
 NOTHING: frozenset[str] = frozenset()
@@ -112,8 +113,8 @@ class ElasticPool:
     # -- inner steps ------------------------------------------------------------------------------------------
 
     @property
-    def _there(self) -> dict[str, str]:
-        return dict.fromkeys([*self._ready, *(worker for _, worker in self._starting)], self._device)
+    def _there(self) -> dict[str, WorkerInfo]:
+        return dict.fromkeys([*self._ready, *(worker for _, worker in self._starting)], WorkerInfo(self._device))
 
     def _bounded(self, plan: ClusterPlan) -> int:
         return min(plan.pool_sizes[self._device], self._most)

@@ -128,7 +128,7 @@ class MachinePools:
         return commands
 
     def _replan(self, dispatcher: Dispatcher, now_s: float) -> list[Command]:
-        there = {worker: lease.device for worker, lease in self._leases.items()}
+        there = {worker: self._info(worker) for worker in self._leases}
         prices = {device: pool.offered_per_h(now_s) for device, pool in self._pools.items()}
         seen = replace(self._loop.observation(now_s, there, self._wanted), prices_per_h=prices)
         plan = self._planner.plan(seen)
@@ -176,10 +176,12 @@ class MachinePools:
         commands: list[Command] = []
         for worker in workers:
             self._held[worker] = self._wanted[worker]
-            pool = self._pools[self.workers[worker]]
-            info = WorkerInfo(pool.device, node=worker, preemptible=pool.preemptible)
-            commands += dispatcher.on_worker_ready(worker, info, self._held[worker], now_s)
+            commands += dispatcher.on_worker_ready(worker, self._info(worker), self._held[worker], now_s)
         return commands
+
+    def _info(self, worker: str) -> WorkerInfo:
+        pool = self._pools[self.workers[worker]]
+        return WorkerInfo(pool.device, node=worker, preemptible=pool.preemptible)
 
     def _end(self, worker: str, now_s: float) -> None:
         self._ended.append(replace(self._leases.pop(worker), ended_s=now_s))

@@ -115,7 +115,7 @@ def test_the_control_path_goes_on_while_something_waits() -> None:
 def test_the_planner_sees_the_workers_and_what_they_hold() -> None:
     scene = to_good(interval_s=1.0)
     scene.play(e=[0.0, 3.5])
-    assert [(seen.now_s, dict(seen.workers), dict(seen.held)) for seen in scene.planner.seen] == [
+    assert [(seen.now_s, seen.devices, dict(seen.held)) for seen in scene.planner.seen] == [
         (1.0, {"w0": "cpu"}, {"w0": frozenset(["fast"])}),
         (3.0, {"w0": "cpu"}, {"w0": frozenset(["good"])}),
     ]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from autoscaler.cluster.cluster import Cluster, Endpoint, Pool
 from autoscaler.cluster.observation import Observation
 from dispatch.selection.policy import Candidate
+from dispatch.worker_info import workers_of
 
 
 def linear(variant: str, accuracy: float, fixed_s: float, row_s: float, rows: int = 8) -> Candidate:
@@ -39,7 +40,7 @@ def observed(
     there: Mapping[str, str],
     held: Mapping[str, frozenset[str]] | None = None,
 ) -> Observation:
-    return Observation(0.0, demand_qps, there, held or {})
+    return Observation(0.0, demand_qps, workers_of(there), held or {})
 
 
 def held(**variants: str) -> dict[str, frozenset[str]]:
@@ -126,4 +127,4 @@ def some_observation(
     demand_qps = {name: max(qps, least_qps) if qps else 0.0 for name, qps in demand_qps.items()}
     names = sorted({c.variant for e in cluster.endpoints for own in e.candidates.values() for c in own})
     holding = {worker: frozenset((str(rng.choice((*names, "gone"))),)) for worker in there if rng.random() < 0.6}
-    return Observation(0.0, demand_qps, there, holding)
+    return Observation(0.0, demand_qps, workers_of(there), holding)

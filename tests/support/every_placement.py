@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from autoscaler.cluster.cluster import Cluster
-from autoscaler.placement.interference import Interference, NoInterference
 from plan_checker import rate
 
 Way = tuple[tuple[str, float, float], ...]
@@ -25,7 +24,7 @@ class Best:
     least: float = 0.0
 
 
-def ways_of(cluster: Cluster, device: str, per_worker: int, interference: Interference) -> list[Way]:
+def ways_of(cluster: Cluster, device: str, per_worker: int) -> list[Way]:
     """All ways to use a worker of the device type."""
     pool = next(pool for pool in cluster.pools if pool.device == device)
     fits = [
@@ -40,10 +39,12 @@ def ways_of(cluster: Cluster, device: str, per_worker: int, interference: Interf
         found += [tuple(uses)] if uses else []
     if per_worker > 1:
         for (e, v), (f, w) in combinations(fits, 2):
+            if e is f:  # pairs are of two endpoints
+                continue
             needed = cluster.memory_bytes.get(v, 0) + cluster.memory_bytes.get(w, 0)
             slo_s = min(e.slo_s, f.slo_s)
-            one = rate(e, device, v, 3, slo_s, interference.slowdown(device, v, (w,)))
-            other = rate(f, device, w, 3, slo_s, interference.slowdown(device, w, (v,)))
+            one = rate(e, device, v, 3, slo_s)
+            other = rate(f, device, w, 3, slo_s)
             if v != w and needed <= pool.memory_bytes and one and other:
                 found.append(((e.name, one.qps, one.accuracy), (f.name, other.qps, other.accuracy)))
     return found
@@ -53,7 +54,6 @@ def placements(
     cluster: Cluster,
     counts: Mapping[str, int],
     per_worker: int = 1,
-    interference: Interference | None = None,
     pinned: Mapping[tuple[str, str], int] | None = None,
     demanded: Collection[str] = (),
     idle: bool = False,
@@ -64,9 +64,7 @@ def placements(
     """
     options = []
     for device, count in counts.items():
-        own: list[tuple[str, Way]] = [
-            (device, w) for w in ways_of(cluster, device, per_worker, interference or NoInterference())
-        ]
+        own: list[tuple[str, Way]] = [(device, w) for w in ways_of(cluster, device, per_worker)]
         sizes = range(count + 1) if idle or pinned is not None or not own else (count,)
         options.append([c for n in sizes for c in combinations_with_replacement(own, n)])
     for chosen in product(*options):
@@ -138,7 +136,6 @@ def best_of(
     demand_qps: Mapping[str, float],
     *,
     per_worker: int = 1,
-    interference: Interference | None = None,
     pinned: Mapping[tuple[str, str], int] | None = None,
     fair: bool = False,
     price: Mapping[str, float] | None = None,
@@ -151,7 +148,7 @@ def best_of(
     demand_qps = {name: qps for name, qps in demand_qps.items() if qps > 0}
     tried = [
         (placement, Loads(placement, demand_qps))
-        for placement in placements(cluster, counts, per_worker, interference, pinned, demand_qps, bool(price))
+        for placement in placements(cluster, counts, per_worker, pinned, demand_qps, bool(price))
     ]
     served = [loads.most(np.ones(len(loads.accuracy))) or 0.0 for _, loads in tried]
     goal = max(served) * (1 - 1e-9)

@@ -1,80 +1,64 @@
-"""Variants that do nothing but take time, for processes that are really started."""
+"""Laws of interference, and placements by trying all of them."""
 
-import os
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
 
-import pytest
-
-from catalog.errors import ArtifactError
-from predictor.measure import co_location
+from autoscaler.placement.machine import Machine
+from dispatch.worker_info import WorkerInfo
+from predictor.configuration import Configuration
 
 
-def measure_quickly(patch: pytest.MonkeyPatch) -> None:
-    """One cycle of turns is enough for each configuration, whatever its error is and whatever else runs."""
-    patch.setattr(co_location, "LEAST_CYCLES", 1)
-    patch.setattr(co_location, "TARGET_ERROR", float("inf"))
-    patch.setattr(co_location, "QUIET_FRAC", 0.999)
+@dataclass
+class PressureLaw:
+    """A variant takes longer by its sensitivity times the pressures of the others, more so on some machine types.
 
-
-@dataclass(frozen=True)
-class ToyProgram:
-    name: str
-    diary: Path
-
-    def batch_of(self, rows: int) -> Callable[[], object]:
-        if self.name == "sleeps":
-            return lambda: time.sleep(0.0004 * rows)
-        if self.name == "fails":
-            return self._fail_later()
-        if self.name == "dies":
-            return self._die_later()
-        return lambda: sum(range(2000 * rows))
-
-    def _fail_later(self) -> Callable[[], object]:
-        left = iter(range(1))
-
-        def fail() -> None:
-            if next(left, None) is None:
-                raise ArtifactError("variant 'fails' does so in its second batch")
-
-        return fail
-
-    def _die_later(self) -> Callable[[], object]:
-        left = iter(range(1))
-
-        def die() -> None:
-            if next(left, None) is None:
-                os._exit(1)
-
-        return die
-
-    def memory_bytes(self) -> int:
-        return 100
-
-    def unload(self) -> None:
-        write(self.diary, f"unload {self.name}")
-
-
-@dataclass(frozen=True)
-class ToyPrograms:
-    """``sleeps`` 0.4 ms per row, ``fails`` in its second batch, ``dies`` then; all others compute.
-
-    What is loaded and unloaded is written into ``diary``, with the CPUs that the process may use.
+    ``asked`` counts the configurations that were asked for.
     """
 
-    diary: Path
+    pressure: Mapping[str, float]
+    sensitivity: Mapping[str, float] = field(default_factory=dict)
+    machine: Mapping[str, float] = field(default_factory=dict)
+    asked: int = 0
 
-    def prepare(self, variant: str) -> None:
-        write(self.diary, f"prepare {variant}")
+    def slowdowns(self, configurations: Sequence[Configuration]) -> Sequence[tuple[float, ...]]:
+        self.asked += len(configurations)
+        return [
+            tuple(
+                1.0
+                + self.machine.get(each.machine, 1.0)
+                * self.sensitivity.get(variant, 1.0)
+                * sum(self.pressure[other] for other in each.beside(position))
+                for position, variant in enumerate(each.variants)
+            )
+            for each in configurations
+        ]
 
-    def load(self, variant: str) -> ToyProgram:
-        write(self.diary, f"load {variant} {sorted(os.sched_getaffinity(0))}")
-        return ToyProgram(variant, self.diary)
+
+@dataclass
+class PairLaw:
+    """Slowdowns of a variant by the one beside it; several beside it add up. What is not said is 0."""
+
+    added: Mapping[tuple[str, str], float]
+
+    def slowdowns(self, configurations: Sequence[Configuration]) -> Sequence[tuple[float, ...]]:
+        return [
+            tuple(
+                1.0 + sum(self.added.get((variant, other), 0.0) for other in each.beside(position))
+                for position, variant in enumerate(each.variants)
+            )
+            for each in configurations
+        ]
 
 
-def write(diary: Path, line: str) -> None:
-    with diary.open("a") as file:
-        file.write(line + "\n")
+def every_placement(variants: Sequence[str], machines: Sequence[Machine]) -> Iterator[tuple[str, ...]]:
+    """All that keep to the machines' room."""
+    for chosen in product(machines, repeat=len(variants)):
+        if all(chosen.count(machine) <= machine.room for machine in set(chosen)):
+            yield tuple(machine.name for machine in chosen)
+
+
+def on_nodes(*counts: int, device: str = "cpu", machine: str = "m") -> dict[str, WorkerInfo]:
+    """Workers w0, w1, ... on nodes n0, n1, ... with so many each."""
+    nodes = [f"n{number}" for number, count in enumerate(counts) for _ in range(count)]
+    return {f"w{number}": WorkerInfo(device, node=node, machine=machine) for number, node in enumerate(nodes)}

@@ -222,7 +222,7 @@ def broken(cluster: Cluster, observation: Observation, plan: ClusterPlan) -> lis
     """What is wrong with a plan of pipelines, in words, worked out with no code of the planner's."""
     wrong = []
     pools = {pool.device: pool for pool in cluster.pools}
-    there = observation.workers
+    there = observation.devices
     devices = {}
     for worker in plan.held:
         device, plus, number = worker.rpartition("+")

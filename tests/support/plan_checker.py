@@ -8,7 +8,6 @@ from math import isclose
 from autoscaler.cluster.cluster import Cluster, Endpoint
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan
-from autoscaler.placement.interference import Interference, NoInterference
 
 TOLERANCE = 1e-5
 
@@ -21,22 +20,18 @@ class Rate:
     accuracy: float
 
 
-def rate(
-    endpoint: Endpoint, device: str, variant: str, waits: int = 2, slo_s: float | None = None, factor: float = 1.0
-) -> Rate | None:
+def rate(endpoint: Endpoint, device: str, variant: str, waits: int = 2, slo_s: float | None = None) -> Rate | None:
     """Of the largest batch that fits the objective ``waits`` times; None where the variant cannot serve in time."""
     for candidate in endpoint.candidates.get(device, ()):
         if candidate.variant == variant:
             limit_s = (endpoint.slo_s if slo_s is None else slo_s) * (1 + 1e-9)
-            sizes = [n for n in range(1, candidate.max_batch + 1) if candidate.latency_s[n] * factor * waits <= limit_s]
+            sizes = [n for n in range(1, candidate.max_batch + 1) if candidate.latency_s[n] * waits <= limit_s]
             if sizes:
-                return Rate(sizes[-1] / (candidate.latency_s[sizes[-1]] * factor), candidate.accuracy)
+                return Rate(sizes[-1] / candidate.latency_s[sizes[-1]], candidate.accuracy)
     return None
 
 
-def ways(
-    cluster: Cluster, device: str, variants: frozenset[str], interference: Interference
-) -> list[dict[str, list[Rate]]]:
+def ways(cluster: Cluster, device: str, variants: frozenset[str]) -> list[dict[str, list[Rate]]]:
     """What a worker that holds ``variants`` can do: by endpoint the rates to choose from.
 
     One variant serves all its endpoints. Two serve one endpoint each, which may be the same, and every query may have
@@ -50,10 +45,7 @@ def ways(
     for one, other in permutations(sorted(variants)):
         for first, second in product(cluster.endpoints, repeat=2):
             slo_s = min(first.slo_s, second.slo_s)
-            rates = [
-                rate(e, device, variant, 3, slo_s, interference.slowdown(device, variant, (beside,)))
-                for e, variant, beside in ((first, one, other), (second, other, one))
-            ]
+            rates = [rate(e, device, variant, 3, slo_s) for e, variant in ((first, one), (second, other))]
             if rates[0] is not None and rates[1] is not None:
                 way: dict[str, list[Rate]] = {first.name: [rates[0]]}
                 way.setdefault(second.name, []).append(rates[1])
@@ -67,7 +59,6 @@ def broken(
     plan: ClusterPlan,
     *,
     per_worker: int = 1,
-    interference: Interference | None = None,
     overloaded: bool = False,
 ) -> list[str]:
     """What is wrong with the plan, in words; nothing, it is to be hoped.
@@ -76,10 +67,10 @@ def broken(
     """
     wrong: list[str] = []
     pools = {pool.device: pool for pool in cluster.pools}
-    devices = {worker: device for worker, device in observation.workers.items() if device in pools}
+    devices = {worker: device for worker, device in observation.devices.items() if device in pools}
     for worker in {*plan.held, *(w for shares in plan.shares.values() for w in shares)} - devices.keys():
         device, plus, number = worker.rpartition("+")
-        if worker in observation.workers or not plus or not number.isdigit() or device not in pools:
+        if worker in observation.devices or not plus or not number.isdigit() or device not in pools:
             wrong.append(f"nobody knows worker {worker}")
         elif pools[device].max_workers is None:
             wrong.append(f"worker {worker} is to come to a pool of a fixed size")
@@ -87,7 +78,7 @@ def broken(
     if any(words.startswith("nobody") for words in wrong):
         return wrong
     for device, pool in pools.items():
-        there = sum(of == device for of in observation.workers.values())
+        there = sum(of == device for of in observation.devices.values())
         named = sum(devices[worker] == device for worker in plan.held)
         size = plan.pool_sizes.get(device, 0)
         if pool.max_workers is None and size != there:
@@ -111,7 +102,7 @@ def broken(
         if needed_bytes > pools[devices[worker]].memory_bytes:
             wrong.append(f"{worker} has no room for {sorted(variants)}")
         load = {name: share * plan.demand_qps[name] for name, share in own.items()}
-        possible = ways(cluster, devices[worker], variants, interference or NoInterference())
+        possible = ways(cluster, devices[worker], variants)
         fits = [way for way in possible if load.keys() <= way.keys()]  # Eq. 3
         if not fits:
             wrong.append(f"{worker} with {sorted(variants)} cannot serve {sorted(load)}")

@@ -22,19 +22,19 @@ class Everywhere:
     def plan(self, observation: Observation) -> ClusterPlan:
         """The same for every load."""
         demand_qps = self.cluster.demand_qps(observation)
-        there = list(observation.workers.values())
+        there = list(observation.devices.values())
         words = ["Every worker holds all that it has memory for."]
         held_by_device: dict[str, frozenset[str]] = {}
         for pool in self.cluster.pools:
             held_by_device[pool.device], left_out = self._fitting(pool)
             if left_out:
                 words.append(f"Workers of {pool.device} have no memory for {', '.join(left_out)}.")
-        held = {w: held_by_device[device] for w, device in observation.workers.items() if held_by_device.get(device)}
+        held = {w: held_by_device[device] for w, device in observation.devices.items() if held_by_device.get(device)}
         served_qps = {
             endpoint.name: demand_qps[endpoint.name]
             if any(
                 candidate.variant in held.get(worker, ())
-                for worker, device in observation.workers.items()
+                for worker, device in observation.devices.items()
                 for candidate in endpoint.candidates.get(device, ())
             )
             else 0.0

@@ -33,9 +33,9 @@ class InfaasPlanner:
         chosen = self._present(observation, options)
         for name in demand_qps:
             needed_qps = demand_qps[name] * self.headroom
-            _relax(name, needed_qps * self.hysteresis, observation.workers, chosen, options)
+            _relax(name, needed_qps * self.hysteresis, observation.devices, chosen, options)
         for name in demand_qps:
-            _grow(name, demand_qps[name] * self.headroom, observation.workers, chosen, options)
+            _grow(name, demand_qps[name] * self.headroom, observation.devices, chosen, options)
         shares = proportional(demand_qps, chosen)
         return plan_of(observation, demand_qps, chosen, shares, "Each endpoint took the cheapest step at a time.")
 
@@ -44,7 +44,7 @@ class InfaasPlanner:
     ) -> dict[str, Option]:
         """What each worker holds now, as an option; workers that hold nothing useful are idle."""
         chosen = {}
-        for worker, device in sorted(observation.workers.items()):
+        for worker, device in sorted(observation.devices.items()):
             held = observation.held.get(worker, frozenset())
             for endpoint in self.cluster.endpoints:
                 for option in options.get((device, endpoint.name), ()):

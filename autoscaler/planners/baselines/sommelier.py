@@ -42,7 +42,7 @@ class SommelierPlanner:
         demand_qps = self.cluster.demand_qps(observation)
         chosen: dict[str, Option] = {}
         for worker, (endpoint, share) in self.home.items():
-            own = options.get((observation.workers.get(worker, ""), endpoint), ())
+            own = options.get((observation.devices.get(worker, ""), endpoint), ())
             if own:
                 needed_qps = demand_qps[endpoint] * share * self.headroom
                 enough = [option for option in own if option.qps >= needed_qps]

@@ -60,7 +60,7 @@ def plan_of(
             qps = min(share * demand_qps[name], chosen[worker].qps)
             served_qps[name] += qps
             summed[name] += qps * chosen[worker].accuracy
-    there = list(observation.workers.values())
+    there = list(observation.devices.values())
     return ClusterPlan(
         held={worker: frozenset((option.variant,)) for worker, option in chosen.items()},
         shares=shares,

@@ -19,7 +19,7 @@ class Assignment:
 
     def __init__(self, observation: Observation, market: Market) -> None:
         self._market = market
-        self._workers = dict(sorted(observation.workers.items()))
+        self._workers = dict(sorted(observation.devices.items()))
         self._before = observation.held
         self._growth = dict(market.growth)
         self._bought: Counter[str] = Counter()

@@ -57,8 +57,8 @@ class CocktailPlanner:
         bought = assignment.fill(wanted_qps)
         spare = assignment.share_out(wanted_qps)
         assignment.double_up(wanted_qps)
-        there = Counter(observation.workers.values())
-        extra = Counter(device for worker, device in observation.workers.items() if worker in spare)
+        there = Counter(observation.devices.values())
+        extra = Counter(device for worker, device in observation.devices.items() if worker in spare)
         sizes = {p.device: there[p.device] - extra[p.device] + bought[p.device] for p in self.cluster.pools}
         capacity_qps = self._capacity_qps(demand_qps, loads_qps, assignment.borne_qps)
         return ClusterPlan(
@@ -75,7 +75,7 @@ class CocktailPlanner:
     # -- inner steps ------------------------------------------------------------------------------------------
 
     def _market(self, observation: Observation) -> Market:
-        there = Counter(observation.workers.values())
+        there = Counter(observation.devices.values())
         prices = {p.device: observation.prices_per_h.get(p.device, p.price_per_h) for p in self.cluster.pools}
         growth = {
             pool.device: max(pool.max_workers - there[pool.device], 0) if prices[pool.device] < inf else 0

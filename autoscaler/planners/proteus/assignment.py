@@ -37,11 +37,11 @@ def assign(
             wanted[column.variants] += counts[column]
         there = {
             worker: observation.held.get(worker, NOTHING)
-            for worker, device in observation.workers.items()
+            for worker, device in observation.devices.items()
             if device == pool.device
         }
         more = sum(wanted.values()) - len(there)
-        new = (name for number in count(1) if (name := f"{pool.device}+{number}") not in observation.workers)
+        new = (name for number in count(1) if (name := f"{pool.device}+{number}") not in observation.devices)
         there |= dict.fromkeys(islice(new, max(more, 0)), NOTHING)
         given = expand(wanted, there, cluster.memory_bytes)
         ready: dict[Held, list[str]] = {}

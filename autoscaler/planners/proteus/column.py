@@ -6,7 +6,6 @@ from itertools import combinations
 
 from autoscaler.cluster.capacity import WAITS, capacity_of
 from autoscaler.cluster.cluster import Cluster, Endpoint, Pool
-from autoscaler.placement.interference import Interference
 from dispatch.selection.policy import Candidate
 
 
@@ -37,13 +36,13 @@ class Column:
         return frozenset(use.variant for use in self.uses)
 
 
-def columns_of(cluster: Cluster, per_worker: int, interference: Interference) -> tuple[Column, ...]:
+def columns_of(cluster: Cluster, per_worker: int) -> tuple[Column, ...]:
     """All ways that can be part of a best plan, with up to ``per_worker`` variants (1 or 2) on a worker."""
     found: list[Column] = []
     for pool in cluster.pools:
         found += _undominated(_alone(cluster, pool))
         if per_worker > 1:
-            found += _pairs(cluster, pool, interference)
+            found += _pairs(cluster, pool)
     return tuple(found)
 
 
@@ -120,11 +119,11 @@ def _undominated(columns: Iterable[Column]) -> list[Column]:
     return kept + several
 
 
-def _pairs(cluster: Cluster, pool: Pool, interference: Interference) -> Iterator[Column]:
+def _pairs(cluster: Cluster, pool: Pool) -> Iterator[Column]:
     """Two variants, of two endpoints, that share a worker's memory and time.
 
-    A query may wait for a batch of its own variant that it just missed and for one of the other: the shorter of the
-    two objectives must have room for those and its own.
+    They run by turns, so neither slows the other down. A query may wait for a batch of its own variant that it just
+    missed and for one of the other: the shorter of the two objectives must have room for those and its own.
     """
     for (one, first), (other, second) in combinations(_fitting(cluster, pool), 2):
         needed_bytes = sum(cluster.memory_bytes.get(c.variant, 0) for c in (first, second))
@@ -132,10 +131,9 @@ def _pairs(cluster: Cluster, pool: Pool, interference: Interference) -> Iterator
             continue
         slo_s = min(one.slo_s, other.slo_s)
         uses = []
-        for endpoint, candidate, beside in ((one, first, second), (other, second, first)):
-            factor = interference.slowdown(pool.device, candidate.variant, (beside.variant,))
-            capacity = capacity_of(candidate, slo_s / factor, waits=WAITS + 1)
+        for endpoint, candidate in ((one, first), (other, second)):
+            capacity = capacity_of(candidate, slo_s, waits=WAITS + 1)
             if capacity is not None:
-                uses.append(Use(endpoint.name, candidate.variant, candidate.accuracy, capacity.qps / factor))
+                uses.append(Use(endpoint.name, candidate.variant, candidate.accuracy, capacity.qps))
         if len(uses) == 2:
             yield Column(pool.device, tuple(uses))

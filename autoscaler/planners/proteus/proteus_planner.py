@@ -8,7 +8,6 @@ from typing import ClassVar
 from autoscaler.cluster.cluster import Cluster
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan, NoPlan, SolveReport, Status
-from autoscaler.placement.interference import Interference, NoInterference
 from autoscaler.planners.proteus.assignment import assign
 from autoscaler.planners.proteus.column import Column, columns_of
 from autoscaler.planners.proteus.explanation import explain
@@ -73,15 +72,13 @@ class ProteusPlanner:
 
     cluster: Cluster
     options: ProteusOptions = ProteusOptions()
-    interference: Interference = field(default_factory=NoInterference)
     pinned: Mapping[tuple[str, str], int] | None = None
     columns: tuple[Column, ...] = field(init=False, repr=False)
     name: ClassVar[str] = "proteus"
 
     def __post_init__(self) -> None:
         """Find all ways to use a worker once."""
-        columns = columns_of(self.cluster, self.options.per_worker, self.interference)
-        object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "columns", columns_of(self.cluster, self.options.per_worker))
 
     def plan(self, observation: Observation) -> ClusterPlan | NoPlan:
         """The best plan for the observed demand, or that the time was up with no answer.
@@ -117,7 +114,7 @@ class ProteusPlanner:
         return assign(self.cluster, observation, demand_qps, counts, served, ample.planned_qps, report)
 
     def _workers(self, observation: Observation) -> dict[str, int]:
-        there = list(observation.workers.values())
+        there = list(observation.devices.values())
         return {
             pool.device: there.count(pool.device) if pool.max_workers is None else pool.max_workers
             for pool in self.cluster.pools

@@ -33,6 +33,7 @@ PLANS = st.builds(
     spare=st.frozensets(NAMES, max_size=3),
     own_balancing=st.frozensets(NAMES, max_size=3),
     stages=st.dictionaries(NAMES, st.dictionaries(NAMES, CHOICES, max_size=2), max_size=2),
+    slowdowns=st.dictionaries(NAMES, BY_NAME, max_size=2),
     report=REPORTS,
 )
 

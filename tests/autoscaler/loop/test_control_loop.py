@@ -9,6 +9,7 @@ from autoscaler.cluster.plan import ClusterPlan, NoPlan, SolveReport, Status
 from autoscaler.demand.burst import BurstTrigger
 from autoscaler.loop.control_loop import ControlLoop
 from autoscaler_scene import held, workers
+from dispatch.worker_info import workers_of
 
 
 @dataclass
@@ -98,8 +99,8 @@ def test_the_estimate_hears_every_report_also_while_a_plan_is_under_way() -> Non
 
 def test_an_observation_has_the_estimate_and_what_the_host_says_of_its_workers() -> None:
     loop = ControlLoop(10.0, Told({"a": 7.5}), None, plan(0.0))
-    seen = loop.observation(3.25, workers(cpu=1), held(cpu_0="v"))
-    assert (seen.now_s, seen.demand_qps, seen.workers) == (3.25, {"a": 7.5}, {"cpu-0": "cpu"})
+    seen = loop.observation(3.25, workers_of(workers(cpu=1)), held(cpu_0="v"))
+    assert (seen.now_s, seen.demand_qps, seen.devices) == (3.25, {"a": 7.5}, {"cpu-0": "cpu"})
     assert seen.held == {"cpu-0": {"v"}}
 
 

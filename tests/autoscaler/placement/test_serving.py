@@ -96,3 +96,14 @@ def test_members_of_an_ensemble_keep_their_balancers_and_have_batches_up_to_the_
         "a1": ["a1"],
         "late": ["late"],
     }
+
+
+def test_batches_are_in_time_beside_the_worst_neighbours_that_a_busy_worker_has() -> None:
+    shares = {"a": {"cpu-0": 0.5, "cpu-1": 0.5}, "b": {"cpu-2": 1.0}}
+    plan = plan_of(shares, held(cpu_0="a1", cpu_1="a1", cpu_2="b1", cpu_3="b1"))
+    slower = replace(plan, slowdowns={"cpu-0": {"a1": 1.2}, "cpu-1": {"a1": 1.6}, "cpu-3": {"b1": 9.0}})
+    plans = served(slower, there=workers(cpu=4))
+    # half of 100 ms: 16 + 16 n; cpu-3 gets no queries
+    (a1,) = plans["a"].stage.candidates["cpu"]
+    assert (a1.variant, a1.max_batch, a1.latency_s[2]) == ("a1", 2, pytest.approx(0.048))
+    assert [c.max_batch for c in plans["b"].stage.candidates["cpu"]] == [8]

@@ -16,13 +16,14 @@ from benchmarks.proteus import testbed
 from benchmarks.proteus.play import REPORT_S, loads_of, play
 from benchmarks.proteus.systems import System
 from dispatch.batching.adaptive_batching import AdaptiveBatching
+from dispatch.worker_info import workers_of
 
 ONE = cluster(endpoint("a", linear("a-fast", 0.8, 0.0, 0.01), linear("a-best", 1.0, 0.0, 0.04), slo_s=0.2))
 BED = testbed.Testbed(ONE, workers(cpu=2), ())
 
 
 def plan_for(qps: float) -> ClusterPlan:
-    plan = ProteusPlanner(ONE).plan(Observation(0.0, {"a": qps}, BED.workers, {}))
+    plan = ProteusPlanner(ONE).plan(Observation(0.0, {"a": qps}, workers_of(BED.workers), {}))
     assert isinstance(plan, ClusterPlan)
     return plan
 
@@ -84,7 +85,7 @@ def test_with_drop_late_no_batch_begins_after_the_deadline_of_a_query_in_it() ->
 def test_endpoints_may_have_fewer_variants_than_the_testbed() -> None:
     (whole,) = ONE.endpoints
     lesser = replace(ONE, endpoints=(replace(whole, candidates={"cpu": whole.candidates["cpu"][:1]}),))
-    initial = ProteusPlanner(lesser).plan(Observation(0.0, {"a": 20.0}, BED.workers, {}))
+    initial = ProteusPlanner(lesser).plan(Observation(0.0, {"a": 20.0}, workers_of(BED.workers), {}))
     assert isinstance(initial, ClusterPlan)
     system = System(lesser, ProteusPlanner(lesser), initial, AdaptiveBatching())
     record = play(system, BED, {"a": np.array(evenly(20.0, 0.0, 5.0))}, load_s=1.0).record

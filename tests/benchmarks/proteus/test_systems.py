@@ -20,6 +20,7 @@ from benchmarks.proteus.systems import INFAAS_INTERVAL_S, PAPER, Study, System
 from dispatch.batching.adaptive_batching import AdaptiveBatching
 from dispatch.batching.aimd import AdditiveIncrease
 from dispatch.batching.nexus import EarlyDrop
+from dispatch.worker_info import workers_of
 from plan_checker import broken
 from simulator.metrics import Metrics
 
@@ -125,7 +126,7 @@ def test_a_system_serves_and_every_query_is_answered_or_refused(name: str, playe
 def test_a_system_s_first_plan_is_valid(name: str, systems: Mapping[str, System]) -> None:
     system = systems[name]
     if name != "without_assignment":  # what it says of queries served is of the shares before they were evened out
-        seen = Observation(0.0, system.initial.demand_qps, BED.workers, {})
+        seen = Observation(0.0, system.initial.demand_qps, workers_of(BED.workers), {})
         assert broken(system.cluster, seen, system.initial) == []
     assert set(system.initial.held) <= set(BED.workers)
 
@@ -205,7 +206,7 @@ def test_a_static_placement_is_for_the_peak_or_the_largest_part_of_it_that_fits(
 def test_sommelier_begins_with_the_paper_s_program_at_the_first_load(
     systems: Mapping[str, System], study: Study
 ) -> None:
-    first = Observation(0.0, study.loads.first_qps, BED.workers, {})
+    first = Observation(0.0, study.loads.first_qps, workers_of(BED.workers), {})
     expected = ProteusPlanner(BED.cluster, PAPER).plan(first)
     assert isinstance(expected, ClusterPlan)
     initial = systems["sommelier"].initial

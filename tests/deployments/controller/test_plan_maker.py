@@ -22,6 +22,7 @@ from deployments.messages.control_settings import ControlSettings
 from deployments.state.decisions import Decisions
 from deployments.state.saved_state import ControllerState, Unloadable
 from dispatch.plan import EndpointLimits
+from dispatch.worker_info import workers_of
 from virtual_time import in_virtual_time, without_threads
 
 
@@ -51,7 +52,7 @@ class Scene:
         return change
 
     async def made(self, qps: float, workers: Mapping[str, str], now_s: float = 0.0) -> Change | None:
-        observation = Observation(now_s, {"digits": qps}, workers, {})
+        observation = Observation(now_s, {"digits": qps}, workers_of(workers), {})
         return await self.maker.make(observation, self.decision, now_s)
 
 
@@ -194,7 +195,7 @@ def test_no_answer_in_time_is_no_change(monkeypatch: pytest.MonkeyPatch) -> None
         assert played.decision.why_not == "No answer within 5 s."
         assert played.maker.sizes == {"cpu": 2}
         with pytest.raises(NoWorker, match="No answer within 5 s"):
-            await played.maker.simulate(Observation(0.0, {}, workers("w1"), {}), {"digits": 1.0}, 0.0)
+            await played.maker.simulate(Observation(0.0, {}, workers_of(workers("w1")), {}), {"digits": 1.0}, 0.0)
 
     play(monkeypatch, settings(pools={"cpu": pool(2, 1, 4)}), scene)
 
@@ -230,7 +231,7 @@ def test_a_pool_shrinks_only_after_a_plan_under_which_any_worker_may_go(monkeypa
 
 def test_a_simulation_may_ask_for_workers_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(played: Scene) -> None:
-        observation = Observation(0.0, {"digits": 1.0}, workers("w1"), {})
+        observation = Observation(0.0, {"digits": 1.0}, workers_of(workers("w1")), {})
         simulated = await played.maker.simulate(observation, {"digits": 1400.0}, 0.0)
         assert simulated["plan"]["pool_sizes"] == {"cpu": 3}
         assert simulated["now"] is None

@@ -16,8 +16,9 @@ from autoscaler.cluster.plan import ClusterPlan, NoPlan, SolveReport, Status
 from catalog.errors import ConfigError, PlannerFailed
 from deployments.controller import planner_process
 from deployments.controller.planner_process import PlannerProcess
+from dispatch.worker_info import workers_of
 
-OBSERVATION = Observation(7.0, {"digits": 50.0}, {"w1": "cpu", "w2": "cpu"}, {"w1": frozenset({"fast"})})
+OBSERVATION = Observation(7.0, {"digits": 50.0}, workers_of({"w1": "cpu", "w2": "cpu"}), {"w1": frozenset({"fast"})})
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Echo:
     name: str = "echo"
 
     def plan(self, observation: Observation) -> ClusterPlan | NoPlan:
-        held = {worker: observation.held.get(worker, frozenset()) for worker in observation.workers}
+        held = {worker: observation.held.get(worker, frozenset()) for worker in observation.devices}
         imported = (name for name in planner_process.SLOW_IMPORTS if name in sys.modules)
         report = SolveReport(Status.HEURISTIC, None, 0.0, (str(os.getpid()), *imported))
         return ClusterPlan(held=held, demand_qps=observation.demand_qps, pool_sizes={"cpu": 2}, report=report)
@@ -66,7 +67,7 @@ class Wrong(Echo):
     """Raises."""
 
     def plan(self, observation: Observation) -> ClusterPlan | NoPlan:
-        raise ConfigError(f"no plan for {', '.join(observation.workers)}")
+        raise ConfigError(f"no plan for {', '.join(observation.devices)}")
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from catalog.errors import ConfigError
-from interference_scene import ToyPrograms
+from measuring_scene import ToyPrograms
 from predictor.measure import memory_traffic
 from predictor.measure.alone import measure_alone
 from predictor.measure.gpu import GpuProbe

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from catalog.errors import ArtifactError
-from interference_scene import ToyPrograms, measure_quickly
+from measuring_scene import ToyPrograms, measure_quickly
 from predictor.measure.campaign import Campaign, CampaignReport
 from predictor.measure.choice import Variants
 from predictor.measure.co_location import CoLocation

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from catalog.errors import AccordError, ArtifactError
-from interference_scene import ToyPrograms
+from measuring_scene import ToyPrograms
 from predictor.measure.positions import Positions, Role
 
 

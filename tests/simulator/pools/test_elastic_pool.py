@@ -130,7 +130,7 @@ def test_without_an_answer_the_pool_stays_and_the_planner_is_asked_again() -> No
 
 def test_the_planner_sees_who_is_there_and_who_is_ready() -> None:
     _, _, planner = play(1, [2], [0.0, 4.0])
-    assert [(dict(seen.workers), set(seen.held)) for seen in planner.seen[1:4:2]] == [
+    assert [(seen.devices, set(seen.held)) for seen in planner.seen[1:4:2]] == [
         ({"w0": "cpu", "w1": "cpu"}, {"w0"}),
         ({"w0": "cpu", "w1": "cpu"}, {"w0", "w1"}),
     ]

@@ -114,7 +114,7 @@ def test_a_machine_that_is_asked_for_serves_when_it_has_started() -> None:
     assert pools.leases[1] == Lease("vm/0001", "vm", 10.0, 30.0)
     assert voters(answers, 0.0, 29.0) == {"one"}
     assert voters(answers, 31.0, 50.0) == {"one+two"}
-    assert planner.seen[1].workers == {"vm/0000": "vm", "vm/0001": "vm"}, "one that starts is not asked for again"
+    assert planner.seen[1].devices == {"vm/0000": "vm", "vm/0001": "vm"}, "one that starts is not asked for again"
     assert planner.seen[1].held["vm/0001"] == {"two"}
 
 

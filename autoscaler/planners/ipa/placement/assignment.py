@@ -99,12 +99,12 @@ def name_workers(cluster: Cluster, observation: Observation, wanted: Mapping[str
 
 def workers_there(observation: Observation, device: str) -> dict[str, Held]:
     """The workers of a device type with what each holds."""
-    return {worker: observation.held.get(worker, NOTHING) for worker, of in observation.workers.items() if of == device}
+    return {worker: observation.held.get(worker, NOTHING) for worker, of in observation.devices.items() if of == device}
 
 
 def to_come(observation: Observation, device: str) -> Iterator[str]:
     """Names for workers beyond those that are there, as `ClusterPlan` has them."""
-    return (name for number in count(1) if (name := f"{device}+{number}") not in observation.workers)
+    return (name for number in count(1) if (name := f"{device}+{number}") not in observation.devices)
 
 
 def sets_of(replicas: Replicas, pipelines: Mapping[str, PipelineProblem]) -> dict[str, Counter[Held]]:

@@ -40,7 +40,7 @@ def workers_of(cluster: Cluster, observation: Observation) -> Workers:
 
     Where none is to be had now it is no more than are there.
     """
-    there = list(observation.workers.values())
+    there = list(observation.devices.values())
     limits = {}
     for pool in cluster.pools:
         count = there.count(pool.device)

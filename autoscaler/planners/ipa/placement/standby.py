@@ -35,7 +35,7 @@ def with_standby(
     limits_bytes = {pool.device: pool.memory_bytes for pool in cluster.pools}
     held = {}
     for worker, own_variants in named.held.items():
-        device = observation.workers.get(worker, worker.rpartition("+")[0])
+        device = observation.devices.get(worker, worker.rpartition("+")[0])
         left_bytes = limits_bytes[device] - sum(cluster.memory_bytes.get(name, 0) for name in own_variants)
         more = set(own_variants)
         for name in sorted(wanted.get(device, frozenset()) - own_variants):

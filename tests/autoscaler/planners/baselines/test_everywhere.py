@@ -59,7 +59,7 @@ def test_memory_is_kept_and_nothing_left_out_that_is_smaller_than_what_stays(rng
     plan = Everywhere(made).plan(observation)
     for pool in made.pools:
         wanted = {c.variant for e in made.endpoints for c in e.candidates.get(pool.device, ())}
-        for worker in (w for w, device in observation.workers.items() if device == pool.device):
+        for worker in (w for w, device in observation.devices.items() if device == pool.device):
             holds = plan.held.get(worker, frozenset())
             left_out = wanted - holds
             assert holds <= wanted

@@ -70,7 +70,7 @@ def test_a_worker_is_not_given_back_only_to_be_taken_again() -> None:
 @given(SEEDS)
 def test_workers_change_sides_by_way_of_idleness_alone(rng: np.random.Generator) -> None:
     made = some_cluster(rng, sharing=False)
-    there = some_observation(rng, made).workers
+    there = some_observation(rng, made).devices
     planner, now = InfaasPlanner(made, 1.1), {}
     for _ in range(4):
         observation = observed(some_observation(rng, made).demand_qps, there, now)

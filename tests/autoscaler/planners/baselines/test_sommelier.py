@@ -67,7 +67,7 @@ def test_workers_keep_their_endpoint_and_share_whatever_is_asked_for(rng: np.ran
     planner = SommelierPlanner.after(made, initial, 1.1)
     for _ in range(3):
         again = some_observation(rng, made)
-        observation = observed(again.demand_qps, first.workers, initial.held)
+        observation = observed(again.demand_qps, first.devices, initial.held)
         plan = planner.plan(observation)
         assert broken(made, observation, plan, overloaded=True) == []
         kept = {worker: (name, share) for name, own in plan.shares.items() for worker, share in own.items()}

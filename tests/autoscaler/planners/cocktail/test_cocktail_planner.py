@@ -13,6 +13,7 @@ from autoscaler.planners.cocktail.cocktail_planner import CocktailOptions, Cockt
 from autoscaler.planners.ipa.problem import IpaOptions
 from autoscaler.planners.registry import PlannerOptions, planner_kind
 from dispatch.selection.policy import Candidate
+from dispatch.worker_info import workers_of
 
 EXACT = CocktailOptions(headroom=1.0)
 
@@ -43,7 +44,7 @@ def seen(
     holding = {worker: frozenset(filter(None, [member])) for worker, member in (held or {}).items()}
     there = {worker: worker.partition("-")[0] for worker in holding}
     stage_shares = {} if shares is None else {"images": shares}
-    return Observation(0.0, {"images": qps}, there, holding, stage_shares, prices or {})
+    return Observation(0.0, {"images": qps}, workers_of(there), holding, stage_shares, prices or {})
 
 
 def made(observation: Observation, of: Cluster | None = None, options: CocktailOptions = EXACT) -> ClusterPlan:
@@ -146,7 +147,7 @@ def test_with_few_workers_members_are_held_together() -> None:
     plan = made(seen(5.0, None, {"small-1": "", "small-2": ""}), cluster(most=None))
     assert {member for own in plan.held.values() for member in own} == set(MEMBERS)
     again = {worker: frozenset(own) for worker, own in plan.held.items()}
-    observation = Observation(0.0, {"images": 5.0}, {"small-1": "small", "small-2": "small"}, again)
+    observation = Observation(0.0, {"images": 5.0}, workers_of({"small-1": "small", "small-2": "small"}), again)
     assert made(observation, cluster(most=None)).held == plan.held
 
 

@@ -17,6 +17,7 @@ from autoscaler.planners.ipa.program import Clock
 from autoscaler_scene import SEEDS, endpoint, linear, observed, workers
 from catalog.errors import ConfigError
 from dispatch.query import ONLY_STAGE
+from dispatch.worker_info import workers_of
 from ipa_planner_scene import NUMBERS, ONE_BYTE, OPTIONS, pipeline, planned
 from ipa_scene import GRAPHS
 
@@ -232,7 +233,7 @@ def some_cluster(rng: np.random.Generator) -> tuple[Cluster, Observation]:
         worker: frozenset({str(rng.choice(names))}) for worker in there if rng.random() < 0.5
     }
     demand_qps = {e.name: float(rng.choice((0.0, 1.0, 20.0, 300.0))) for e in endpoints}
-    return Cluster(tuple(endpoints), pools, memory), Observation(0.0, demand_qps, there, held)
+    return Cluster(tuple(endpoints), pools, memory), Observation(0.0, demand_qps, workers_of(there), held)
 
 
 @settings(max_examples=150, deadline=None)

@@ -88,7 +88,7 @@ def test_no_worker_more_brings_more_than_is_said_where_workers_could_be_divided(
     plan = planner.plan(observation)
     assert isinstance(plan, ClusterPlan)
     total_qps = sum(plan.demand_qps.values())
-    there = list(observation.workers.values())
+    there = list(observation.devices.values())
     for pool in made.pools:
         said = [line for line in plan.report.explanation if line.startswith(f"{pool.device}: all")]
         if said:

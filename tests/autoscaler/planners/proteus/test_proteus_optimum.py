@@ -28,7 +28,7 @@ def tiny(rng: np.random.Generator, most_workers: int = 2) -> tuple[Cluster, Obse
 
 
 def present(cluster: Cluster, observation: Observation) -> dict[str, int]:
-    there = list(observation.workers.values())
+    there = list(observation.devices.values())
     return {pool.device: there.count(pool.device) for pool in cluster.pools}
 
 
@@ -48,12 +48,8 @@ def each_accuracy(plan: ClusterPlan) -> list[float]:
 def planned(cluster: Cluster, observation: Observation, options: ProteusOptions = EXACT, **more: Any) -> ClusterPlan:
     plan = ProteusPlanner(cluster, options, **more).plan(observation)
     assert isinstance(plan, ClusterPlan)
-    assert broken(cluster, observation, plan, per_worker=options.per_worker, **_interference(more)) == []
+    assert broken(cluster, observation, plan, per_worker=options.per_worker) == []
     return plan
-
-
-def _interference(more: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in more.items() if name == "interference"}
 
 
 @settings(max_examples=100, derandomize=True)
@@ -156,7 +152,7 @@ def test_pinned_workers_change_their_variant_and_never_their_side(rng: np.random
     assert served(plan) == pytest.approx(best.served_qps, rel=NEAR)
     assert accuracy(plan) == pytest.approx(best.value, rel=NEAR)
     for (device, name), most in pinned.items():
-        assert sum(observation.workers[worker] == device for worker in plan.shares.get(name, ())) <= most
+        assert sum(observation.devices[worker] == device for worker in plan.shares.get(name, ())) <= most
 
 
 @settings(max_examples=40, derandomize=True)

@@ -1,12 +1,10 @@
-"""Two variants on one worker, where its memory and their interference allow (Proteus, section 7)."""
+"""Two variants on one worker, where its memory allows (Proteus, section 7)."""
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from autoscaler.cluster.cluster import Cluster, Pool
 from autoscaler.cluster.observation import Observation
@@ -24,22 +22,10 @@ BOTH = (
 )
 
 
-@dataclass(frozen=True)
-class Slower:
-    """Every variant takes so many times as long beside another."""
-
-    factor: float
-
-    def slowdown(self, device: str, variant: str, beside: Collection[str]) -> float:
-        return self.factor if beside else 1.0
-
-
-def planned(
-    cluster: Cluster, observation: Observation, slower: float = 1.0, options: ProteusOptions = PAIRS
-) -> ClusterPlan:
-    plan = ProteusPlanner(cluster, options, Slower(slower)).plan(observation)
+def planned(cluster: Cluster, observation: Observation, options: ProteusOptions = PAIRS) -> ClusterPlan:
+    plan = ProteusPlanner(cluster, options).plan(observation)
     assert isinstance(plan, ClusterPlan)
-    assert broken(cluster, observation, plan, per_worker=2, interference=Slower(slower)) == []
+    assert broken(cluster, observation, plan, per_worker=2) == []
     return plan
 
 
@@ -48,14 +34,14 @@ def one_worker(memory_bytes: float = 10.0) -> Cluster:
 
 
 @settings(max_examples=40, derandomize=True)
-@given(SEEDS, st.sampled_from((1.0, 1.2, 3.0)))
-def test_no_way_to_share_workers_serves_more_or_is_more_accurate(rng: np.random.Generator, slower: float) -> None:
+@given(SEEDS)
+def test_no_way_to_share_workers_serves_more_or_is_more_accurate(rng: np.random.Generator) -> None:
     cluster = some_cluster(rng, device_types=2, endpoints=2, memory=True)
     observation = some_observation(rng, cluster, most_workers=1, least_qps=1e-3)
-    plan = planned(cluster, observation, slower)
-    there = list(observation.workers.values())
+    plan = planned(cluster, observation)
+    there = list(observation.devices.values())
     counts = {pool.device: there.count(pool.device) for pool in cluster.pools}
-    best = best_of(cluster, counts, observation.demand_qps, per_worker=2, interference=Slower(slower))
+    best = best_of(cluster, counts, observation.demand_qps, per_worker=2)
     assert sum(plan.served_qps.values()) == pytest.approx(best.served_qps, rel=1e-5)
     reached = sum(plan.accuracy.get(name, 0.0) * qps for name, qps in plan.served_qps.items())
     assert reached == pytest.approx(best.value, rel=1e-5)
@@ -73,19 +59,12 @@ def test_a_pair_that_does_not_fit_the_memory_is_none() -> None:
     assert len(planned(one_worker(memory_bytes=8.9), observed({"a": 4.0, "b": 3.0}, workers(cpu=1))).held["cpu-0"]) == 1
 
 
-def test_a_slowdown_takes_its_part_of_the_capacity() -> None:
-    # 10 queries/s of each alone; beside each other 5, of which the two demands are 80% and 40%.
-    plan = planned(one_worker(), observed({"a": 4.0, "b": 2.0}, workers(cpu=1)), 2.0)
-    assert plan.held == {"cpu-0": {"a", "b"}}
-    assert sum(plan.served_qps.values()) == pytest.approx(5.0, rel=1e-5)
-    assert plan.served_qps["a"] == pytest.approx(4.0, rel=1e-5)  # the more accurate one
-
-
-def test_a_pair_that_slows_down_out_of_its_objective_is_none() -> None:
-    # Three batches of one row within a second: each may take a third of it, 0.1 s three times slower just does.
+def test_a_pair_that_does_not_fit_the_objective_is_none() -> None:
+    # Three batches of one row within a second: each may take a third of it.
     observation = observed({"a": 1.0, "b": 1.0}, workers(cpu=1))
-    assert len(planned(one_worker(), observation, 3.3).held["cpu-0"]) == 2
-    assert len(planned(one_worker(), observation, 3.4).held["cpu-0"]) == 1
+    for row_s, variants in ((0.33, 2), (0.34, 1)):
+        both = tuple(endpoint(name, linear(name, 0.9, 0.0, row_s), slo_s=1.0) for name in "ab")
+        assert len(planned(Cluster(both, (Pool("cpu"),)), observation).held["cpu-0"]) == variants
 
 
 def test_variants_that_serve_each_others_endpoints_make_several_pairs_of_the_same_two() -> None:

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from catalog.machine_type import machine_type
-from interference_scene import measure_quickly
+from measuring_scene import measure_quickly
 from predictor.measurements import read_measurements
 from predictor.variant_table import read_variants
 from serve_app.cli.main import app

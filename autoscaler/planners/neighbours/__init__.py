@@ -1,0 +1,1 @@
+"""Any planner, with plans that reckon with what workers of one node do to each other."""

@@ -1,4 +1,4 @@
-"""Learned encodings of machine types against one-hot ones, for a machine type of which little was measured (Table 2)."""
+"""Learned encodings of machine types against one-hot ones, where little was measured on one type (Table 2)."""
 
 from statistics import fmean
 from typing import Any
@@ -15,7 +15,7 @@ from predictor.variant_table import VariantTable
 
 PROBED = 0.1
 LEAST_PROBES = 4
-"""Of a machine type that is left out, so many configurations are measured nevertheless: its encoding comes from them."""
+"""Of a machine type that is left out, so many configurations are measured all the same, for its encoding."""
 
 
 def machine_types(measurements: Measurements, table: VariantTable, seed: int, on_step: OnStep) -> dict[str, Any] | None:

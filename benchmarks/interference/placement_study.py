@@ -115,7 +115,7 @@ def _workloads(truth: Slowdowns, alone_s: Mapping[tuple[str, str], float], seed:
     rng = np.random.default_rng(seed)
     machines = sorted({machine for machine, _ in alone_s})
     variants = {machine: {v for m, v in alone_s if m == machine} for machine in machines}
-    possible: list[tuple[tuple[str, ...], tuple[str, str]]] = []
+    possible: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
     for types in product(machines, repeat=2):
         for chosen in combinations(sorted(variants[types[0]] & variants[types[1]]), PLACED):
             pairs = (Configuration(type_, pair) for type_ in set(types) for pair in combinations(chosen, 2))

@@ -54,8 +54,9 @@ class Model:
     def to_bytes(self) -> bytes:
         """The file's content."""
         states = gaussian_process_state if isinstance(self.predictor, GaussianProcess) else trees_state
-        arrays, values = states.to_state(self.predictor)  # type: ignore[arg-type]
-        header = {"version": VERSION, "card": asdict(self.card), "values": values, "sha256": _digest(arrays)}
+        arrays, values = states.to_state(self.predictor)
+        described = json.dumps({"card": asdict(self.card), "values": values})
+        header = {"version": VERSION, "described": described, "sha256": _digest(arrays, described)}
         content: bytes = save(arrays, {HEADER: json.dumps(header)})
         return content
 
@@ -97,13 +98,14 @@ def loads(content: bytes, where: str) -> Model:
             raise ArtifactError(
                 f"{where} has version {header['version']!r} of the format, this Accord reads {VERSION}; train it anew"
             )
-        if header["sha256"] != _digest(arrays):
+        if header["sha256"] != _digest(arrays, header["described"]):
             raise ValueError("its checksum does not fit its content")
-        described = dict(header["card"])
+        content_of = json.loads(header["described"])
+        described = dict(content_of["card"])
         lists = {name: tuple(described[name]) for name in ("machines", "variants", "degrees")}
         card = ModelCard(**described | lists)
         states = gaussian_process_state if "points" in arrays else trees_state
-        predictor = states.from_state(arrays, header["values"])
+        predictor = states.from_state(arrays, content_of["values"])
     except ArtifactError:
         raise
     except Exception as error:  # skops and scikit-learn have errors of their own for what is not theirs
@@ -111,8 +113,8 @@ def loads(content: bytes, where: str) -> Model:
     return Model(predictor, card)
 
 
-def _digest(arrays: dict[str, NDArray[Any]]) -> str:
-    digest = hashlib.sha256()
+def _digest(arrays: dict[str, NDArray[Any]], described: str) -> str:
+    digest = hashlib.sha256(described.encode())
     for name in sorted(arrays):
         digest.update(name.encode())
         digest.update(np.ascontiguousarray(arrays[name]).tobytes())

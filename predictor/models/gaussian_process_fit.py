@@ -1,6 +1,7 @@
 """Learns the parameters of a Gaussian process, and with them encodings of machine types, by gradient descent."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
@@ -57,7 +58,8 @@ def fit_gaussian_process(
     rows = index.positions(drawn.configurations)
     others = index.counts(rows.others)[:, : len(variants)]
     data = _Data(points, rows.variant, rows.machine, others, drawn, len(machines), encoding)
-    learned = _learn(data, seed)
+    with _one_thread():
+        learned = _learn(data, seed)
     with torch.no_grad():
         machine = data.machine_similarity(learned).numpy()
     return GaussianProcess(
@@ -152,6 +154,17 @@ class _Data:
             p["weights"].exp(),
         )
         return made + torch.diag(p["noise"].exp() / self.repeats[rows] + JITTER)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Matrices are small: a second thread waits most of the time, and on a busy machine the first one for it."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _learn(data: _Data, seed: int) -> Parameters:

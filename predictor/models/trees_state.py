@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any
+from zipfile import ZIP_DEFLATED
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ def to_state(trees: Trees) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "hardware": [[machine, variant, dict(own)] for (machine, variant), own in table.hardware.items()],
         "architecture": {variant: dict(own) for variant, own in table.architecture.items()},
     }
-    return {"ensemble": np.frombuffer(dumps(trees.ensemble), dtype=np.uint8)}, values
+    return {"ensemble": np.frombuffer(dumps(trees.ensemble, compression=ZIP_DEFLATED), dtype=np.uint8)}, values
 
 
 def from_state(arrays: Mapping[str, NDArray[Any]], values: Mapping[str, Any]) -> Trees:

@@ -45,12 +45,20 @@ class RuntimePrograms:
         found, root = self.variants[variant]
         return _store(root).fetch(found.artifact)
 
+    def prepare(self, variant: str) -> None:
+        """See `Programs.prepare`; raises `ArtifactError` or `ConfigError`."""
+        self._runtime(variant)
+
     def load(self, variant: str) -> RuntimeProgram:
         """See `Programs.load`; raises `ArtifactError` or `ConfigError`."""
-        found, root = self.variants[variant]
-        runtime = make_runtime(found, _store(root), self.options)
+        runtime = self._runtime(variant)
         runtime.load()
-        return RuntimeProgram(found, runtime)
+        return RuntimeProgram(self.variants[variant][0], runtime)
+
+    def _runtime(self, variant: str) -> ModelRuntime:
+        """A library is imported when one of its runtimes is made."""
+        found, root = self.variants[variant]
+        return make_runtime(found, _store(root), self.options)
 
 
 def _store(root: str) -> FsspecStore:

@@ -46,8 +46,8 @@ def architecture_of(model: Any, rows: int = 1) -> dict[str, float]:
     - ``arch_flops_per_byte``: the arithmetic intensity of one batch, if it reads all constants once, and writes and
       reads each activation once.
 
-    Sizes come from ONNX's shape inference; what it cannot tell counts as nothing. The first dimension of an input is the
-    batch; others that are open have `DEFAULT_LENGTH`. Bodies of If, Loop and Scan are not entered. Raises
+    Sizes come from ONNX's shape inference; what it cannot tell counts as nothing. The first dimension of an input is
+    the batch; others that are open have `DEFAULT_LENGTH`. Bodies of If, Loop and Scan are not entered. Raises
     `ArtifactError` where the file cannot be read.
     """
     require("interference", "reading the architecture of a model")
@@ -117,7 +117,7 @@ def _constants(graph: Any) -> dict[str, tuple[int, int]]:
     tensors = {tensor.name: tensor for tensor in graph.initializer}
     for node in graph.node:
         if node.op_type == "Constant":
-            tensors.update({node.output[0]: each.t for each in node.attribute if each.name == "value"})
+            tensors.update((node.output[0], each.t) for each in node.attribute if each.name == "value")
     return {name: (prod(tensor.dims), _element_bytes(tensor.data_type)) for name, tensor in tensors.items()}
 
 

@@ -18,9 +18,10 @@ Shape = tuple[int, ...]
 def flops_of(node: Any, shapes: Mapping[str, Shape]) -> int:
     """Floating-point operations of ``node``, a multiplication and an addition being two.
 
-    Convolutions, matrix products and recurrent cells by their definition in ONNX, biases included; elementwise nodes one
-    for each element written, softmax and normalisation `NORMALISED_ELEMENT_FLOPS`, reductions one for each element read
-    (poolings one for each element of each window). All others none, and so nodes whose shapes are unknown.
+    Convolutions, matrix products and recurrent cells by their definition in ONNX, with biases but for those of
+    recurrent cells; elementwise nodes one for each element written, softmax and normalisation
+    `NORMALISED_ELEMENT_FLOPS`, reductions one for each element read (poolings one for each element of each window).
+    All others none, and so nodes whose shapes are unknown.
     """
     output = shapes.get(node.output[0]) if node.output else None
     inputs = [shapes.get(name) for name in node.input if name]

@@ -19,10 +19,12 @@ _OPERATORS = {
     "conv": "Conv ConvTranspose ConvInteger QLinearConv DeformConv",
     "matmul": "MatMul Gemm MatMulInteger QLinearMatMul Einsum FusedMatMul",
     "attention": "Softmax LogSoftmax Attention MultiHeadAttention GroupQueryAttention RotaryEmbedding",
-    "elementwise": """Abs Add And BitwiseAnd BitwiseOr Cast CastLike Ceil Clip Cos DequantizeLinear Div Elu Equal Erf Exp
-        FastGelu Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish LeakyRelu Less LessOrEqual Log Max Mean Min Mish
-        Mod Mul Neg Not Or PRelu Pow QuantizeLinear Reciprocal Relu Round Selu Sigmoid Sign Sin Softplus Softsign Sqrt
-        Sub Sum Swish Tanh ThresholdedRelu Where Xor""",
+    "elementwise": """
+        Abs Add And BitwiseAnd BitwiseOr Cast CastLike Ceil Clip Cos DequantizeLinear Div Elu Equal Erf Exp
+        FastGelu Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish LeakyRelu Less LessOrEqual Log Max
+        Mean Min Mish Mod Mul Neg Not Or PRelu Pow QuantizeLinear Reciprocal Relu Round Selu Sigmoid Sign Sin
+        Softplus Softsign Sqrt Sub Sum Swish Tanh ThresholdedRelu Where Xor
+    """,
     "normalisation": """BatchNormalization GroupNormalization InstanceNormalization LayerNormalization LpNormalization
         LRN MeanVarianceNormalization RMSNormalization SimplifiedLayerNormalization SkipLayerNormalization""",
     "reduction": """ArgMax ArgMin AveragePool CumSum GlobalAveragePool GlobalMaxPool LpPool MaxPool ReduceL1 ReduceL2

@@ -1,16 +1,19 @@
 """Measures many configurations within a budget of time."""
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import NamedTuple
 
 import numpy as np
 import psutil
 
+from predictor.measure import co_location
 from predictor.measure.alone import measure_alone
 from predictor.measure.choice import Variants
-from predictor.measure.co_location import QUIET_FRAC, measure
+from predictor.measure.co_location import CoLocation
 from predictor.measure.gpu import GpuProbe
 from predictor.measure.positions import Positions, Role
 from predictor.measure.program import MeasuredVariant, Programs
@@ -28,12 +31,25 @@ class CampaignReport:
     """What became of the configurations that were wanted."""
 
     measured: int
-    kept: int  # measured before
+    kept: int  # measured before, and not again
     left: int  # not measured within the budget
     disturbed: int  # measured now, while other processes had more than QUIET_FRAC of the CPUs
     seconds: float
     noise: float | None  # mean absolute deviation of repeats from their mean; None without repeats
     spread: float | None  # standard deviation of all slowdowns; None without any
+
+
+class _Left(NamedTuple):
+    """A configuration to be measured, for the first time or, with a name, once more."""
+
+    variants: Variants
+    name: str | None = None
+    others_frac: float = float("inf")  # when it was measured before
+
+    @property
+    def weight(self) -> int:
+        """Of its share of the time."""
+        return max(1, len(self.variants) - 1)
 
 
 @dataclass(frozen=True)
@@ -54,63 +70,78 @@ class Campaign:
     def run(self, wanted: Sequence[Variants], budget_s: float, on_progress: OnProgress) -> CampaignReport:
         """Measure what is wanted and not recorded yet, and record each at once; one that is wanted twice is repeated.
 
-        Metrics alone come first. The time that is left is divided among the configurations that are left, a triple
-        getting twice the share of a pair, and so on; what one does not need goes to the others. Stops at the end of
-        ``budget_s``, a few seconds late at most.
+        Metrics alone come first. What was recorded while other processes had more than `QUIET_FRAC` of the CPUs is
+        measured once more, last, and the less disturbed of both is kept. The time that is left is divided among the
+        configurations that are left, a triple getting twice the share of a pair, and so on; what one does not need
+        goes to the others. Stops at the end of ``budget_s``, a few seconds late at most.
 
         Raises `AccordError` where a variant fails or a process dies; all that was measured is recorded then.
         """
         began_s = time.monotonic()
         ends_s = began_s + budget_s
-        done, left = self.records.done(), []
-        for variants in wanted:
-            done[variants] -= 1
-            if done[variants] < 0:
-                left.append(variants)
-        names = sorted({name for variants in left for name in variants})
+        left = self._left(wanted)
+        names = sorted({name for each in left for name in each.variants})
         roles = self._roles(names, len(left), ends_s, on_progress)
-        disturbed = measured = 0
-        possible = [variants for variants in left if all(name in roles for name in variants)]
+        possible = [each for each in left if all(name in roles for name in each.variants)]
+        found: list[CoLocation] = []
         if possible and time.monotonic() < ends_s:
-            degree = max(map(len, possible))
+            degree = max(len(each.variants) for each in possible)
             with Positions(self.programs, degree, self.cpus, self._keep_bytes(degree)) as positions:
                 rng = Random(self.seed)
-                for index, variants in enumerate(possible):
+                for index, each in enumerate(possible):
                     now_s = time.monotonic()
                     if now_s >= ends_s:
                         break
-                    on_progress(" + ".join(variants), index, len(left), ends_s - now_s)
-                    own = [roles[name] for name in variants]
-                    shares = sum(len(each) - 1 for each in possible[index:])
-                    found = measure(positions, own, (ends_s - now_s) * (len(variants) - 1) / shares, rng)
-                    self.records.add(own, found)
-                    measured += 1
-                    disturbed += found.others_frac > QUIET_FRAC
+                    on_progress(" + ".join(each.variants), index, len(left), ends_s - now_s)
+                    own = [roles[name] for name in each.variants]
+                    share_s = (ends_s - now_s) * each.weight / sum(other.weight for other in possible[index:])
+                    found.append(co_location.measure(positions, own, share_s, rng))
+                    if found[-1].others_frac < each.others_frac:
+                        self.records.add(own, found[-1], each.name)
         noise, spread = self._noise()
         return CampaignReport(
-            measured=measured,
+            measured=len(found),
             kept=len(wanted) - len(left),
-            left=len(left) - measured,
-            disturbed=disturbed,
+            left=len(left) - len(found),
+            disturbed=sum(each.others_frac > co_location.QUIET_FRAC for each in found),
             seconds=time.monotonic() - began_s,
             noise=noise,
             spread=spread,
         )
 
+    def _left(self, wanted: Sequence[Variants]) -> list[_Left]:
+        """What was not measured, and then what was measured while others had the CPUs."""
+        recorded: dict[Variants, list[_Left]] = defaultdict(list)
+        for name, (variants, others_frac) in self.records.others_frac().items():
+            recorded[variants].append(_Left(variants, name, others_frac))
+        new, again = [], []
+        for variants in wanted:
+            if not recorded[variants]:
+                new.append(_Left(variants))
+            elif (before := recorded[variants].pop(0)).others_frac > co_location.QUIET_FRAC:
+                again.append(before)
+        return new + again
+
     def _roles(
         self, names: Sequence[str], configurations: int, ends_s: float, on_progress: OnProgress
     ) -> dict[str, Role]:
-        """Of all variants for whose metrics there was time."""
-        known = self.records.roles()
+        """Of all variants for whose metrics there was time; those that were disturbed are measured once more."""
+        roles: dict[str, Role] = {}
         for name in names:
+            known = self.records.metrics(name)
+            if known is not None:
+                roles[name] = Role(name, int(known["hw_rows"]))
             now_s = time.monotonic()
-            if name in known or now_s >= ends_s:
+            if now_s >= ends_s or (known is not None and known["others_frac"] <= co_location.QUIET_FRAC):
                 continue
             on_progress(f"{name} alone", 0, configurations, ends_s - now_s)
             variant = self.variants[name]
-            known[name], metrics = measure_alone(self.programs, variant, self.cpus, self.gpu)
-            self.records.add_metrics(name, {**metrics, **variant.architecture})
-        return known
+            rows = None if known is None else roles[name].rows
+            metrics = measure_alone(self.programs, variant, rows, self.cpus, self.gpu)
+            roles[name] = Role(name, int(metrics["hw_rows"]))
+            if known is None or metrics["others_frac"] < known["others_frac"]:
+                self.records.add_metrics(name, {**metrics, **variant.architecture})
+        return roles
 
     def _keep_bytes(self, degree: int) -> int:
         free = psutil.virtual_memory().available

@@ -8,6 +8,7 @@ from itertools import combinations_with_replacement
 from math import comb
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from catalog.errors import ConfigError
 
@@ -66,7 +67,7 @@ def _candidates(names: Sequence[str], degree: int, seen: Collection[Variants], r
 
 
 def read_choice(path: Path, names: Collection[str]) -> list[Variants]:
-    """Configurations from a file: JSON, a list of lists of variants, or a CSV with the columns configuration and variant.
+    """Configurations from a file: a JSON list of lists of variants, or a CSV with columns configuration and variant.
 
     One that stands there twice is measured twice. Raises `ConfigError` where the file cannot be read, or names a
     variant that is not among ``names``.
@@ -79,12 +80,18 @@ def read_choice(path: Path, names: Collection[str]) -> list[Variants]:
             f"cannot read configurations {path}: {error}; give a JSON list of lists of variants, or a CSV with the "
             "columns configuration and variant"
         ) from error
-    if not isinstance(listed, list) or not all(isinstance(each, list) and each for each in listed):
+    if not isinstance(listed, list) or not all(map(_is_configuration, listed)):
         raise ConfigError(f"{path} is no list of lists of variants; such as [['a', 'b'], ['a', 'a', 'c']]")
+    if not listed:
+        raise ConfigError(f"{path} names no configuration; give some, such as [['a', 'b'], ['a', 'a', 'c']]")
     unknown = sorted({str(name) for each in listed for name in each} - set(names))
     if unknown:
         raise ConfigError(f"{path}: no variant {unknown[0]!r}; the catalogues have {', '.join(sorted(names))}")
     return [tuple(sorted(each)) for each in listed]
+
+
+def _is_configuration(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(name, str) for name in value)
 
 
 def _of_rows(rows: Sequence[dict[str, str]]) -> list[list[str]]:

@@ -53,7 +53,7 @@ class CoLocation(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Cycle:
+class Cycle:
     """Seconds and batches of each role, alone and together: shape [2, roles]."""
 
     alone: NDArray[np.float64]
@@ -70,21 +70,21 @@ def measure(positions: Positions, roles: Sequence[Role], share_s: float, rng: Ra
         positions.load(roles, first)
     began_s = perf_counter()
     slowest_s = max(positions.trial_s(role) for role in set(roles))
-    cycles: list[_Cycle] = []
+    cycles: list[Cycle] = []
     while True:
         before_s = perf_counter()
         cycles.append(_cycle(positions, roles, slowest_s, rng))
         quiet = [cycle for cycle in cycles if cycle.others_frac <= QUIET_FRAC]
-        if len(quiet) >= LEAST_CYCLES and max(_estimate(quiet).error) <= TARGET_ERROR:
+        if len(quiet) >= LEAST_CYCLES and max(estimate(quiet).error) <= TARGET_ERROR:
             break
         now_s = perf_counter()
         if now_s + (now_s - before_s) > began_s + share_s:
             break
     counted = quiet if len(quiet) >= LEAST_CYCLES else sorted(cycles, key=lambda each: each.others_frac)[:LEAST_CYCLES]
-    return _estimate(counted)._replace(seconds=perf_counter() - began_s)
+    return estimate(counted)._replace(seconds=perf_counter() - began_s)
 
 
-def _cycle(positions: Positions, roles: Sequence[Role], slowest_s: float, rng: Random) -> _Cycle:
+def _cycle(positions: Positions, roles: Sequence[Role], slowest_s: float, rng: Random) -> Cycle:
     """Each distinct role alone once, and all together as often as there are roles, each time elsewhere."""
     window_s = BATCHES_PER_WINDOW * slowest_s
     order = rng.sample(range(len(roles)), len(roles))
@@ -100,10 +100,10 @@ def _cycle(positions: Positions, roles: Sequence[Role], slowest_s: float, rng: R
         beside = positions.window(shuffled, max(TOGETHER_S, window_s), first)
         together[:, order] += np.array([(each.seconds, each.ran) for each in beside]).T
         own_s += sum(each.whole_cpu_s for each in beside)
-    return _Cycle(np.array([alone[role] for role in roles]).T, together, positions.clock.others_frac(began, own_s))
+    return Cycle(np.array([alone[role] for role in roles]).T, together, positions.clock.others_frac(began, own_s))
 
 
-def _estimate(cycles: Sequence[_Cycle]) -> CoLocation:
+def estimate(cycles: Sequence[Cycle]) -> CoLocation:
     """Latencies over all batches, and the error of their ratio by the cycles' residuals (a ratio estimator's)."""
     alone_s, alone = _ratio(np.array([cycle.alone for cycle in cycles]))
     together_s, together = _ratio(np.array([cycle.together for cycle in cycles]))

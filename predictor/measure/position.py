@@ -62,26 +62,33 @@ class _Held:
         self._loaded: OrderedDict[str, Program] = OrderedDict()
         self._batches: dict[tuple[str, int], Callable[[], object]] = {}
 
+    def prepare(self, variant: str) -> None:
+        """Imports count as nobody's memory."""
+        if variant not in self._loaded:
+            self._programs.prepare(variant)
+
     def batch(self, variant: str, rows: int) -> Callable[[], object]:
         if variant not in self._loaded:
             self._loaded[variant] = self._programs.load(variant)
+            self._unload_oldest()
             gc.collect()
         self._loaded.move_to_end(variant)
-        while len(self._loaded) > 1 and self._bytes() > self._keep_bytes:
-            name, oldest = self._loaded.popitem(last=False)
-            self._batches = {key: each for key, each in self._batches.items() if key[0] != name}
-            oldest.unload()
         if (variant, rows) not in self._batches:
             self._batches[variant, rows] = self._loaded[variant].batch_of(rows)
             self._batches[variant, rows]()
         return self._batches[variant, rows]
 
-    def _bytes(self) -> int:
-        return sum(program.memory_bytes() for program in self._loaded.values())
+    def _unload_oldest(self) -> None:
+        """Until the others, with the newest, are no more than may be kept."""
+        while len(self._loaded) > 1 and sum(each.memory_bytes() for each in self._loaded.values()) > self._keep_bytes:
+            name, oldest = self._loaded.popitem(last=False)
+            self._batches = {key: each for key, each in self._batches.items() if key[0] != name}
+            oldest.unload()
 
 
 def _answer(request: Request, held: _Held, spread: "_Spread", position: int, done: MutableSequence[int]) -> Answer:
     if isinstance(request, Load):
+        held.prepare(request.variant)
         before = _resident_bytes()
         held.batch(request.variant, request.rows)
         return Loaded(max(0, _resident_bytes() - before))

@@ -1,8 +1,10 @@
 """The processes of a measurement, one for each variant that runs at the same time."""
 
 import multiprocessing
+import os
 import time
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -31,11 +33,13 @@ class Positions:
     """So many processes, each of which runs one variant at a time; ends them when it is left.
 
     They start with `Programs` from nothing (spawn), run on ``cpus`` (all that this process may use, where there are
-    none), and each keeps up to ``keep_bytes`` of variants loaded. Raises `ConfigError` for CPUs that are not there, and
-    `AccordError` where a process ends or a variant fails.
+    none), and each keeps up to ``keep_bytes`` of variants loaded. Raises `ConfigError` where the system is not Linux,
+    and `AccordError` where a process ends or a variant fails.
     """
 
     def __init__(self, programs: Programs, number: int, cpus: Collection[int] = (), keep_bytes: int = 1 << 30) -> None:
+        if not hasattr(os, "sched_setaffinity"):
+            raise ConfigError("interference can be measured on Linux only, where processes can be bound to CPUs")
         self.clock = CpuClock(cpus)
         self._window = 0
         context = multiprocessing.get_context("spawn")
@@ -52,13 +56,18 @@ class Positions:
             self._processes.append(process)
 
     def __enter__(self) -> Self:
-        self._receive(range(len(self._ends)), START_LIMIT_S)
+        try:
+            self._receive(range(len(self._ends)), START_LIMIT_S)
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         for end, process in zip(self._ends, self._processes, strict=True):
             if error is None:
-                end.send(None)
+                with suppress(OSError):  # it has ended already
+                    end.send(None)
                 process.join(timeout=5)
             process.kill()
             process.join()
@@ -118,10 +127,3 @@ class Positions:
             if not ready:
                 raise AccordError(f"a process of the measurement did not start within {limit_s:.0f} s; try again")
         return [answers[position] for position in wanted.values()]
-
-
-def check_cpus(cpus: Collection[int], usable: Collection[int]) -> None:
-    """Raise `ConfigError` where a CPU is not among those that this process may use."""
-    missing = sorted(set(cpus) - set(usable))
-    if missing:
-        raise ConfigError(f"CPU {missing[0]} cannot be used here; give some of {', '.join(map(str, sorted(usable)))}")

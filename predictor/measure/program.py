@@ -24,6 +24,10 @@ class Program(Protocol):
 class Programs(Protocol):
     """Loads variants by name. Is pickled: every process of a measurement loads its own."""
 
+    def prepare(self, variant: str) -> None:
+        """Import whatever loading it needs, so that what loading adds to the memory is the variant's own."""
+        ...
+
     def load(self, variant: str) -> Program:
         """Load it; `AccordError` where it cannot be loaded."""
         ...

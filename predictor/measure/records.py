@@ -3,7 +3,7 @@
 import hashlib
 import os
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -48,30 +48,34 @@ class Records:
 
     def done(self) -> Counter[Variants]:
         """How often each configuration was measured in this setting."""
-        by_id: dict[str, list[str]] = {}
+        return Counter(variants for variants, _ in self.others_frac().values())
+
+    def others_frac(self) -> dict[str, tuple[Variants, float]]:
+        """By name of each configuration in this setting its variants, and what share of the CPUs others had."""
+        names, others_frac = defaultdict[str, list[str]](list), {}
         for row in self._rows:
             if self._is_own(row):
-                by_id.setdefault(row["configuration"], []).append(row["variant"])
-        return Counter(tuple(sorted(names)) for names in by_id.values())
+                names[row["configuration"]].append(row["variant"])
+                others_frac[row["configuration"]] = float(row["others_frac"])
+        return {name: (tuple(sorted(own)), others_frac[name]) for name, own in names.items()}
 
-    def roles(self) -> dict[str, Role]:
-        """Of the variants whose metrics were measured in this setting."""
-        own = (row for row in self._metrics if self._is_own(row))
-        return {row["variant"]: Role(row["variant"], int(row["hw_rows"])) for row in own}
+    def metrics(self, variant: str) -> Mapping[str, Any] | None:
+        """What `add_metrics` kept in this setting; None where it has not."""
+        own = (row for row in self._metrics if self._is_own(row) and row["variant"] == variant)
+        return next(own, None)
 
     def add_metrics(self, variant: str, metrics: Mapping[str, float]) -> None:
-        """Keep ``hw_`` and ``arch_`` metrics of a variant, in place of those that it had on this machine."""
+        """Keep metrics of a variant, ``hw_rows`` among them, in place of those that it had on this machine."""
         key = (variant, self._setting.machine)
         others = [row for row in self._metrics if (row["variant"], row["machine"]) != key]
         own = {"variant": variant, **self._setting._asdict(), "measured_at": _now(), **metrics}
         self._metrics = [*others, own]
         _write(self.variants, self._metrics)
 
-    def add(self, roles: list[Role], measured: CoLocation) -> None:
-        """Keep what was measured of one configuration."""
-        variants = tuple(sorted(role.variant for role in roles))
-        known = "|".join((*map(str, self._setting), *variants))
-        name = f"{hashlib.sha256(known.encode()).hexdigest()[:12]}-{self.done()[variants]}"
+    def add(self, roles: list[Role], measured: CoLocation, instead_of: str | None = None) -> None:
+        """Keep what was measured of one configuration, under the name of another measurement of it, or a new one."""
+        name = instead_of or self._new_name(tuple(sorted(role.variant for role in roles)))
+        self._rows = [row for row in self._rows if row["configuration"] != name]
         for role, alone_s, together_s, error in zip(
             roles, measured.alone_s, measured.together_s, measured.error, strict=True
         ):
@@ -94,13 +98,16 @@ class Records:
             )
         _write(self.measurements, self._rows)
 
+    def _new_name(self, variants: Variants) -> str:
+        known = "|".join((*map(str, self._setting), *variants))
+        return f"{hashlib.sha256(known.encode()).hexdigest()[:12]}-{self.done()[variants]}"
+
     def own(self) -> Measurements | None:
         """All that was measured in this setting; None where nothing was."""
-        names = set(self.done())
-        if not names:
+        own = self.others_frac()
+        if not own:
             return None
         read = read_measurements(self.measurements)
-        own = {row["configuration"] for row in self._rows if self._is_own(row)}
         ids = list(dict.fromkeys(row["configuration"] for row in self._rows))
         return Measurements(tuple(run for run, each in zip(read.runs, ids, strict=True) if each in own))
 

@@ -52,6 +52,13 @@ class ExamplesIndex:
             np.array(others, dtype=np.int64).reshape(shape),
         )
 
+    def counts(self, others: Indices) -> NDArray[np.float64]:
+        """How often each variant is among the others: shape [rows, variants + 1]."""
+        found = np.zeros((len(others), self.nobody + 1))
+        for column in others.T:
+            found[np.arange(len(others)), column] += 1.0
+        return found[:, : self.nobody]
+
     def sums(self, of_variants: NDArray[np.float64], others: Indices) -> NDArray[np.float64]:
         """Rows of ``of_variants`` [variants + 1, columns], added up over the others of each row: [rows, columns]."""
         padded = np.vstack([of_variants, np.zeros((1, of_variants.shape[1]))])

@@ -78,6 +78,28 @@ class GaussianProcess:
         """See `SlowdownPredictor.slowdowns`."""
         return self._slowdown(self._index.positions(configurations))
 
+    def posterior(self, configurations: Sequence[Configuration]) -> tuple[Array, Array]:
+        """Covariance of the errors of all predictions, and the variance that a measurement has: [rows, rows], [rows].
+
+        Rows are the variants of the configurations, one configuration after the other; both are of slowdowns.
+        """
+        rows = self._index.positions(configurations)
+        known, c = self._known, self.parameters.weights
+        machine, suffer = self._similarities
+        counts = self._index.counts(rows.others)
+        with_examples = kernel.covariance(
+            known.machine[rows.machine], known.suffer[rows.variant], counts @ known.harm, c
+        )
+        solved = solve_triangular(self._factor[0], with_examples.T, lower=True)
+        prior = kernel.covariance(
+            machine[rows.machine][:, rows.machine],
+            suffer[rows.variant][:, rows.variant],
+            counts @ self._harm_similarity @ counts.T,
+            c,
+        )
+        scale = self._slowdown(rows) * self._scale
+        return (prior - solved.T @ solved) * np.outer(scale, scale), self.parameters.noise * scale**2
+
     # -- prediction -------------------------------------------------------------------------------------------
 
     def _slowdown(self, rows: Positions) -> Array:
@@ -166,14 +188,20 @@ class GaussianProcess:
         return self._index.positions(self.configurations)
 
     @cached_property
+    def _similarities(self) -> tuple[Array, Array]:
+        """km and kv with an unknown machine type and an unknown variant at the end."""
+        machine = self.parameters.machine_similarity
+        unknown = machine.mean(axis=0)
+        bordered = np.block([[machine, unknown[:, None]], [unknown[None, :], np.ones((1, 1))]])
+        return bordered, self._similarity(self.parameters.suffer_scales, self.parameters.suffer_identity)
+
+    @cached_property
     def _columns(self) -> tuple[Array, Array, Array]:
         """km, kv and sums of ku between anything known and the examples."""
         rows = self._rows
-        machine = self.parameters.machine_similarity
-        with_unknown = np.vstack([machine, machine.mean(axis=0)])
-        suffer = self._similarity(self.parameters.suffer_scales, self.parameters.suffer_identity)
+        machine, suffer = self._similarities
         harm = self._index.sums(self._harm_similarity, rows.others).T
-        return with_unknown[:, rows.machine], suffer[:, rows.variant], np.ascontiguousarray(harm)
+        return machine[:, rows.machine], suffer[:, rows.variant], np.ascontiguousarray(harm)
 
     @cached_property
     def _factor(self) -> tuple[Array, bool]:

@@ -1,6 +1,7 @@
 """Learns the parameters of a Gaussian process, and with them encodings of machine types, by gradient descent."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
@@ -55,11 +56,10 @@ def fit_gaussian_process(
     points = variant_points(table, variants, columns)
     index = ExamplesIndex(variants, machines)
     rows = index.positions(drawn.configurations)
-    counts = np.zeros((len(rows.variant), len(variants) + 2))
-    for column in rows.others.T:
-        counts[np.arange(len(counts)), column] += 1
-    data = _Data(points, rows.variant, rows.machine, counts[:, : len(variants)], drawn, len(machines), encoding)
-    learned = _learn(data, seed)
+    others = index.counts(rows.others)[:, : len(variants)]
+    data = _Data(points, rows.variant, rows.machine, others, drawn, len(machines), encoding)
+    with _one_thread():
+        learned = _learn(data, seed)
     with torch.no_grad():
         machine = data.machine_similarity(learned).numpy()
     return GaussianProcess(
@@ -154,6 +154,17 @@ class _Data:
             p["weights"].exp(),
         )
         return made + torch.diag(p["noise"].exp() / self.repeats[rows] + JITTER)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Matrices are small: a second thread waits most of the time, and on a busy machine the first one for it."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _learn(data: _Data, seed: int) -> Parameters:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from serve_app.cli.forecast.command import forecast
+from serve_app.cli.interference.command import interference
 from serve_app.cli.load import load
 from serve_app.cli.plan.command import plan
 from serve_app.cli.profile import profile
@@ -21,6 +22,7 @@ app.command()(load)
 app.command()(status)
 app.add_typer(plan, name="plan")
 app.add_typer(forecast, name="forecast")
+app.add_typer(interference, name="interference")
 app.add_typer(votes, name="votes")
 app.command()(register)
 app.command()(profile)

@@ -1,0 +1,1 @@
+"""Interference: predictors of slowdown, placements by them, and what has to be measured."""

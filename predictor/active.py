@@ -1,0 +1,61 @@
+"""Which configurations to measure next (section 5 of the paper, active learning)."""
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.configuration import Configuration
+from predictor.predictor import SlowdownPredictor
+
+MOST_COMPARED = 800
+"""Candidates; of more, so many are drawn: their covariances take memory and time in proportion to the square."""
+
+
+@runtime_checkable
+class KnowsCovariance(Protocol):
+    """A predictor that can say which of its errors go together."""
+
+    def posterior(self, configurations: Sequence[Configuration]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Covariance of the errors of all variants of the configurations, and the variance that a measurement has."""
+        ...
+
+
+def next_configurations(
+    predictor: SlowdownPredictor, candidates: Sequence[Configuration], count: int, seed: int
+) -> list[Configuration]:
+    """``count`` of the candidates to measure next, those that the predictor is least sure of (uncertainty sampling).
+
+    How unsure it is of a configuration is the mean variance of its variants' slowdowns: for a forest, how far its trees
+    disagree. Where the predictor knows which of its errors go together, each choice takes account of what those before
+    will tell, so that one batch does not ask the same thing several times.
+    """
+    rng = np.random.default_rng(seed)
+    if len(candidates) > MOST_COMPARED:
+        candidates = [candidates[i] for i in rng.permutation(len(candidates))[:MOST_COMPARED]]
+    ends = np.cumsum([each.degree for each in candidates])
+    starts = ends - [each.degree for each in candidates]
+    wanted = min(count, len(candidates))
+    if isinstance(predictor, KnowsCovariance):
+        return _one_after_the_other(predictor, candidates, starts, wanted)
+    variance = predictor.predict(candidates).deviation ** 2
+    unsure = np.add.reduceat(variance, starts) / (ends - starts)
+    return [candidates[i] for i in np.argsort(-unsure, kind="stable")[:wanted]]
+
+
+def _one_after_the_other(
+    predictor: KnowsCovariance, candidates: Sequence[Configuration], starts: NDArray[np.int64], count: int
+) -> list[Configuration]:
+    covariance, noise = predictor.posterior(candidates)
+    degrees = np.array([each.degree for each in candidates])
+    chosen: list[int] = []
+    for _ in range(count):
+        unsure = np.add.reduceat(np.diag(covariance), starts) / degrees
+        unsure[chosen] = -np.inf
+        best = int(np.argmax(unsure))
+        chosen.append(best)
+        for row in range(starts[best], starts[best] + degrees[best]):
+            told = covariance[:, row].copy()
+            covariance -= np.outer(told, told) / (told[row] + noise[row])
+    return [candidates[i] for i in chosen]

@@ -1,0 +1,1 @@
+"""``accord interference`` has several subcommands."""

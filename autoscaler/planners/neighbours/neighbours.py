@@ -23,24 +23,29 @@ ROUNDS = 4
 SETTLED = 0.05
 """Factors have settled when none of a variant that runs is further from the one reckoned with, relative to it."""
 
+ROOM = 1.5
+"""With room for so many times its demand an endpoint has enough."""
+
 BETTER = 1e-3
 """One plan is better than another where it serves so much more, relative, or as much and so much more accurately."""
 
 
 class _Found(NamedTuple):
-    """A plan with what it bears, and whether the factors that it was made with are those of its own placement."""
+    """A plan with what it bears, and the factors that it was made with.
+
+    It is ``kept`` where it bears all that it was made for: `ROOM` for more load included, if it has so much.
+    """
 
     plan: ClusterPlan
     roles: Roles
-    settled: bool
+    kept: bool
+    factors: Factors
 
     def better_than(self, other: "_Found") -> bool:
-        """It serves more, or as much more accurately; of equals the one that has settled."""
-        served, others = (sum(each.plan.served_qps.values()) for each in (self, other))
-        if abs(served - others) > BETTER * max(served, others):
-            return served > others
-        mine, theirs = (each.plan.effective_accuracy or 0.0 for each in (self, other))
-        return mine > theirs + BETTER or (mine > theirs - BETTER and self.settled and not other.settled)
+        """It serves more, or as much more accurately; of equals the one that bears all that it was made for."""
+        if (compared := _compared(self.plan, other.plan)) != 0:
+            return compared > 0
+        return self.kept and not other.kept
 
 
 @dataclass(frozen=True)
@@ -52,13 +57,17 @@ class Neighbours:
     3. The slowdowns of this placement are predicted by worker and variant; a device type's factor of a variant is the
        largest of the workers that run it (`largest_factors` says why), or where none does the mean that it would have
        beside what its workers' neighbours run now.
-    4. Until the factors that the plan was made with are within `SETTLED` of these, or after `ROUNDS` rounds, there is
-       another plan. A factor rises at once and falls by half the way, so that a variant that is harmed where it is
-       placed is not taken for unharmed as soon as it is not.
+    4. There is another plan until the factors that one was made with are within `SETTLED` of these, or until one bears
+       all that it was made for and is as good as the first would be without neighbours: none can be better. After
+       `ROUNDS` rounds there is no other either. A factor rises at once and falls by half the way, so that a variant
+       that is harmed where it is placed is not taken for unharmed as soon as it is not.
     5. What each plan bears with its own slowdowns is worked out worker by worker (`Reckoning`); the plan that serves
        the most is taken, of those that serve as much the most accurate.
     6. Where a worker harms the others of its node by more than it bears itself, the same is done without it, and it is
        left idle if that plan is the better one. Pools whose size is free are left alone.
+    7. All this is done as if no worker held anything, so that the same demand has the same factors whatever is in
+       force; with these the planner is asked once more, for what workers hold now. Its plan and the exchanges after it
+       load no more than they must, and workers stay what they are where little is to be gained.
 
     On nodes with one worker nothing is done, and without any other the plan is the planner's own.
     """
@@ -80,48 +89,63 @@ class Neighbours:
         nodes = shared_nodes(observation.workers)
         if not nodes:
             return self.planner_of(self.cluster).plan(observation)
-        found = self._settle(observation)
+        found = self._settle(replace(observation, held={}))
         if isinstance(found, NoPlan):
             return found
+        solve_s = found.plan.report.solve_s
         fixed = {pool.device for pool in self.cluster.pools if pool.max_workers is None}
         free = {worker for worker, device in observation.devices.items() if device in fixed}
         idle = workers_to_idle(nodes, found.roles, found.plan, NodeSlowdowns(self.interference), free)
         if idle:
-            without = self._settle(_without(observation, idle))
+            without = self._settle(replace(_without(observation, idle), held={}))
+            solve_s += (without if isinstance(without, NoPlan) else without.plan).report.solve_s
             if isinstance(without, _Found) and without.better_than(found):
-                return self._explained(self._with_idle(without, observation, idle), nodes, idle)
-        return self._explained(found, nodes, ())
+                found = without
+            else:
+                idle = ()
+        if any(observation.held.values()):
+            there = _without(observation, idle)
+            made = self.planner_of(slowed(self.cluster, found.factors)).plan(there)
+            solve_s += made.report.solve_s
+            if isinstance(made, ClusterPlan):
+                found, _ = self._placed(there, made, found.factors)
+        if idle:
+            found = self._with_idle(found, observation, idle)
+        return self._explained(_solved_in(solve_s, found), nodes, idle)
 
     # -- inner steps ------------------------------------------------------------------------------------------
 
     def _settle(self, observation: Observation) -> "_Found | NoPlan":
         """The best plan of the rounds."""
-        nodes = shared_nodes(observation.workers)
         factors: Factors = {}
         best: _Found | None = None
+        alone: ClusterPlan | None = None
         solve_s = 0.0
         for _ in range(ROUNDS):
             made = self.planner_of(slowed(self.cluster, factors)).plan(observation)
             solve_s += made.report.solve_s
             if isinstance(made, NoPlan):
                 if best is None:
-                    return NoPlan(replace(made.report, solve_s=solve_s))
+                    return made
                 break
-            roles = self._exchange(nodes).improved(roles_of(self.cluster, observation, made))
-            placed = with_roles(made, roles)
-            slowdowns, running = self._predicted(nodes, placed, roles)
-            own = largest_factors(running, observation.devices)
-            settled = _settled(factors, own)
-            honest = Reckoning(self.cluster, observation.devices).honest(placed, slowdowns, factors)
-            found = _Found(honest, roles, settled)
-            if best is None or found.better_than(best):
-                best = found
-            if settled:
+            found, own = self._placed(observation, made, factors)
+            alone = alone or made
+            best = found if best is None or found.better_than(best) else best
+            if _settled(factors, own) or (found.kept and _compared(found.plan, alone) >= 0):
                 break
-            seen = {**self._elsewhere(nodes, observation, roles), **own}
-            factors = {key: max(seen.get(key, 1.0), (factors.get(key, 1.0) + seen.get(key, 1.0)) / 2) for key in seen}
+            seen = {**self._elsewhere(observation, found.roles), **own}
+            factors = {key: max(factor, (factors.get(key, 1.0) + factor) / 2) for key, factor in seen.items()}
         assert best is not None
-        return best._replace(plan=replace(best.plan, report=replace(best.plan.report, solve_s=solve_s)))
+        return _solved_in(solve_s, best)
+
+    def _placed(self, observation: Observation, made: ClusterPlan, factors: Factors) -> tuple[_Found, Factors]:
+        """A plan that was made with these factors after its workers' exchanges, and the factors of its placement."""
+        nodes = shared_nodes(observation.workers)
+        roles = self._exchange(nodes).improved(roles_of(self.cluster, observation, made))
+        placed = with_roles(made, roles)
+        slowdowns, running = self._predicted(nodes, placed, roles)
+        honest = Reckoning(self.cluster, observation.devices).honest(placed, slowdowns, factors)
+        return _Found(honest, roles, _kept(placed, honest), factors), largest_factors(running, observation.devices)
 
     def _exchange(self, nodes: Sequence[Node]) -> Exchange:
         return Exchange(nodes, NodeSlowdowns(self.interference), self.cluster.memory_bytes)
@@ -139,14 +163,14 @@ class Neighbours:
                     running[worker] = {variant: factor for variant, factor in each.items() if variant in occupant.runs}
         return slowdowns, running
 
-    def _elsewhere(self, nodes: Sequence[Node], observation: Observation, roles: Roles) -> Factors:
+    def _elsewhere(self, observation: Observation, roles: Roles) -> Factors:
         """By device type and variant the mean slowdown on all its workers, beside what their neighbours run now."""
         offered: dict[str, set[str]] = {}
         for endpoint in self.cluster.endpoints:
             for device, candidates in endpoint.candidates.items():
                 offered.setdefault(device, set()).update(v for each in candidates for v in each.needs)
         asked = []
-        for node in nodes:
+        for node in shared_nodes(observation.workers):
             for worker in node.workers:
                 everything = frozenset(offered.get(observation.devices.get(worker, ""), ()))
                 beside = [roles.occupant(other) for other in node.workers if other != worker]
@@ -168,7 +192,7 @@ class Neighbours:
         roles = replace(found.roles, of={**found.roles.of, **dict.fromkeys(idle, IDLE)}, held=observation.held)
         plan = replace(with_roles(found.plan, roles), pool_sizes=sizes)
         slowdowns, _ = self._predicted(shared_nodes(observation.workers), plan, roles)
-        return _Found(replace(plan, slowdowns=slowdowns), roles, found.settled)
+        return _Found(replace(plan, slowdowns=slowdowns), roles, found.kept, found.factors)
 
     def _explained(self, found: _Found, nodes: Sequence[Node], idle: Sequence[str]) -> ClusterPlan:
         running = {
@@ -177,8 +201,30 @@ class Neighbours:
             for worker, occupant in zip(node.workers, _occupied(node, found.plan, found.roles).occupants, strict=True)
         }
         report = found.plan.report
-        words = words_on_neighbours(nodes, found.plan.slowdowns, running, idle, found.settled)
+        words = words_on_neighbours(nodes, found.plan.slowdowns, running, idle, found.kept)
         return replace(found.plan, report=replace(report, explanation=(*report.explanation, *words)))
+
+
+def _solved_in(solve_s: float, found: _Found) -> _Found:
+    return found._replace(plan=replace(found.plan, report=replace(found.plan.report, solve_s=solve_s)))
+
+
+def _compared(one: ClusterPlan, other: ClusterPlan) -> int:
+    """1 where the one plan serves more than the other, or as much more accurately, -1 where it is the other way."""
+    served, others = (sum(each.served_qps.values()) for each in (one, other))
+    if abs(served - others) > BETTER * max(served, others):
+        return 1 if served > others else -1
+    mine, theirs = (each.effective_accuracy or 0.0 for each in (one, other))
+    return (mine > theirs + BETTER) - (mine < theirs - BETTER)
+
+
+def _kept(made: ClusterPlan, honest: ClusterPlan) -> bool:
+    """It serves what the planner said, and has the room that the planner said, or `ROOM` times the demand."""
+    return all(
+        honest.served_qps.get(name, 0.0) >= qps * (1 - BETTER)
+        and honest.capacity_qps.get(name, 0.0) >= min(made.capacity_qps.get(name, 0.0), ROOM * qps) * (1 - BETTER)
+        for name, qps in made.served_qps.items()
+    )
 
 
 def _settled(reckoned: Factors, own: Factors) -> bool:

@@ -14,11 +14,12 @@ def words_on_neighbours(
     slowdowns: Mapping[str, Mapping[str, float]],
     running: Mapping[str, frozenset[str]],
     idle: Sequence[str],
-    settled: bool,
+    kept: bool,
 ) -> tuple[str, ...]:
     """Which variants are reckoned to be slower, where, beside what and by how much; and who is left idle for that.
 
-    ``running`` has by worker what it runs; nothing is said of variants that are held and do not run.
+    ``running`` has by worker what it runs; nothing is said of variants that are held and do not run. A plan is ``kept``
+    where it bears all that it was made for.
     """
     found = []
     for node in nodes:
@@ -40,6 +41,8 @@ def words_on_neighbours(
         words.append(f"Predicted slowdown beside neighbours: {named}{more}.")
     if idle:
         words.append(f"{', '.join(idle)} run nothing: the others of their nodes bear more without them.")
-    if not settled:
-        words.append("Slowdowns and plan did not settle; of the plans found the one that bears the most is taken.")
+    if not kept:
+        words.append(
+            "Beside their neighbours workers bear less than was planned for: plan and slowdowns did not settle."
+        )
     return tuple(words)

@@ -12,7 +12,6 @@ from autoscaler.placement.interference import PredictedInterference
 from catalog.profiles.profile_cache import cache_dir
 from deployments.messages.control_settings import InterferenceSettings
 from predictor.configuration import Configuration
-from predictor.model_file import load
 
 
 @dataclass(frozen=True)
@@ -49,4 +48,6 @@ def kept(settings: InterferenceSettings | None) -> SlowdownModel | None:
 
 @lru_cache(maxsize=2)
 def _read(path: str) -> PredictedInterference:
+    from predictor.model_file import load  # with scikit-learn: only where somebody predicts
+
     return PredictedInterference(load(Path(path)).predictor)

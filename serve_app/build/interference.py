@@ -3,19 +3,23 @@
 from pathlib import Path
 
 from catalog.errors import ArtifactError, ConfigError
+from catalog.extras import require
 from deployments.messages.control_settings import InterferenceSettings
-from predictor.model_file import loads
 from serve_app.config.schema import AppConfig
 
 
 def interference_settings(config: AppConfig) -> InterferenceSettings | None:
     """The model's file, read and checked, None where the config names none.
 
-    Raises `ConfigError` where there is no such file, or it is no predictor that `accord interference train` saved.
+    Raises `ConfigError` where there is no such file, or it is no predictor that `accord interference train` saved, and
+    where the extra is missing that predicting needs.
     """
     named = config.controller.interference
     if named is None:
         return None
+    require("interference", "controller.interference")
+    from predictor.model_file import loads  # with scikit-learn, which takes a second
+
     path = Path(named.model)
     try:
         content = path.read_bytes()

@@ -27,7 +27,8 @@ class ControllerConfig(Strict):
     )
     interference: InterferenceConfig | None = Field(
         default=None,
-        description="plan with what workers of one node do to each other's latency; `null`: as if each were alone",
+        description="plan with what workers of one node do to each other's latency (needs `accord[interference]`); "
+        "`null`: as if each were alone",
     )
     state: str | None = Field(
         default=None,

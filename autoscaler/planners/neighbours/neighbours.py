@@ -33,13 +33,15 @@ BETTER = 1e-3
 class _Found(NamedTuple):
     """A plan with what it bears, and the factors that it was made with.
 
-    It is ``kept`` where it bears all that it was made for: `ROOM` for more load included, if it has so much.
+    It is ``kept`` where it bears all that it was made for: `ROOM` for more load included, if it has so much. It has
+    ``reached`` what the planner would plan without neighbours, which no other can better.
     """
 
     plan: ClusterPlan
     roles: Roles
     kept: bool
     factors: Factors
+    reached: bool = False
 
     def better_than(self, other: "_Found") -> bool:
         """It serves more, or as much more accurately; of equals the one that bears all that it was made for."""
@@ -63,8 +65,9 @@ class Neighbours:
        that is harmed where it is placed is not taken for unharmed as soon as it is not.
     5. What each plan bears with its own slowdowns is worked out worker by worker (`Reckoning`); the plan that serves
        the most is taken, of those that serve as much the most accurate.
-    6. Where a worker harms the others of its node by more than it bears itself, the same is done without it, and it is
-       left idle if that plan is the better one. Pools whose size is free are left alone.
+    6. Where that is less than without neighbours, and a worker harms the others of its node by more than it bears
+       itself, the same is done without it, and it is left idle if that plan is the better one. Pools whose size is free
+       are left alone.
     7. All this is done as if no worker held anything, so that the same demand has the same factors whatever is in
        force; with these the planner is asked once more, for what workers hold now. Its plan and the exchanges after it
        load no more than they must, and workers stay what they are where little is to be gained.
@@ -95,7 +98,9 @@ class Neighbours:
         solve_s = found.plan.report.solve_s
         fixed = {pool.device for pool in self.cluster.pools if pool.max_workers is None}
         free = {worker for worker, device in observation.devices.items() if device in fixed}
-        idle = workers_to_idle(nodes, found.roles, found.plan, NodeSlowdowns(self.interference), free)
+        idle: tuple[str, ...] = ()
+        if not found.reached:
+            idle = workers_to_idle(nodes, found.roles, found.plan, NodeSlowdowns(self.interference), free)
         if idle:
             without = self._settle(replace(_without(observation, idle), held={}))
             solve_s += (without if isinstance(without, NoPlan) else without.plan).report.solve_s
@@ -130,8 +135,9 @@ class Neighbours:
                 break
             found, own = self._placed(observation, made, factors)
             alone = alone or made
+            found = found._replace(reached=_compared(found.plan, alone) >= 0)
             best = found if best is None or found.better_than(best) else best
-            if _settled(factors, own) or (found.kept and _compared(found.plan, alone) >= 0):
+            if _settled(factors, own) or (found.kept and found.reached):
                 break
             seen = {**self._elsewhere(observation, found.roles), **own}
             factors = {key: max(factor, (factors.get(key, 1.0) + factor) / 2) for key, factor in seen.items()}

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from safetensors.numpy import load as read_arrays
 from safetensors.numpy import save
 
 from catalog.errors import ArtifactError
+from predictor.model_card import ModelCard
 from predictor.models import gaussian_process_state, trees_state
 from predictor.models.gaussian_process import GaussianProcess
 from predictor.models.trees import Trees
@@ -21,27 +22,6 @@ VERSION = 1
 """Of the layout below; a file of another version is refused."""
 
 HEADER = "accord_interference"
-SUFFIX = ".safetensors"
-
-
-@dataclass(frozen=True)
-class ModelCard:
-    """What is known of a predictor beside its numbers.
-
-    ``errors`` is the mean absolute error of slowdown by kind, on configurations held out in turn; empty where one kind
-    was asked for. ``machines`` and ``variants`` are those measured, ``degrees`` the numbers of variants that ran
-    together. ``spread`` is the standard deviation of the slowdowns learned from. ``created_s`` is in seconds since the
-    epoch, 0 where nobody said.
-    """
-
-    kind: str
-    machines: tuple[str, ...]
-    variants: tuple[str, ...]
-    degrees: tuple[int, ...]
-    configurations: int
-    spread: float
-    errors: dict[str, float] = field(default_factory=dict)
-    created_s: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,13 @@ import numpy as np
 
 from catalog.errors import ConfigError
 from predictor.examples import Examples, examples_of
+from predictor.kinds import GAUSSIAN_PROCESS, KINDS, TREE_KINDS
 from predictor.measurements import Measurements
 from predictor.models.separate import fit_separate
-from predictor.models.trees import TREE_KINDS, fit_trees
+from predictor.models.trees import fit_trees
 from predictor.predictor import SlowdownPredictor
 from predictor.splits import folds
 from predictor.variant_table import VariantTable
-
-GAUSSIAN_PROCESS = "gaussian_process"
-KINDS = (GAUSSIAN_PROCESS, *TREE_KINDS)
 
 FOLDS = 4
 LEAST_CONFIGURATIONS = 8

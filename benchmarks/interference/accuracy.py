@@ -4,11 +4,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from predictor.examples import Examples, examples_of
+from predictor.kinds import KINDS
 from predictor.measurements import Measurements
 from predictor.models.separate import fit_separate
 from predictor.scores import mean_absolute_error, mean_predictor_error, repeat_noise
 from predictor.splits import split
-from predictor.training import KINDS, fit, train
+from predictor.training import fit, train
 from predictor.variant_table import VariantTable
 
 OnStep = Callable[[str], None]

@@ -7,9 +7,10 @@ import numpy as np
 
 from benchmarks.interference.accuracy import OnStep
 from predictor.examples import examples_of
+from predictor.kinds import FOREST
 from predictor.measurements import Measurements
 from predictor.models.gaussian_process_fit import fit_gaussian_process
-from predictor.models.trees import FOREST, fit_trees
+from predictor.models.trees import fit_trees
 from predictor.scores import mean_absolute_error
 from predictor.variant_table import VariantTable
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from benchmarks.machine import with_machine
 from benchmarks.placement import scale
-from predictor.models.trees import FOREST
-from predictor.training import KINDS
+from predictor.kinds import FOREST, KINDS
 
 
 def main() -> None:

@@ -11,13 +11,11 @@ from sklearn.ensemble import BaggingRegressor, GradientBoostingRegressor, Random
 from predictor.configuration import Configuration
 from predictor.examples import Examples
 from predictor.features.tree_features import TreeFeatures
+from predictor.kinds import FOREST
 from predictor.predictor import Prediction
 from predictor.variant_table import VariantTable
 
 Array = NDArray[np.float64]
-
-FOREST, BOOSTING = "forest", "boosting"
-TREE_KINDS = (FOREST, BOOSTING)
 
 
 @dataclass(frozen=True)

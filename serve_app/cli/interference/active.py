@@ -10,11 +10,12 @@ from catalog.errors import ConfigError
 from predictor.active import next_configurations
 from predictor.configuration import Configuration
 from predictor.examples import Examples, examples_of
+from predictor.kinds import GAUSSIAN_PROCESS
 from predictor.measure.campaign import Campaign, CampaignReport, OnProgress
 from predictor.measure.choice import draw
 from predictor.measurements import Measurements
 from predictor.predictor import SlowdownPredictor
-from predictor.training import GAUSSIAN_PROCESS, LEAST_CONFIGURATIONS, cross_validated_error, fit
+from predictor.training import LEAST_CONFIGURATIONS, cross_validated_error, fit
 from predictor.variant_table import VariantTable, read_variants
 
 PER_ROUND = 10

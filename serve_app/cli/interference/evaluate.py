@@ -9,7 +9,8 @@ from rich.table import Table
 from catalog.errors import ConfigError
 from catalog.extras import require
 from predictor.examples import Examples, examples_of
-from predictor.model_file import Model, load
+from predictor.measurements import read_measurements
+from predictor.model_card import ModelCard
 from predictor.predictor import Prediction
 from predictor.scores import repeat_noise
 from serve_app.cli.console import OUT, exit_codes, print_json
@@ -27,7 +28,7 @@ def evaluate(
     with exit_codes(as_json):
         require("interference", "`accord interference evaluate`")
         _check_plot(plot)
-        from predictor.measurements import read_measurements
+        from predictor.model_file import load  # with scikit-learn, which other commands do not need
 
         models = {str(file): load(file) for file in model}
         read = read_measurements(measurements)
@@ -47,7 +48,7 @@ def evaluate(
                             "file": name,
                             "kind": each.card.kind,
                             "mae": errors[name],
-                            "unknown_machines": _unknown(each, truth),
+                            "unknown_machines": _unknown(each.card, truth),
                         }
                         for name, each in models.items()
                     ],
@@ -59,7 +60,7 @@ def evaluate(
                 }
             )
         else:
-            OUT.print(_table(models, errors, truth, noise, spread))
+            OUT.print(_table({name: each.card for name, each in models.items()}, errors, truth, noise, spread))
             if plot is not None:
                 OUT.print(f"Drawn in {plot}", highlight=False, soft_wrap=True)
 
@@ -72,18 +73,18 @@ def _mean(truth: Examples) -> Prediction:
     return Prediction(truth.slowdown * 0 + truth.slowdown.mean(), truth.slowdown * 0 + truth.slowdown.std())
 
 
-def _unknown(model: Model, truth: Examples) -> list[str]:
-    return sorted({each.machine for each in truth.configurations} - set(model.card.machines))
+def _unknown(card: ModelCard, truth: Examples) -> list[str]:
+    return sorted({each.machine for each in truth.configurations} - set(card.machines))
 
 
 def _table(
-    models: dict[str, Model], errors: dict[str, float], truth: Examples, noise: float | None, spread: float
+    cards: dict[str, ModelCard], errors: dict[str, float], truth: Examples, noise: float | None, spread: float
 ) -> Table:
     table = Table(title=f"{len(truth.configurations)} configurations, slowdowns spread by {spread:.4f}")
     for name in ("predictor", "kind", "mean absolute error", "machine types it does not know"):
         table.add_column(name)
-    for name, model in models.items():
-        table.add_row(name, model.card.kind, f"{errors[name]:.4f}", ", ".join(_unknown(model, truth)) or "-")
+    for name, card in cards.items():
+        table.add_row(name, card.kind, f"{errors[name]:.4f}", ", ".join(_unknown(card, truth)) or "-")
     table.add_row("the mean of all", "", f"{_error(truth, _mean(truth)):.4f}", "")
     if noise is not None:
         table.add_row("another measurement", "", f"{noise:.4f}", "")

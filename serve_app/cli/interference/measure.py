@@ -22,7 +22,6 @@ from predictor.measure.choice import draw, read_choice
 from predictor.measure.program import MeasuredVariant
 from predictor.measure.records import Records, Setting
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
-from serve_app.cli.interference.active import Stop, measure_until
 from serve_app.cli.options import AsJson
 from serve_app.cli.profile import progress_bar
 
@@ -85,6 +84,8 @@ def measure(
                 if until_error is None:
                     report, error = campaign.run(wanted, budget_s, _shown(update)), None
                 else:
+                    from serve_app.cli.interference.active import Stop, measure_until  # with torch
+
                     stop = Stop(until_error, configurations, budget_s)
                     report, error = measure_until(campaign, named, degree, stop, _shown(update), _say_error)
         except KeyboardInterrupt:

@@ -8,8 +8,8 @@ import typer
 
 from catalog.errors import ConfigError
 from catalog.extras import require
-from predictor.model_file import SUFFIX, Model, ModelCard
-from predictor.training import KINDS
+from predictor.kinds import KINDS
+from predictor.model_card import SUFFIX, ModelCard
 from serve_app.cli.console import OUT, exit_codes, print_json
 from serve_app.cli.interference.data import Data, MeasurementsOption, VariantsOption, read_data
 from serve_app.cli.options import AsJson
@@ -29,12 +29,13 @@ def train(
     """Learn from all measurements, and write the predictor to a file that `controller.interference.model` takes."""
     with exit_codes(as_json):
         require("interference", "`accord interference train`")
-        from predictor.training import train as train_predictor
-
         if out.suffix != SUFFIX:
             raise ConfigError(f"--out {out}; give a file that ends in {SUFFIX}")
         if kind is not None and kind not in KINDS:
             raise ConfigError(f"--kind {kind!r} is unknown; use one of {', '.join(KINDS)}")
+        from predictor.model_file import Model  # with scikit-learn, which other commands do not need
+        from predictor.training import train as train_predictor
+
         data = read_data(measurements, variants)
         with progress_bar("Training") as update:
             trained = train_predictor(

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from statistics import fmean
 
 import numpy as np
 
@@ -49,6 +51,18 @@ def fit(
     raise ConfigError(f"predictor kind {kind!r} is unknown; use one of {', '.join(KINDS)}")
 
 
+def cross_validated_error(
+    measurements: Measurements, fitted: Callable[[Examples], SlowdownPredictor], seed: int
+) -> float:
+    """The mean absolute error on configurations that are held out in turn."""
+    off: list[float] = []
+    for training, held_out in folds(measurements, FOLDS, seed):
+        truth = examples_of(measurements.only(held_out))
+        predictor = fitted(examples_of(training))
+        off += np.abs(predictor.slowdowns(truth.configurations) - truth.slowdown).tolist()
+    return fmean(off)
+
+
 def train(
     measurements: Measurements,
     table: VariantTable,
@@ -88,13 +102,6 @@ def train(
 
     errors: dict[str, float] = {}
     if len(kinds) > 1:
-        sums = {kind: [0.0, 0] for kind in kinds}
-        for training, held_out in folds(measurements, FOLDS, seed):
-            examples, truth = examples_of(training), examples_of(measurements.only(held_out))
-            for kind in kinds:
-                off = np.abs(fitted(examples, kind).slowdowns(truth.configurations) - truth.slowdown)
-                sums[kind][0] += float(off.sum())
-                sums[kind][1] += len(off)
-        errors = {kind: total / count for kind, (total, count) in sums.items()}
+        errors = {kind: cross_validated_error(measurements, partial(fitted, kind=kind), seed) for kind in kinds}
     best = min(kinds, key=lambda kind: errors.get(kind, 0.0))
     return Trained(fitted(examples_of(measurements), best), best, errors)

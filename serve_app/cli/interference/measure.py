@@ -22,6 +22,7 @@ from predictor.measure.choice import draw, read_choice
 from predictor.measure.program import MeasuredVariant
 from predictor.measure.records import Records, Setting
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
+from serve_app.cli.interference.active import Stop, measure_until
 from serve_app.cli.options import AsJson
 from serve_app.cli.profile import progress_bar
 
@@ -39,6 +40,14 @@ def measure(
     configurations: Annotated[int, typer.Option(min=1, help="Different sets of variants to draw.")] = 150,
     repeats: Annotated[int, typer.Option(min=0, help="Of them to measure twice, to know the noise.")] = 15,
     only: Annotated[Path | None, typer.Option(help="Measure those of this file instead: .json or .csv.")] = None,
+    until_error: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="Choose configurations by what a predictor is least sure of, no more than there would be, until its "
+            "mean absolute error in cross-validation is no more than this.",
+        ),
+    ] = None,
     budget_s: Annotated[float, typer.Option(min=1, help="Seconds at most, in all.")] = 1200.0,
     device: Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")] = "cpu",
     threads: Annotated[int, typer.Option(min=1, help="Threads that one variant may use.")] = 1,
@@ -58,6 +67,8 @@ def measure(
         programs = _programs(catalogue or ["builtin"], variant or [], options)
         names = sorted(programs.variants)
         wanted = draw(names, degree, configurations, repeats, seed) if only is None else read_choice(only, names)
+        if until_error is not None and only is not None:
+            raise ConfigError("--until-error chooses what to measure, and --only says it; give one of them")
         named = machine or machine_type(device, len(pinned) or None)
         records = Records(out, Setting(named, runtime_versions(), threads))
         campaign = Campaign(
@@ -71,14 +82,23 @@ def measure(
         ERR.print(f"Machine type: {named}", highlight=False)
         try:
             with progress_bar("Measuring") as update:
-                report = campaign.run(wanted, budget_s, _shown(update))
+                if until_error is None:
+                    report, error = campaign.run(wanted, budget_s, _shown(update)), None
+                else:
+                    stop = Stop(until_error, configurations, budget_s)
+                    report, error = measure_until(campaign, named, degree, stop, _shown(update), _say_error)
         except KeyboardInterrupt:
             ERR.print(f"stopped; what was measured is in {records.measurements}, and the same command goes on")
             raise typer.Exit(INTERRUPTED) from None
         if as_json:
-            print_json({"machine": named, "measurements": str(records.measurements), **asdict(report)})
+            reached = {} if error is None else {"cross_validation_mae": error}
+            print_json({"machine": named, "measurements": str(records.measurements), **asdict(report), **reached})
         else:
             _print(report, records)
+
+
+def _say_error(configurations: int, error: float) -> None:
+    ERR.print(f"after {configurations} configurations the mean absolute error is {error:.4f}", highlight=False)
 
 
 def cpus_of(text: str | None) -> tuple[int, ...]:

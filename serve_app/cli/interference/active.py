@@ -1,0 +1,87 @@
+"""Measures in rounds, each chosen by what was learned before, until predictions are good enough."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations_with_replacement
+
+from catalog.errors import ConfigError
+from predictor.active import next_configurations
+from predictor.configuration import Configuration
+from predictor.examples import Examples, examples_of
+from predictor.measure.campaign import Campaign, CampaignReport, OnProgress
+from predictor.measure.choice import draw
+from predictor.measurements import Measurements
+from predictor.predictor import SlowdownPredictor
+from predictor.training import GAUSSIAN_PROCESS, LEAST_CONFIGURATIONS, cross_validated_error, fit
+from predictor.variant_table import VariantTable, read_variants
+
+PER_ROUND = 10
+FIRST_PER_VARIANT = 2
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When to stop: the cross-validated mean absolute error of slowdown to reach, or the most that it may take."""
+
+    error: float
+    configurations: int
+    budget_s: float
+
+
+def measure_until(
+    campaign: Campaign,
+    machine: str,
+    degree: int,
+    stop: Stop,
+    on_progress: OnProgress,
+    on_error: Callable[[int, float], None],
+) -> tuple[CampaignReport, float]:
+    """Measure until the error is reached, or the configurations or the budget are spent; gives the error at the end.
+
+    The first round is drawn, ``FIRST_PER_VARIANT`` for each variant; each later one has the `PER_ROUND` configurations
+    that the predictor is least sure of. ``on_error`` hears of the configurations and the error after each round.
+    Raises `ConfigError` where the budget ends before there is enough to learn from.
+    """
+    began_s, seed, records = time.monotonic(), campaign.seed, campaign.records
+    names = sorted(campaign.variants)
+    first = min(max(FIRST_PER_VARIANT * len(names), LEAST_CONFIGURATIONS), stop.configurations)
+    report = campaign.run(draw(names, degree, first, 0, seed), stop.budget_s, on_progress)
+    while True:
+        own = records.own() or Measurements(())
+        if len(own.repeats) < LEAST_CONFIGURATIONS:
+            raise ConfigError(
+                f"{len(own.repeats)} configurations within {stop.budget_s:g} s are too few to learn from; give more "
+                "with --budget-s"
+            )
+        table = read_variants(records.variants)
+
+        error = cross_validated_error(own, partial(_fitted, table=table, seed=seed), seed)
+        known = len(own.repeats)
+        on_error(known, error)
+        left_s = stop.budget_s - (time.monotonic() - began_s)
+        if error <= stop.error or known >= stop.configurations or left_s <= 0:
+            return replace(report, seconds=time.monotonic() - began_s), error
+        candidates = [
+            each
+            for size in range(2, degree + 1)
+            for chosen in combinations_with_replacement(names, size)
+            if (each := Configuration(machine, chosen)) not in own.repeats
+        ]
+        if not candidates:
+            return replace(report, seconds=time.monotonic() - began_s), error
+        count = min(PER_ROUND, stop.configurations - known)
+        predictor = _fitted(examples_of(own), table, seed)
+        chosen_now = [each.variants for each in next_configurations(predictor, candidates, count, seed + known)]
+        latest = campaign.run(chosen_now, left_s, on_progress)
+        report = replace(
+            latest,
+            measured=report.measured + latest.measured,
+            kept=report.kept,
+            disturbed=report.disturbed + latest.disturbed,
+        )
+
+
+def _fitted(examples: Examples, table: VariantTable, seed: int) -> SlowdownPredictor:
+    return fit(examples, table, GAUSSIAN_PROCESS, seed=seed)

@@ -1,0 +1,102 @@
+"""``accord interference evaluate``: how well a predictor does on measurements."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from catalog.errors import ConfigError
+from catalog.extras import require
+from predictor.examples import Examples, examples_of
+from predictor.model_file import Model, load
+from predictor.predictor import Prediction
+from predictor.scores import repeat_noise
+from serve_app.cli.console import OUT, exit_codes, print_json
+from serve_app.cli.interference.data import MeasurementsOption
+from serve_app.cli.options import AsJson
+
+
+def evaluate(
+    model: Annotated[list[Path], typer.Option(help="A file of `accord interference train`, several to compare.")],
+    measurements: MeasurementsOption,
+    plot: Annotated[Path | None, typer.Option(help="Also draw predicted against measured, as .png.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Predict every measured configuration, and compare; what a predictor learned from flatters it."""
+    with exit_codes(as_json):
+        require("interference", "`accord interference evaluate`")
+        _check_plot(plot)
+        from predictor.measurements import read_measurements
+
+        models = {str(file): load(file) for file in model}
+        read = read_measurements(measurements)
+        truth = examples_of(read)
+        made = {name: each.predictor.predict(truth.configurations) for name, each in models.items()}
+        errors = {name: _error(truth, prediction) for name, prediction in made.items()}
+        if plot is not None:
+            from predictor.plot import save_predictions
+
+            save_predictions(plot, {Path(n).name: (truth, made[n], errors[n]) for n in models})
+        noise, spread = repeat_noise(read), float(truth.slowdown.std())
+        if as_json:
+            print_json(
+                {
+                    "models": [
+                        {
+                            "file": name,
+                            "kind": each.card.kind,
+                            "mae": errors[name],
+                            "unknown_machines": _unknown(each, truth),
+                        }
+                        for name, each in models.items()
+                    ],
+                    "noise_mae": noise,
+                    "mean_mae": _error(truth, _mean(truth)),
+                    "spread": spread,
+                    "configurations": len(truth.configurations),
+                    "plot": None if plot is None else str(plot),
+                }
+            )
+        else:
+            OUT.print(_table(models, errors, truth, noise, spread))
+            if plot is not None:
+                OUT.print(f"Drawn in {plot}", highlight=False, soft_wrap=True)
+
+
+def _error(truth: Examples, prediction: Prediction) -> float:
+    return float(abs(prediction.slowdown - truth.slowdown).mean())
+
+
+def _mean(truth: Examples) -> Prediction:
+    return Prediction(truth.slowdown * 0 + truth.slowdown.mean(), truth.slowdown * 0 + truth.slowdown.std())
+
+
+def _unknown(model: Model, truth: Examples) -> list[str]:
+    return sorted({each.machine for each in truth.configurations} - set(model.card.machines))
+
+
+def _table(
+    models: dict[str, Model], errors: dict[str, float], truth: Examples, noise: float | None, spread: float
+) -> Table:
+    table = Table(title=f"{len(truth.configurations)} configurations, slowdowns spread by {spread:.4f}")
+    for name in ("predictor", "kind", "mean absolute error", "machine types it does not know"):
+        table.add_column(name)
+    for name, model in models.items():
+        table.add_row(name, model.card.kind, f"{errors[name]:.4f}", ", ".join(_unknown(model, truth)) or "-")
+    table.add_row("the mean of all", "", f"{_error(truth, _mean(truth)):.4f}", "")
+    if noise is not None:
+        table.add_row("another measurement", "", f"{noise:.4f}", "")
+    return table
+
+
+def _check_plot(plot: Path | None) -> None:
+    if plot is None:
+        return
+    require("plots", "--plot")
+    from predictor.plot import SUFFIXES
+
+    if plot.suffix not in SUFFIXES:
+        raise ConfigError(f"--plot {plot}; give a file that ends in {', '.join(SUFFIXES)}")
+    if not plot.parent.is_dir():
+        raise ConfigError(f"--plot {plot}: there is no folder {plot.parent}; make it, or give another path")

@@ -209,7 +209,7 @@ class Dispatcher:
         self.queues.refresh(self.plan, workers)
         self._timed.refresh()
         if self.learning is not None:
-            self.learning.on_lanes(workers)
+            self.learning.on_lanes(workers, self.plan.slowdowns)
 
     def _after_change(self, now_s: float) -> list[Command]:
         """Workers or plan changed: place anew what has no worker or the wrong one, then fill idle workers."""

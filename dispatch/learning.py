@@ -1,6 +1,6 @@
 """What a dispatcher learns while it serves: what batches take on each worker, and whether deadlines are met."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from dispatch.latency.estimate import LatencyEstimate
 from dispatch.latency.estimator import LatencyEstimator
@@ -17,11 +17,15 @@ class Learning:
     def __init__(self, latency: LatencyEstimator) -> None:
         self.latency = latency
 
-    def on_lanes(self, workers: Iterable[WorkerState]) -> None:
-        """Lanes may be new: they begin with what is known of their worker."""
+    def on_lanes(self, workers: Iterable[WorkerState], slowdowns: Mapping[str, Mapping[str, float]]) -> None:
+        """Lanes may be new: they begin with what is known of their worker.
+
+        Workers are predicted to have these slowdowns from now on, by worker and variant.
+        """
+        changed = self.latency.predict(slowdowns)
         for worker in workers:
             for lane in worker.lanes.values():
-                if lane.latency is None:
+                if lane.latency is None or worker.id in changed:
                     lane.measured(self.latency.estimate(worker.id))
 
     def on_done(self, worker: WorkerState, lane: Lane, batch: Batch, run_s: float, now_s: float) -> None:

@@ -113,7 +113,12 @@ class EndpointPlan:
 
 @dataclass(frozen=True)
 class Plan:
-    """All endpoints. Versions only grow, so that a plan that was overtaken on its way cannot undo a newer one."""
+    """All endpoints. Versions only grow, so that a plan that was overtaken on its way cannot undo a newer one.
+
+    ``slowdowns`` has, by worker and variant, how many times longer than alone a batch is predicted to run there beside
+    what other workers of its machine run; who is not named is alone.
+    """
 
     version: int
     endpoints: Mapping[str, EndpointPlan]
+    slowdowns: Mapping[str, Mapping[str, float]] = field(default_factory=dict)

@@ -1,6 +1,7 @@
 """What ``serve run`` imports: ``serve_app.main:build``."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from serve_app.build.candidates import served_variants
 from serve_app.build.control import control_settings
 from serve_app.build.control_app import ControllerDeployment
 from serve_app.build.ingress import RouterDeployment
+from serve_app.build.interference import interference_settings
 from serve_app.build.ladders import ladders_for
 from serve_app.build.profiles import profiles_for
 from serve_app.build.router_settings import router_settings
@@ -43,12 +45,13 @@ def build(args: dict[str, Any]) -> serve.Application:
     is deployed.
     """
     config = resolve_paths(app_config(args), Path.cwd())
+    interference = interference_settings(config)
     catalogue = with_stacked(config, load_catalogue(config.catalogue))
     profiles = profiles_for(config, catalogue)
     config, catalogue = with_light_reservations(config), emulate(config, catalogue, profiles)
     log_emulated(served_variants(config, catalogue))
     assembly = assemble(config, catalogue, profiles, ladders=ladders_for(config, catalogue, profiles))
-    settings = control_settings(config, catalogue, profiles)
+    settings = replace(control_settings(config, catalogue, profiles), interference=interference)
     pools = {name: _pool(name, pool, assembly.workers[name]) for name, pool in config.pools.items()}
     controller = ControllerDeployment.options(ray_actor_options={"num_cpus": config.controller.num_cpus})
     router = RouterDeployment.options(

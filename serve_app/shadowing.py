@@ -9,6 +9,7 @@ PACKAGES = (
     "deployments",
     "dispatch",
     "forecast",
+    "predictor",
     "serve_app",
     "simulator",
     "workload",

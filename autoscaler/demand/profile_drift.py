@@ -72,7 +72,7 @@ class ProfileDrift:
                 drift._known[key] = _Evidence(now_s, tuple(each["counts"]), each["settled"])
         return drift
 
-    def on_counts(self, key: Hashable, counts: Sequence[int], now_s: float) -> None:
+    def on_counts(self, key: Hashable, counts: Sequence[float], now_s: float) -> None:
         """So many batches fell into each bin. Raises ValueError where these are not all the bins."""
         if len(counts) != BIN_COUNT:
             raise ValueError(f"{len(counts)} bins counted for {key!r}; give {BIN_COUNT}")
@@ -94,6 +94,10 @@ class ProfileDrift:
     def evidence(self, key: Hashable, now_s: float) -> float:
         """How many batches the factor rests on, in what they are worth now."""
         return sum(self._aged(key, now_s).counts)
+
+    def forget(self, key: Hashable) -> None:
+        """What was learned of a key, if anything, counts no more."""
+        self._known.pop(key, None)
 
     def to_record(self, now_s: float) -> dict[str, Any]:
         """All that was learned, in JSON values; a key must be a string or a tuple of strings."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from autoscaler.cluster.capacity import ALONE, WAITS, limited
 from autoscaler.cluster.cluster import Cluster
@@ -14,6 +15,8 @@ from dispatch.query import ONLY_STAGE
 from dispatch.selection.policy import Candidate, SelectionPolicy
 from dispatch.selection.ramsis.policy import RamsisSelection
 from dispatch.table_plan import with_selection
+
+NO_SLOWDOWNS: Mapping[str, Mapping[str, float]] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -67,18 +70,24 @@ def services(
     }
 
 
-def next_plan(plan: Plan, now: Mapping[str, Service], before: Mapping[str, Service]) -> Plan:
+def next_plan(
+    plan: Plan,
+    now: Mapping[str, Service],
+    before: Mapping[str, Service],
+    slowdowns: Mapping[str, Mapping[str, float]] = NO_SLOWDOWNS,
+) -> Plan:
     """The plan that follows ``plan``, which was in force under the services ``before``.
 
     What endpoints have learned (their load, where a balancer stands) is kept where their service is the same. Decision
     tables are made for certain variants and one objective: where these change, the endpoint is served without tables
-    until there are others. Endpoints without a service stay as they are.
+    until there are others. Endpoints without a service stay as they are. ``slowdowns`` are predicted of candidates that
+    are as profiled, by worker and variant.
     """
     endpoints = {
         name: endpoint if name not in now else _next(endpoint, now[name], before.get(name))
         for name, endpoint in plan.endpoints.items()
     }
-    return Plan(plan.version + 1, endpoints)
+    return Plan(plan.version + 1, endpoints, dict(slowdowns))
 
 
 def serving_plan(
@@ -91,7 +100,10 @@ def serving_plan(
     drop_late: bool,
     max_queued_rows: int,
 ) -> Plan:
-    """What one dispatcher of all workers serves under a plan, as if it had served nothing before."""
+    """What one dispatcher of all workers serves under a plan, as if it had served nothing before.
+
+    Its candidates take as long as beside their neighbours already, so that no slowdowns are predicted beyond that.
+    """
     limits = {each.name: EndpointLimits(each.slo_s, drop_late, max_queued_rows) for each in cluster.endpoints}
     built = {name: EndpointPlan(name, own, {ONLY_STAGE: StagePlan({}, batching, None)}) for name, own in limits.items()}
     return next_plan(Plan(version - 1, built), services(cluster, plan, workers, limits), {})

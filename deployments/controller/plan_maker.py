@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from autoscaler.cluster.cluster import Cluster
@@ -11,11 +11,18 @@ from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan, NoPlan
 from autoscaler.cluster.plan_record import to_record
 from autoscaler.loop.sizing import Sizing
+from autoscaler.placement.interference import Interference
+from autoscaler.placement.measured_interference import MeasuredInterference
+from autoscaler.placement.nodes import shared_nodes
 from autoscaler.placement.serving import Service, services
 from autoscaler.placement.shrinking import ready_to_shrink
+from autoscaler.placement.standing import Standing, WorkerVariant, standings_of
+from autoscaler.planners.neighbours.neighbours import Neighbours
+from autoscaler.planners.planner import Planner
 from autoscaler.planners.registry import PlannerOptions, planner_kind
 from catalog.errors import NoWorker
 from deployments.controller.planner_process import PlannerProcess
+from deployments.controller.slowdown_model import kept
 from deployments.controller.variant_book import cluster_of
 from deployments.messages.control_settings import ControlSettings, EndpointSettings
 from deployments.state.decisions import Decision
@@ -32,10 +39,26 @@ class Change:
     endpoints: Mapping[str, Service]
     sizes: Mapping[str, int]
     limit_bytes: Mapping[str, float]
+    standings: Mapping[WorkerVariant, Standing] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _PlannerOf:
+    """Makes planners for clusters in the process that plans, from what can be sent there."""
+
+    kind: str
+    options: PlannerOptions
+
+    def __call__(self, cluster: Cluster) -> Planner:
+        return planner_kind(self.kind).make(cluster, self.options)
 
 
 class PlanMaker:
-    """Asks the planner, first for the sizes of pools where these are free, then for the workers that are there."""
+    """Asks the planner, first for the sizes of pools where these are free, then for the workers that are there.
+
+    With the model of the settings, or another ``interference``, it plans with what workers of one node do to each
+    other, corrected by what was measured. To ask a model takes time, and is never done on the event loop.
+    """
 
     def __init__(
         self,
@@ -43,11 +66,13 @@ class PlanMaker:
         known: ControllerState,
         planners: PlannerProcess | None,
         publish_sizes: Callable[[Mapping[str, int]], None],
+        interference: Interference | None = None,
     ) -> None:
         self._settings = settings
         self._known = known
         self._planners = planners
         self._publish_sizes = publish_sizes
+        self._interference = interference or kept(settings.interference)
         self._sizing = Sizing(planner_kind(settings.planner).shrink_after_s)
         self._simulating = asyncio.Lock()
 
@@ -75,15 +100,18 @@ class PlanMaker:
             decision.why_not = "no worker is there yet"
             return None
         cluster = self._cluster(candidates, sizing=False)
-        plan = await self._solve(cluster, _kept(observation, sizes))
+        plan = await self._solve(cluster, _kept(observation, sizes), now_s)
         decision.solve_s = plan.report.solve_s
         if isinstance(plan, NoPlan):
             decision.why_not = " ".join(plan.report.explanation)
             return None
         plan = self._before_shrinking(plan, observation, sizes)
         decision.plan = to_record(plan)
+        standings = await self._standings(plan, observation)
+        decision.neighbours = [_neighbours_record(worker, each) for (worker, _), each in sorted(standings.items())]
         limit_bytes = {w: self._settings.pools[pool].memory_bytes for w, pool in observation.devices.items()}
-        return Change(plan, self._services(cluster, plan, observation, candidates), sizes, limit_bytes)
+        services = self._services(cluster, plan, observation, candidates)
+        return Change(plan, services, sizes, limit_bytes, standings)
 
     async def shrink(self, sizes: Mapping[str, int]) -> None:
         """A change is in force: pools may lose workers now."""
@@ -95,7 +123,7 @@ class PlanMaker:
             raise NoWorker("no worker is there yet to plan with; try again")
         cluster = self._cluster(self.candidates(now_s), sizing=True)
         async with self._simulating:  # one at a time, or plans would wait behind them all
-            plan = await self._solve(cluster, replace(observation, demand_qps=load_qps))
+            plan = await self._solve(cluster, replace(observation, demand_qps=load_qps), now_s)
         if isinstance(plan, NoPlan):
             raise NoWorker(" ".join(plan.report.explanation) or "the planner found no plan in time")
         decision = self._known.decisions.in_force
@@ -128,16 +156,27 @@ class PlanMaker:
     def _cluster(self, candidates: Mapping[str, Mapping[str, tuple[Candidate, ...]]], *, sizing: bool) -> Cluster:
         return cluster_of(self._settings, candidates, self._known.book, sizing=sizing)
 
-    async def _solve(self, cluster: Cluster, observation: Observation) -> ClusterPlan | NoPlan:
+    async def _solve(self, cluster: Cluster, observation: Observation, now_s: float) -> ClusterPlan | NoPlan:
         """Endpoints that nobody asks for still get a worker: see `MovingMaximum`."""
         kind = planner_kind(self._settings.planner)
         tasks = {stage.task for endpoint in self._settings.endpoints.values() for stage in endpoint.stages.values()}
         options = PlannerOptions(len(observation.workers) / len(tasks), self._settings.ipa)
-        if not kind.solves:
+        if self._interference is not None and shared_nodes(observation.workers):
+            corrected = MeasuredInterference(self._interference, self._known.slowdowns.corrections(now_s))
+            planner: Planner = Neighbours(_PlannerOf(kind.name, options), cluster, corrected)
+            if not kind.solves:
+                return await asyncio.to_thread(planner.plan, observation)
+        elif not kind.solves:
             return kind.make(cluster, options).plan(observation)
+        else:
+            planner = await asyncio.to_thread(kind.make, cluster, options)
         assert self._planners is not None
-        planner = await asyncio.to_thread(kind.make, cluster, options)
         return await self._planners.plan(planner, observation)
+
+    async def _standings(self, plan: ClusterPlan, observation: Observation) -> dict[WorkerVariant, Standing]:
+        if self._interference is None:
+            return {}
+        return await asyncio.to_thread(standings_of, plan, observation.workers, self._interference)
 
     async def _sizes(
         self, observation: Observation, candidates: Mapping[str, Mapping[str, tuple[Candidate, ...]]], now_s: float
@@ -147,7 +186,7 @@ class PlanMaker:
         fixed = {name: pool.bounds.least for name, pool in pools.items() if pool.bounds.least == pool.bounds.most}
         if len(fixed) == len(pools):
             return fixed
-        plan = await self._solve(self._cluster(candidates, sizing=True), observation)
+        plan = await self._solve(self._cluster(candidates, sizing=True), observation, now_s)
         if isinstance(plan, NoPlan):
             return self.sizes | fixed
         asked = {n: pools[n].bounds.within(size) for n, size in plan.pool_sizes.items() if n not in fixed}
@@ -201,6 +240,18 @@ class PlanMaker:
         if not endpoint.by_tables:
             return by_pool
         return {self._settings.pools[pool].device: offered for pool, offered in by_pool.items()}
+
+
+def _neighbours_record(worker: str, standing: Standing) -> dict[str, Any]:
+    return {
+        "node": standing.node,
+        "machine": standing.machine,
+        "worker": worker,
+        "variant": standing.variant,
+        "beside": [sorted(own) for own in standing.neighbours],
+        "predicted": standing.predicted,
+        "reckoned": standing.reckoned,
+    }
 
 
 def _kept(observation: Observation, sizes: Mapping[str, int]) -> Observation:

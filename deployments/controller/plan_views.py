@@ -45,6 +45,7 @@ def plan_view(
             for pool, variant in [key]
             if (batches := known.runs.evidence(key, now_s)) >= NOTEWORTHY
         ],
+        "interference": _interference(settings, known, now_s),
         "transport_ms": {
             pool: 1e3 * reckoned_s * known.transport.factor(pool, now_s)
             for pool, reckoned_s in known.book.transport_s.items()
@@ -56,6 +57,14 @@ def plan_view(
             if each.until_s > now_s
         ],
     }
+
+
+def _interference(settings: ControlSettings, known: ControllerState, now_s: float) -> dict[str, Any] | None:
+    """The model of slowdowns and what measurements correct it with, None where there is no model."""
+    if settings.interference is None:
+        return None
+    corrections = [each._asdict() for each in known.slowdowns.known(now_s) if each.batches >= NOTEWORTHY]
+    return {"model": settings.interference.name, "corrections": corrections}
 
 
 def registered_view(variant: str, profiles: Mapping[str, LatencyProfile]) -> dict[str, Any]:

@@ -48,6 +48,11 @@ class Reports:
             self._known.runs.on_counts(key, counts, now_s)
         for pool, counts in report.transport.items():
             self._known.transport.on_counts(pool, counts, now_s)
+        standings = self._known.standings.get(report.plan_version, {})
+        for (worker, variant), counts in report.worker_runs.items():
+            if (standing := standings.get((worker, variant))) is not None:
+                drift = self._known.runs.factor((standing.device, variant), now_s)
+                self._known.slowdowns.on_counts(standing, counts, drift, now_s)
 
     def caught_up(self) -> bool:
         """Whether every router that reports has come to what happened since this controller began."""

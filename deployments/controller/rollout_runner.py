@@ -57,6 +57,7 @@ class RolloutRunner:
             worker: {"pool": report.info.pool, "device": report.info.device, "router": report.router}
             for worker, report in self._worker_registry.reports.items()
         }
+        self._known.stand(decision.version, change.standings)
         version = await self._routing_tables.publish(self._content(change, decision.version, rollout.serves))
         if not await self._routing_tables.followed(version, FOLLOW_S):
             logger.warning("Some routers do not follow plan %d after %.0f s.", decision.version, FOLLOW_S)
@@ -120,4 +121,15 @@ class RolloutRunner:
 
     def _content(self, change: Change, plan_version: int, serves: dict[str, frozenset[str]]) -> RoutingContent:
         book = self._known.book
-        return RoutingContent(plan_version, change.endpoints, serves, book.profiled_s, book.transport_s, book.emulated)
+        slowdowns: dict[str, dict[str, float]] = {}
+        for (worker, variant), standing in change.standings.items():
+            slowdowns.setdefault(worker, {})[variant] = standing.reckoned
+        return RoutingContent(
+            plan_version=plan_version,
+            endpoints=change.endpoints,
+            serves=serves,
+            profiled_s=book.profiled_s,
+            transport_s=book.transport_s,
+            emulated=book.emulated,
+            slowdowns=slowdowns,
+        )

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from autoscaler.placement.ownership import assign_routers
 from autoscaler.placement.serving import Service
@@ -30,6 +30,7 @@ class RoutingContent:
     profiled_s: Mapping[tuple[str, str], tuple[float, ...]]
     transport_s: Mapping[str, float]
     emulated: frozenset[str] = frozenset()
+    slowdowns: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 class RoutingTables:
@@ -169,7 +170,8 @@ class RoutingTables:
             report = self._worker_registry.reports.get(worker)
             if report is not None:
                 owner = None if worker in self._withheld or report.router not in self._router_states else report.router
-                workers[worker] = WorkerRouting(report.info, serves, owner)
+                slowdowns = content.slowdowns.get(worker, {})
+                workers[worker] = WorkerRouting(report.info, serves, owner, slowdowns)
         self._current = RoutingTable(
             self._version,
             content.plan_version,

@@ -31,7 +31,9 @@ class RouterReport:
     """What a router did in the window number ``window``, and how it stands now.
 
     ``runs`` compares, by pool and variant, the run of each batch with its profile, ``transport`` by pool the rest of
-    its way with what was reckoned with. ``stage_rows`` are the rows that ran, of endpoints with several stages.
+    its way with what was reckoned with. Runs of workers with predicted slowdowns are in ``worker_runs`` instead, by
+    worker and variant, against profile and slowdown of the plan ``plan_version``. ``stage_rows`` are the rows that ran,
+    of endpoints with several stages.
     """
 
     router_state: RouterState
@@ -41,18 +43,22 @@ class RouterReport:
     runs: Mapping[tuple[str, str], Counts]
     transport: Mapping[str, Counts]
     stage_rows: Mapping[StageKey, int] = field(default_factory=dict)
+    worker_runs: Mapping[tuple[str, str], Counts] = field(default_factory=dict)
+    plan_version: int = 0
 
 
 @dataclass(frozen=True)
 class WorkerRouting:
     """What a worker is there for: the variants that it serves, the router that it belongs to.
 
-    ``router`` is None while it passes from one router to another.
+    ``router`` is None while it passes from one router to another. ``slowdowns`` are those that are predicted of its
+    variants beside the other workers of its node; empty where it is alone there, or nobody predicts.
     """
 
     info: WorkerInfo
     serves: frozenset[str]
     router: str | None
+    slowdowns: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

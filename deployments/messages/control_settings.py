@@ -84,10 +84,19 @@ class ForecastSettings:
     max_age_s: float
 
 
+@dataclass(frozen=True)
+class InterferenceSettings:
+    """A predictor of slowdowns, as its file has it: the controller may be on another node. ``name`` is the file's."""
+
+    name: str
+    model: bytes = field(repr=False)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ControlSettings:
     """The application as it was built. ``planner`` is one of `autoscaler.planners.registry`, ``ipa`` are the options of
-    that of this name; with ``forecast`` None it plans for the load that is there.
+    that of this name; with ``forecast`` None it plans for the load that is there, with ``interference`` None as if
+    every worker were alone on its node.
 
     ``profiled_s`` has, by pool and variant, the profiled 95th percentile of the run of 0 (unused), 1, 2, ... rows;
     ``transport_s`` is the way beside it. ``memory_bytes`` is by variant.
@@ -105,3 +114,4 @@ class ControlSettings:
     artifact_root: str
     forecast: ForecastSettings | None = None
     ipa: IpaOptions = IpaOptions()  # noqa: RUF009
+    interference: InterferenceSettings | None = None

@@ -11,7 +11,8 @@ from dispatch.worker_info import WorkerInfo
 class WorkerSpec:
     """What every worker of a pool is: its device, its threads, the variants it loads and where they come from.
 
-    A ``preemptible`` one may be taken away at any time.
+    A ``preemptible`` one may be taken away at any time. ``machine`` is the type of machine that it stands on, empty
+    where the worker is to find out for itself.
     """
 
     pool: str
@@ -21,6 +22,7 @@ class WorkerSpec:
     artifact_root: str
     cache_dir: str
     preemptible: bool = False
+    machine: str = ""
 
 
 @dataclass(frozen=True)

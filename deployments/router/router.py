@@ -210,7 +210,7 @@ class Router:
         if routing_table.version <= self.following:
             return
         before = {} if self.routing is None else self.routing.endpoints
-        plan = next_plan(self._dispatcher.plan, routing_table.endpoints, before)
+        plan = next_plan(self.plan, routing_table.endpoints, before, self.workers.predicted(routing_table.workers))
         self.routing = routing_table
         self.observer.meter.follow(routing_table)
         serves = self.workers.follow(routing_table.workers)
@@ -285,7 +285,7 @@ class Router:
         """Endpoints and workers as they are now, for ``GET /accord/status``."""
         plan_version = 0 if self.routing is None else self.routing.plan_version
         ready = {endpoint: self.ready(endpoint) for endpoint in self.plan.endpoints}
-        known = (self._dispatcher, self.observer.stats, self.observer.guarantees, self.tables, ready, self.labels)
+        known = (self._dispatcher, self.observer, self.tables, ready, self.labels)
         return router_status(self.name, plan_version, *known, self.workers.reports, self._clock())
 
     async def status_of_all(self) -> dict[str, Any]:

@@ -80,6 +80,11 @@ class RouterWorkers:
         self._mine = {worker: routing for worker, routing in workers.items() if routing.router == self._router}
         return {worker: self._serves(worker) for worker in self._dispatcher.workers}
 
+    def predicted(self, workers: Mapping[str, WorkerRouting]) -> dict[str, Mapping[str, float]]:
+        """The slowdowns predicted of workers that are this router's, or may just be leaving it."""
+        there = {worker: routing for worker, routing in workers.items() if routing.slowdowns}
+        return {worker: each.slowdowns for worker, each in there.items() if each.router in (None, self._router)}
+
     def settle(self) -> None:
         """Begin to add the workers that are missing, and to remove those that are not this router's any more."""
         for worker in list(self._dispatcher.workers):

@@ -26,7 +26,9 @@ PAST = (DecisionState.REPLACED, DecisionState.GIVEN_UP)
 
 @dataclass
 class Decision:
-    """One plan from the question to its end. ``plan`` is an `autoscaler.cluster.plan_record`.
+    """One plan from the question to its end. ``plan`` is an `autoscaler.cluster.plan_record`. ``neighbours`` has, where
+    slowdowns are predicted, each variant of each worker that shares its node: beside what, and how slow. That is not
+    remembered of plans that were replaced.
 
     Instants are ISO 8601 in UTC. ``why_not`` says why it was given up. ``in_force_s`` is from the question until every
     router followed the plan.
@@ -43,6 +45,7 @@ class Decision:
     workers: dict[str, dict[str, Any]] = field(default_factory=dict)
     loading: dict[str, list[str]] = field(default_factory=dict)
     failed: dict[str, dict[str, str]] = field(default_factory=dict)
+    neighbours: list[dict[str, Any]] = field(default_factory=list)
     plan: dict[str, Any] | None = None
     why_not: str | None = None
 
@@ -74,6 +77,7 @@ class Decisions:
         """Every router follows it; the one before is replaced."""
         if (before := self.in_force) is not None:
             before.state = DecisionState.REPLACED
+            before.neighbours = []
         decision.state, decision.in_force_at, decision.in_force_s = DecisionState.IN_FORCE, iso(now_s), now_s - asked_s
 
     @property

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from autoscaler.demand.profile_drift import ProfileDrift
+from autoscaler.placement.measured_interference import MeasuredSlowdowns
+from autoscaler.placement.standing import Standing, WorkerVariant
 from deployments.controller.variant_book import RunKey, VariantBook
 from deployments.state.decisions import Decisions
 from deployments.state.learned_weights import LearnedWeights
@@ -15,6 +17,9 @@ from deployments.state.start_ups import StartUps
 from deployments.state.store import StateStore
 
 logger = logging.getLogger("ray.serve")
+
+MOST_STANDINGS = 4
+"""Plans that late reports may still be of."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,8 @@ class ControllerState:
     """Everything that a controller learns: decisions, the load, how far profiles are off, variants, sizes, start-ups,
     and what labels said of the members of ensembles.
 
-    ``unloadable`` is what could not be loaded lately, which the next controller finds out for itself.
+    ``unloadable`` is what could not be loaded lately, and ``standings`` by version how workers stand beside each other
+    under the last plans, which the next controller finds out for itself.
     """
 
     book: VariantBook
@@ -41,7 +47,15 @@ class ControllerState:
     sizes: dict[str, int] = field(default_factory=dict)
     start_ups: StartUps = field(default_factory=StartUps)
     learned: LearnedWeights = field(default_factory=LearnedWeights)
+    slowdowns: MeasuredSlowdowns = field(default_factory=MeasuredSlowdowns)
     unloadable: dict[RunKey, Unloadable] = field(default_factory=dict)
+    standings: dict[int, Mapping[WorkerVariant, Standing]] = field(default_factory=dict)
+
+    def stand(self, version: int, standings: Mapping[WorkerVariant, Standing]) -> None:
+        """Workers stand like this under the plan of that version."""
+        self.standings[version] = standings
+        while len(self.standings) > MOST_STANDINGS:
+            del self.standings[min(self.standings)]
 
     def documents(self, now_s: float) -> dict[str, Any]:
         """All of it as JSON values by document, copied, to be written elsewhere."""
@@ -53,6 +67,7 @@ class ControllerState:
             "sizes": dict(self.sizes),
             "start_ups": self.start_ups.to_record(),
             "learned": self.learned.to_record(),
+            "slowdowns": self.slowdowns.to_record(now_s),
             **self.history.take_documents(),
         }
 
@@ -73,6 +88,7 @@ class ControllerState:
         take("learned", self.learned.restore)
         take("drift/runs", lambda record: setattr(self, "runs", ProfileDrift.from_record(record, now_s)))
         take("drift/transport", lambda record: setattr(self, "transport", ProfileDrift.from_record(record, now_s)))
+        take("slowdowns", lambda record: setattr(self, "slowdowns", MeasuredSlowdowns.from_record(record, now_s)))
         for at_s in (now_s - HOUR_S, now_s):
             take(self.history.document(at_s), functools.partial(self.history.restore, now_s=at_s))
 

@@ -14,6 +14,7 @@ from ray import serve
 from ray.serve.exceptions import RayServeException
 
 from catalog.errors import AccordError, ArtifactError
+from catalog.machine_type import machine_type
 from catalog.profiles.profile import LatencyProfile
 from catalog.profiles.profiler import BATCH_SIZES, profile_variant, sample_inputs
 from catalog.store import FsspecStore
@@ -56,6 +57,7 @@ class Worker:
         self._spec = spec
         self._id = _own_id()
         self._node = ray.get_runtime_context().get_node_id() if ray.is_initialized() else ""
+        self._machine = spec.machine or machine_type(spec.device)
         self._store = FsspecStore(spec.artifact_root, Path(spec.cache_dir))
         self._batches = ThreadPoolExecutor(max_workers=1, thread_name_prefix="accord-batch")
         self._loads = ThreadPoolExecutor(max_workers=1, thread_name_prefix="accord-load")
@@ -146,7 +148,7 @@ class Worker:
     def _describe(self) -> WorkerReport:
         spec = self._spec
         return WorkerReport(
-            WorkerInfo(spec.device, spec.pool, self._node, spec.preemptible),
+            WorkerInfo(spec.device, spec.pool, self._node, spec.preemptible, self._machine),
             tuple(self._runtimes),
             dict(self._failed),
             sum(runtime.memory_bytes() for runtime in self._runtimes.values()),

@@ -1,8 +1,9 @@
 """What is known of the latency on one worker at one instant."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import hypot
+from statistics import fmean
 
 from dispatch.selection.policy import Candidate
 
@@ -23,6 +24,20 @@ class LatencyEstimate:
     typical_run_s: float = 0.0  # profiled mean run of recent batches; 0 before the first
     batches: float = 0.0  # how many recent batches this rests on
     run_factors: Mapping[str, float] = field(default_factory=dict)
+
+    def beside(self, slowdowns: Mapping[str, float]) -> "LatencyEstimate":
+        """The estimate of a worker alone on its machine as it is beside others, with these predicted slowdowns.
+
+        They are by variant, and hold for runs, not for the way there; other variants have their mean. The same estimate
+        where nothing is predicted.
+        """
+        if not slowdowns:
+            return self
+        of_variant = {variant: factor * slowdown_of(variant, slowdowns) for variant, factor in self.run_factors.items()}
+        unmeasured = {v: self.run_factor * slowdown for v, slowdown in slowdowns.items() if v not in of_variant}
+        return replace(
+            self, run_factor=self.run_factor * fmean(slowdowns.values()), run_factors={**of_variant, **unmeasured}
+        )
 
     def mean_s(self, run_s: float) -> float:
         """Mean time of a batch whose profiled mean run is ``run_s``."""
@@ -50,3 +65,11 @@ class LatencyEstimate:
             path_s=path_s,
             members=candidate.members,
         )
+
+
+def slowdown_of(variant: str, slowdowns: Mapping[str, float]) -> float:
+    """The predicted slowdown of a variant on a worker: the mean of the others' where it has none, 1 without any."""
+    own = slowdowns.get(variant)
+    if own is None:
+        return fmean(slowdowns.values()) if slowdowns else 1.0
+    return own

@@ -1,8 +1,9 @@
 """The latency on every worker of a dispatcher."""
 
+from collections.abc import Mapping
 from statistics import median
 
-from dispatch.latency.estimate import LatencyEstimate
+from dispatch.latency.estimate import LatencyEstimate, slowdown_of
 from dispatch.latency.worker_latency import WorkerLatency
 from dispatch.selection.policy import Candidate
 
@@ -19,15 +20,36 @@ PRIOR_PATH_TAIL = 1.5
 """The same of the way."""
 
 
+NOTHING_PREDICTED: Mapping[str, float] = {}
+
+
 class LatencyEstimator:
-    """Knows what batches take on each worker; ``path_s`` is the way to a worker and back before any was measured."""
+    """Knows what batches take on each worker; ``path_s`` is the way to a worker and back before any was measured.
+
+    Where slowdowns of workers beside others of their machine are predicted, what is measured are runs without them:
+    estimates follow a change of the prediction at once, and the measurement corrects it from there.
+    """
 
     def __init__(self, path_s: float) -> None:
         self._path_s = path_s
         self._workers: dict[str, WorkerLatency] = {}
+        self._predicted: Mapping[str, Mapping[str, float]] = {}
+        # What was given out last, without the predicted slowdowns, and the medians without and with them.
         self._given: dict[str, LatencyEstimate] = {}
+        self._typical_alone: LatencyEstimate | None = None
         self._renewed_s: dict[str, float] = {}
         self._typical: LatencyEstimate | None = None
+
+    def predict(self, slowdowns: Mapping[str, Mapping[str, float]]) -> frozenset[str]:
+        """By worker and variant, how many times longer than alone runs are predicted to take from now on.
+
+        Workers that are not named are alone. Gives those of which something else was predicted before.
+        """
+        before, self._predicted = self._predicted, slowdowns
+        if before is slowdowns:
+            return frozenset()
+        self._typical = None
+        return frozenset(w for w in before.keys() | slowdowns.keys() if before.get(w) != slowdowns.get(w))
 
     def on_batch(
         self, worker: str, candidate: Candidate, rows: int, run_s: float, total_s: float, load_qps: float, now_s: float
@@ -38,32 +60,50 @@ class LatencyEstimator:
         """
         known = self._workers.get(worker)
         if known is None:
-            known = self._workers[worker] = WorkerLatency(self.estimate(worker))
+            known = self._workers[worker] = WorkerLatency(self._alone(worker))
         path_s = max(total_s - run_s, 0.0)
-        known.on_batch(candidate.variant, candidate.runs_s[rows], run_s, path_s, load_qps, now_s)
+        alone_s = run_s / slowdown_of(candidate.variant, self._slowdowns(worker))
+        known.on_batch(candidate.variant, candidate.runs_s[rows], alone_s, path_s, load_qps, now_s)
         if now_s - self._renewed_s.get(worker, -RENEW_EVERY_S) < RENEW_EVERY_S:
             return None
         self._renewed_s[worker] = now_s
         estimate = known.estimate(load_qps)
-        if not _differ(estimate, self.estimate(worker)):
+        if not _differ(estimate, self._alone(worker)):
             return None
         self._given[worker] = estimate
-        self._typical = None
-        return estimate
+        self._typical = self._typical_alone = None
+        return self.estimate(worker)
 
     def estimate(self, worker: str) -> LatencyEstimate:
-        """The estimate given out last; of a worker that has run nothing yet, the median of the others'."""
-        given = self._given.get(worker)
-        return self.typical() if given is None else given
+        """The estimate given out last, with the slowdowns that are predicted now.
+
+        Of a worker that has run nothing yet, the median of the others' alone with its own predicted slowdowns.
+        """
+        return self._alone(worker).beside(self._slowdowns(worker))
 
     def typical(self) -> LatencyEstimate:
         """The median of all workers' estimates, part by part; what is taken to hold before the first batch."""
+        if not self._predicted:
+            return self._typical_of_alone()
         if self._typical is None:
-            self._typical = self._median()
+            known = [self.estimate(worker) for worker in self._given.keys() | self._predicted.keys()]
+            self._typical = self._median(known)
         return self._typical
 
-    def _median(self) -> LatencyEstimate:
-        known = list(self._given.values())
+    def _slowdowns(self, worker: str) -> Mapping[str, float]:
+        return self._predicted.get(worker, NOTHING_PREDICTED)
+
+    def _alone(self, worker: str) -> LatencyEstimate:
+        """The worker's estimate without the predicted slowdowns."""
+        given = self._given.get(worker)
+        return self._typical_of_alone() if given is None else given
+
+    def _typical_of_alone(self) -> LatencyEstimate:
+        if self._typical_alone is None:
+            self._typical_alone = self._median(list(self._given.values()))
+        return self._typical_alone
+
+    def _median(self, known: list[LatencyEstimate]) -> LatencyEstimate:
         if not known:
             return LatencyEstimate(
                 run_tail=PRIOR_RUN_TAIL, path_s=self._path_s, path_tail_s=self._path_s * PRIOR_PATH_TAIL
@@ -80,7 +120,7 @@ class LatencyEstimator:
         """The worker is gone."""
         for kept in (self._workers, self._given, self._renewed_s):
             kept.pop(worker, None)
-        self._typical = None
+        self._typical = self._typical_alone = None
 
 
 def _differ(one: LatencyEstimate, other: LatencyEstimate) -> bool:

@@ -103,7 +103,14 @@ def assemble(
         mine = tuple(v for v in catalogue.variants if v.name in used and spec.may_hold(v.name))
         loaded = () if told else mine
         workers[pool] = WorkerSpec(
-            pool, spec.device, spec.threads, loaded, catalogue.root, str(cache_dir()), spec.preemptible
+            pool,
+            spec.device,
+            spec.threads,
+            loaded,
+            catalogue.root,
+            str(cache_dir()),
+            spec.preemptible,
+            spec.machine or "",
         )
     return Assembly(Plan(1, plans), infos, workers)
 
@@ -140,7 +147,11 @@ def resolve_paths(config: AppConfig, base: Path) -> AppConfig:
     if forecast is not None:
         artifacts = {name: _from(base, uri) for name, uri in forecast.artifacts.items()}
         forecast = forecast.model_copy(update={"artifacts": artifacts})
-    controller = config.controller.model_copy(update={"state": state, "forecast": forecast})
+    interference = config.controller.interference
+    if interference is not None:
+        interference = interference.model_copy(update={"model": str(base / interference.model)})
+    control = {"state": state, "forecast": forecast, "interference": interference}
+    controller = config.controller.model_copy(update=control)
     emulate = config.emulate
     if emulate is not None and emulate.factor_file is not None:
         emulate = emulate.model_copy(update={"factor_file": str(base / emulate.factor_file)})

@@ -15,6 +15,7 @@ from deployments.router.feedback.feedback import Feedback
 from deployments.router.feedback.labels import Label, Labels
 from deployments.router.observing.guarantee_metrics import GuaranteeMetrics
 from deployments.router.observing.guarantee_watch import GuaranteeWatch
+from deployments.router.observing.slowdown_metrics import SlowdownMetrics
 from deployments.router.peers import Peers
 from deployments.router.router import Router
 from deployments.router.tables.keeper import TableKeeper
@@ -77,9 +78,11 @@ class Ingress:
         if self._settings.balancing:
             self._table_maker.begin()  # while workers load their variants
         watch = GuaranteeWatch(self._router, GuaranteeMetrics(), time.monotonic)
+        stats = self._router.observer.meter.slowdowns
         link = ControlLink(self._router, self._controller, time.time)
         exchange = LearnedExchange(self._name, self._labels, self._controller)
-        beside = (self._warm_up_and_keep(), watch.run(), link.run(), exchange.run())
+        slowdowns = SlowdownMetrics(lambda: {w: stats.of(w) for w in self._router.workers.using})
+        beside = (self._warm_up_and_keep(), watch.run(), slowdowns.run(), link.run(), exchange.run())
         self._beside = [asyncio.create_task(work) for work in beside]
         other = build_api(self._router, self._endpoints, self._controller, self._feedback)
         max_bytes = self._settings.max_body_bytes

@@ -15,6 +15,11 @@ def percent(ratio: float | None, digits: int = 1) -> str:
     return "-" if ratio is None else f"{100 * ratio:.{digits}f}%"
 
 
+def slowdown(factor: float | None) -> str:
+    """How many times longer than alone; a dash for None."""
+    return "-" if factor is None else f"{factor:.2f}"
+
+
 def marked(variant: str, emulated: bool | None) -> str:
     """The name of a variant, with a mark where it is emulated."""
     return f"{variant} *" if emulated else variant

@@ -16,6 +16,7 @@ from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 from catalog.variant import Variant
 from deployments.worker.measure import BUDGET_S, OnProgress, measured_profiles
 from serve_app.build.assemble import resolve_paths
+from serve_app.build.interference import interference_settings
 from serve_app.build.ladders import ladders_for
 from serve_app.build.pipelines import check_pipelines
 from serve_app.build.profiles import profiles_for
@@ -74,8 +75,12 @@ def profile(
 
 
 def prepare(file: ServeFile) -> None:
-    """Measure whatever a config serves on this machine without naming a profile, and make the ladders that it needs."""
+    """Measure whatever a config serves on this machine without naming a profile, and make the ladders that it needs.
+
+    What the config names and is not there or not right is refused before that.
+    """
     config = resolve_paths(file.app, Path.cwd())
+    interference_settings(config)
     with progress_bar("Building") as building:
         catalogue = load_catalogue(config.catalogue, lambda what, share: building(f"Building {what}", share))
     catalogue = with_stacked(config, catalogue)

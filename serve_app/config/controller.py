@@ -5,6 +5,7 @@ from pydantic import Field, field_validator, model_validator
 from autoscaler.planners import registry as planners
 from catalog.extras import require
 from serve_app.config.forecast import ForecastConfig
+from serve_app.config.interference import InterferenceConfig
 from serve_app.config.ipa import IpaConfig
 from serve_app.config.strict import Strict, one_of
 
@@ -23,6 +24,11 @@ class ControllerConfig(Strict):
     interval_s: float = Field(default=10.0, gt=0, description="a plan at least so often, in seconds")
     forecast: ForecastConfig | None = Field(
         default=None, description="plan for the load to come; `null`: for the load that is there"
+    )
+    interference: InterferenceConfig | None = Field(
+        default=None,
+        description="plan with what workers of one node do to each other's latency (needs `accord[interference]`); "
+        "`null`: as if each were alone",
     )
     state: str | None = Field(
         default=None,

@@ -38,6 +38,12 @@ class PoolConfig(Strict):
         description="names of the variants that its workers may hold, such as one member of an ensemble; `null`: all",
     )
     device: str = Field(default="cpu", pattern="^(cpu|cuda)$", description="`cpu` or `cuda` (needs `num_gpus`)")
+    machine: str | None = Field(
+        default=None,
+        min_length=1,
+        description="name of the machine type that its workers stand on, as in measurements of interference; `null`: "
+        "what each worker finds, its CPU's model and number of CPUs or its GPU's name",
+    )
     threads: int = Field(default=1, ge=1, description="threads that one model run may use")
     num_cpus: float = Field(
         default=1.0, ge=0, description="CPUs that Ray reserves for each worker; shares such as 0.5 are fine"

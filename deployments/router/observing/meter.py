@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from autoscaler.demand.profile_drift import BIN_COUNT, bin_of
 from deployments.messages.control import Counts, RouterReport, RouterState, RoutingTable
+from deployments.router.observing.slowdown_stats import SlowdownStats
 from dispatch.commands import BatchDone
 from dispatch.query import StageKey
 
@@ -13,18 +14,29 @@ K = TypeVar("K", bound=Hashable)
 
 
 class RouterMeter:
-    """Counts what happens until `report`, and compares batches with what the routing table says of them."""
+    """Counts what happens until `report`, and compares batches with what the routing table says of them.
+
+    ``slowdowns`` are for people.
+    """
 
     def __init__(self) -> None:
+        self.slowdowns = SlowdownStats()
         self._routing_table: RoutingTable | None = None
         self._arrived: Counter[str] = Counter()
         self._violated: Counter[str] = Counter()
         self._runs: dict[tuple[str, str], list[int]] = {}
         self._transport: dict[str, list[int]] = {}
+        self._worker_runs: dict[tuple[str, str], list[int]] = {}
         self._stage_rows: Counter[StageKey] = Counter()
 
     def follow(self, routing_table: RoutingTable) -> None:
-        """Batches are compared with this from now on."""
+        """Batches are compared with this from now on.
+
+        What was counted of workers' runs under another plan is not reported: it would be taken for the new one's.
+        """
+        if self._routing_table is not None and routing_table.plan_version != self._routing_table.plan_version:
+            self._worker_runs.clear()
+        self.slowdowns.follow(routing_table)
         self._routing_table = routing_table
 
     def on_arrival(self, endpoint: str) -> None:
@@ -52,8 +64,15 @@ class RouterMeter:
         key = (pool, batch.variant)
         profiled_s = self._routing_table.profiled_s.get(key, ())
         if batch.rows < len(profiled_s):
-            counts = self._runs.setdefault(key, [0] * BIN_COUNT)
-            counts[bin_of(done.run_s / profiled_s[batch.rows])] += 1
+            slowdown = routing.slowdowns.get(batch.variant)
+            if slowdown is None:
+                counts = self._runs.setdefault(key, [0] * BIN_COUNT)
+                counts[bin_of(done.run_s / profiled_s[batch.rows])] += 1
+            else:
+                ratio = done.run_s / profiled_s[batch.rows]
+                self.slowdowns.on_batch(batch.worker, batch.variant, ratio, done.done_s)
+                counts = self._worker_runs.setdefault((batch.worker, batch.variant), [0] * BIN_COUNT)
+                counts[bin_of(ratio / slowdown)] += 1
         reckoned_s = self._routing_table.transport_s.get(pool, 0.0)
         if reckoned_s > 0:
             counts = self._transport.setdefault(pool, [0] * BIN_COUNT)
@@ -69,12 +88,15 @@ class RouterMeter:
             _frozen(self._runs),
             _frozen(self._transport),
             dict(self._stage_rows),
+            _frozen(self._worker_runs),
+            0 if self._routing_table is None else self._routing_table.plan_version,
         )
         self._arrived.clear()
         self._violated.clear()
         self._runs.clear()
         self._transport.clear()
         self._stage_rows.clear()
+        self._worker_runs.clear()
         return made
 
 

@@ -6,12 +6,11 @@ from typing import Any
 
 from deployments.messages.worker import WorkerReport
 from deployments.router.feedback.labels import Labels
+from deployments.router.observing.query_observer import QueryObserver
 from deployments.router.observing.stage_stats import StageStats
-from deployments.router.observing.stats import EndpointStats
 from deployments.router.tables.progress import TableProgress, TableState
 from dispatch.dispatcher import Dispatcher
 from dispatch.flow.pipeline import PipelineFlow
-from dispatch.promise.guarantee import GuaranteeMonitor
 
 NO_TABLES = TableProgress(TableState.NONE, 0, 0)
 
@@ -23,8 +22,7 @@ def router_status(
     router: str,
     plan_version: int,
     dispatcher: Dispatcher,
-    stats: Mapping[str, EndpointStats],
-    guarantees: Mapping[str, GuaranteeMonitor],
+    observer: QueryObserver,
     tables: Mapping[str, TableProgress],
     ready: Mapping[str, bool],
     labels: Labels | None,
@@ -35,7 +33,7 @@ def router_status(
     endpoints = {}
     for name, endpoint in dispatcher.plan.endpoints.items():
         accuracies = {c.variant: c.accuracy for offered in endpoint.candidates.values() for c in offered}
-        snapshot = stats[name].snapshot(now_s)
+        snapshot = observer.stats[name].snapshot(now_s)
         for variant, entry in snapshot["variants"].items():
             entry["expected_accuracy"] = accuracies.get(variant)
         endpoints[name] = {
@@ -43,7 +41,7 @@ def router_status(
             "selection": endpoint.selection,
             "ready": ready[name],
             "anticipated_qps": endpoint.load_qps(now_s),
-            "guarantee": asdict(guarantees[name].guarantee(now_s)),
+            "guarantee": asdict(observer.guarantees[name].guarantee(now_s)),
             "tables": tables.get(name, NO_TABLES)._asdict(),
             "feedback": _feedback(dispatcher, name),
             "ground_truth": None if labels is None else labels.status(name),
@@ -66,6 +64,8 @@ def router_status(
             "failed": report.failed,
             "memory_bytes": report.memory_bytes,
             "latency": _latency(dispatcher, worker),
+            "machine": state.info.machine,
+            "slowdowns": {variant: each.to_record() for variant, each in observer.meter.slowdowns.of(worker).items()},
         }
     return {"routers": [router], "plan_version": plan_version, "endpoints": endpoints, "workers": workers}
 

@@ -10,7 +10,6 @@ from deployments.router.router import Router
 from deployments.router.tables.making import TableMaker
 from deployments.router.tables.progress import TableProgress, TableState
 from dispatch.latency.estimate import LatencyEstimate
-from dispatch.plan import Plan
 from dispatch.selection.ramsis.policy import RamsisSelection
 from dispatch.selection.ramsis.problem import Balancing
 from dispatch.selection.ramsis.tables.work import TableTask, TableWork
@@ -177,7 +176,7 @@ class TableKeeper:
             return
         first = isinstance(endpoint.stage.selection, RamsisSelection) and not endpoint.stage.selection.leveled
         served = with_selection(endpoint, RamsisSelection(leveled=leveled), self._latency)
-        self._router.apply(Plan(plan.version + 1, {**plan.endpoints, name: served}))
+        self._router.apply(replace(plan, version=plan.version + 1, endpoints={**plan.endpoints, name: served}))
         self._unpublished.discard(name)
         self._published_s[name] = self._clock()
         if first:

@@ -12,6 +12,7 @@ from autoscaler.cluster.plan import ClusterPlan
 from autoscaler.cluster.plan_difference import PlanDifference
 from autoscaler.cluster.plan_record import from_record
 from serve_app.cli.cells import cell, percent
+from serve_app.cli.plan.neighbours import render_corrections, render_neighbours
 from serve_app.cli.plan.stages import render_stages
 
 
@@ -30,10 +31,12 @@ def render_plan(body: Mapping[str, Any]) -> RenderableType:
     if decision is not None and plan is not None:
         parts += [_endpoints(plan, body.get("slo_ms", {})), *render_stages(plan, body.get("slo_ms", {}))]
         parts.append(_workers(plan, decision.get("workers", {})))
+        parts += render_neighbours(decision)
     parts.append(_pools(body.get("pools", {})))
     parts += _forecasts(body.get("forecast", {}))
     parts += _section("What limits it", () if plan is None else plan.report.explanation)
     parts += _corrections(body.get("corrections", []), body.get("transport_ms", {}))
+    parts += render_corrections(body.get("interference"))
     parts += _troubles(decision or {}, body.get("unloadable", []))
     if body.get("refused_config"):
         parts.append(Text(f"The deployed user_config changes nothing: {body['refused_config']}", style="red"))

@@ -13,6 +13,7 @@ from dispatch.latency.worker_latency import TAIL
 from dispatch.promise.guarantee import Kept
 from dispatch.selection.ramsis.policy import RamsisSelection
 from serve_app.cli.cells import cell, marked, percent
+from serve_app.cli.status.slowdowns import render_slowdowns
 from serve_app.cli.status.stages import render_stages
 
 COUNTS = ("arrived", "answered", "violations", "rejected", "failed")
@@ -43,6 +44,7 @@ def render_status(body: dict[str, Any]) -> RenderableType:
         *_ground_truth(endpoints),
         _workers(workers),
         _latency(workers),
+        *render_slowdowns(workers),
     )
 
 

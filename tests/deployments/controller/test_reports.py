@@ -1,11 +1,14 @@
 """What routers report becomes load, history and corrections; each report once, whenever it comes."""
 
 import asyncio
+from dataclasses import replace
 
+import pytest
 from controller_parts import settings
 
 from autoscaler.cluster.observation import Statistics
 from autoscaler.demand.profile_drift import BIN_COUNT, bin_of
+from autoscaler.placement.standing import Standing
 from deployments.controller.reports import GRACE_S, Reports
 from deployments.controller.variant_book import VariantBook
 from deployments.messages.control import WINDOW_S, RouterReport, RouterState
@@ -106,3 +109,51 @@ def test_a_router_that_is_late_is_waited_for_no_longer_than_the_grace() -> None:
         assert len(reports.closed()) == 1
 
     in_virtual_time(scene)
+
+
+def test_runs_beside_others_teach_the_place_where_they_ran_under_their_plan() -> None:
+    async def scene() -> None:
+        of = known()
+        reports = Reports(of, wall_clock)
+        standing = Standing("cpu", "n1", "m", "fast", (frozenset({"slow"}),), predicted=1.2, reckoned=1.2)
+        of.stand(7, {("w1", "fast"): standing})
+        counts = [0] * BIN_COUNT
+        counts[bin_of(1.5)] = 5000
+        window = int(wall_clock() / WINDOW_S)
+        told = {("w1", "fast"): tuple(counts), ("w2", "fast"): tuple(counts)}
+        for number, version in enumerate((6, 7)):
+            made = report("r1", window + number, 0)
+            reports.take(replace(made, worker_runs=told, plan_version=version))
+        place, *others = of.slowdowns.known(wall_clock())[::-1]
+        assert (place.machine, place.variant, place.beside) == ("m", "fast", ("slow",))
+        assert place.batches == pytest.approx(5000, rel=0.01), "not those of another plan, nor of who stands elsewhere"
+        assert place.factor == pytest.approx(1.5, rel=0.1)
+        assert len(others) == 1
+        assert of.runs.factor(("cpu", "fast"), wall_clock()) == 1.0, "which is no drift"
+
+    in_virtual_time(scene)
+
+
+def test_the_drift_of_a_variant_alone_is_no_slowdown_of_its_neighbours() -> None:
+    async def scene() -> None:
+        of = known()
+        reports = Reports(of, wall_clock)
+        standing = Standing("cpu", "n1", "m", "fast", (frozenset({"slow"}),), predicted=1.2, reckoned=1.2)
+        of.stand(7, {("w1", "fast"): standing})
+        counts = [0] * BIN_COUNT
+        counts[bin_of(1.5)] = 5000
+        made = report("r1", int(wall_clock() / WINDOW_S), 0)
+        alone, beside = {("cpu", "fast"): tuple(counts)}, {("w1", "fast"): tuple(counts)}
+        reports.take(replace(made, plan_version=7, runs=alone, worker_runs=beside))
+        place = of.slowdowns.known(wall_clock())[-1]
+        assert place.factor == pytest.approx(1.0, abs=0.1)
+
+    in_virtual_time(scene)
+
+
+def test_standings_of_the_last_plans_only_are_kept() -> None:
+    of = known()
+    for version in range(20):
+        of.stand(version, {})
+    assert max(of.standings) == 19
+    assert len(of.standings) < 10

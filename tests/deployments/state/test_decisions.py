@@ -26,6 +26,15 @@ def test_one_is_in_force_at_a_time_and_the_one_before_was_replaced() -> None:
     assert record(decisions) == [(1, "replaced"), (2, "in force")]
 
 
+def test_who_stood_beside_whom_is_remembered_of_the_plan_in_force_alone() -> None:
+    decisions = Decisions()
+    for version in (1, 2):
+        decision = decisions.begin("a test", 1.0)
+        decision.neighbours = [{"worker": f"w{version}"}]
+        decisions.put_in_force(decision, 1.0, 2.0)
+    assert [each["neighbours"] for each in decisions.to_record()] == [[], [{"worker": "w2"}]]
+
+
 def test_the_next_controller_gives_up_what_was_half_done_and_counts_on() -> None:
     decisions, after = Decisions(), Decisions()
     decisions.put_in_force(decisions.begin("one", 1.0), 1.0, 2.0)

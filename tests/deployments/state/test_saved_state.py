@@ -5,11 +5,13 @@ from controller_parts import DictStore, runs_s, settings, variant
 
 from autoscaler.cluster.observation import Statistics
 from autoscaler.demand.profile_drift import BIN_COUNT, bin_of
+from autoscaler.placement.standing import Standing
 from deployments.controller.variant_book import VariantBook
 from deployments.state.load_history import HOUR_S, KEPT_HOURS, LoadHistory
 from deployments.state.saved_state import ControllerState, Unloadable, next_epoch, prune, write_all
 
 NOW_S = 500_000 * HOUR_S + 1.0
+STANDING = Standing("cpu", "n1", "m", "slow", (frozenset({"fast"}),), predicted=1.2, reckoned=1.2)
 
 
 def knowledge() -> ControllerState:
@@ -28,6 +30,7 @@ def test_all_that_was_learned_is_there_again() -> None:
     before.book.add(variant("new"), {"cpu": runs_s(0.001)}, 3)
     before.runs.on_counts(("cpu", "slow"), twice_as_slow(), NOW_S)
     before.transport.on_counts("cpu", twice_as_slow(), NOW_S)
+    before.slowdowns.on_counts(STANDING, twice_as_slow(), 1.0, NOW_S)
     before.sizes["cpu"] = 5
     before.history.add(Statistics(NOW_S - 3.0, NOW_S - 2.5, {"digits": 7}, {}))
     before.history.add(Statistics(NOW_S, NOW_S + 0.5, {"digits": 9}, {}))
@@ -37,6 +40,8 @@ def test_all_that_was_learned_is_there_again() -> None:
     after.restore(store, NOW_S)
     assert after.documents(NOW_S) == before.documents(NOW_S)
     assert after.runs.factor(("cpu", "slow"), NOW_S) == before.runs.factor(("cpu", "slow"), NOW_S) > 1.5
+    assert after.slowdowns.corrections(NOW_S) == before.slowdowns.corrections(NOW_S)
+    assert after.slowdowns.corrections(NOW_S).factor("m", "slow", ("fast",)) > 1.5
     assert after.sizes == {"cpu": 5}
     assert after.start_ups.longest_s("cpu") == 12.0
     assert after.unloadable == {}  # the next one finds out for itself

@@ -13,6 +13,7 @@ import pytest
 
 from catalog.catalogue import load_catalogue
 from catalog.errors import ArtifactError
+from catalog.machine_type import machine_type
 from catalog.profiles.profile import BatchLatency, LatencyProfile
 from catalog.tensor import Arrays
 from catalog.variant import Variant
@@ -297,3 +298,12 @@ async def test_calls_that_mean_another_worker_are_refused(spec: WorkerSpec) -> N
         with pytest.raises(WrongWorker, match="not gone"):
             await call
     assert (await worker.run("good", x(1))).error is None
+
+
+def test_a_worker_says_which_type_of_machine_it_stands_on_unless_it_is_told(spec: WorkerSpec) -> None:
+    async def machine(of: WorkerSpec) -> str:
+        return (await Worker(of).describe()).info.machine
+
+    empty = replace(spec, variants=())
+    assert asyncio.run(machine(empty)) == machine_type("cpu")
+    assert asyncio.run(machine(replace(empty, machine="as measured"))) == "as measured"

@@ -87,3 +87,50 @@ def test_a_clock_that_says_less_than_the_run_took_gives_no_negative_way() -> Non
     for number in range(100):
         estimator.on_batch("a", VARIANT, 1, 0.020, 0.019, 10.0, 0.1 * number)
     assert 0.0 <= estimator.estimate("a").path_s < 0.001
+
+
+def test_a_worker_not_measured_yet_starts_with_the_slowdown_that_is_predicted_of_it() -> None:
+    estimator = LatencyEstimator(0.010)
+    assert estimator.predict({"a": {"v": 1.5, "w": 2.5}}) == {"a"}
+    estimate = estimator.estimate("a")
+    assert (estimate.run_factor, estimate.run_factors) == (2.0, {"v": 1.5, "w": 2.5})
+    assert estimate.path_s == 0.010, "the way is no run"
+    assert estimate.corrected(VARIANT).mean_s[1] == pytest.approx(1.5 * 0.020 + 0.010)
+    assert estimator.estimate("alone").run_factor == 1.0
+    assert estimator.typical().run_factor == 2.0, "nobody else is known"
+
+
+def test_a_new_worker_starts_from_the_others_alone_and_its_own_prediction() -> None:
+    estimator = LatencyEstimator(0.010)
+    estimator.predict({"a": {"v": 2.0}, "new": {"v": 1.5}})
+    run(estimator, "a", 3.0, 0.005)  # half again as slow as predicted
+    assert estimator.estimate("a").run_factor == pytest.approx(3.0, rel=2 * DEADBAND)
+    assert estimator.estimate("new").run_factor == pytest.approx(1.5 * 1.5, rel=2 * DEADBAND)
+    assert estimator.estimate("alone").run_factor == pytest.approx(1.5, rel=2 * DEADBAND)
+
+
+def test_what_is_measured_is_scaled_at_once_when_another_slowdown_is_predicted() -> None:
+    estimator = LatencyEstimator(0.010)
+    estimator.predict({"a": {"v": 1.2}})
+    run(estimator, "a", 1.8, 0.005)
+    before = estimator.estimate("a")
+    assert estimator.predict({"a": {"v": 2.4}, "b": {"v": 1.0}}) == {"a", "b"}
+    after = estimator.estimate("a")
+    assert after.run_factor == pytest.approx(2 * before.run_factor)
+    assert after.run_factors["v"] == pytest.approx(2 * before.run_factors["v"])
+    assert after.path_s == before.path_s
+    run(estimator, "a", 2.4, 0.005, from_s=100.0)
+    assert estimator.estimate("a").run_factor == pytest.approx(2.4, rel=2 * DEADBAND), "the measurement goes on"
+    assert estimator.predict({}) == {"a", "b"}
+    assert estimator.estimate("a").run_factor == pytest.approx(1.0, rel=2 * DEADBAND)
+
+
+def test_without_predictions_estimates_are_what_they_were() -> None:
+    plain, told = LatencyEstimator(0.010), LatencyEstimator(0.010)
+    told.predict({})
+    for number, factor in enumerate((1.0, 2.0, 1.4)):
+        run(plain, f"w{number}", factor, 0.004)
+        run(told, f"w{number}", factor, 0.004)
+        assert told.estimate(f"w{number}") is told.estimate(f"w{number}")
+        assert vars(told.estimate(f"w{number}")) == vars(plain.estimate(f"w{number}"))
+    assert vars(told.typical()) == vars(plain.typical())

@@ -157,3 +157,10 @@ def test_arrival_aware_endpoints_that_share_workers_are_warned_of(
     with caplog.at_level(logging.WARNING):
         assemble(shared, catalogue, PROFILES, grids_for(shared, catalogue, PROFILES))
     assert "Endpoints a and b share the workers of pool cpu, which policy 'ramsis' was made for" in caplog.text
+
+
+def test_workers_are_told_their_type_of_machine_where_the_config_names_it(catalogue: Catalogue) -> None:
+    pools = {"named": {"machine": "as measured"}, "plain": {}}
+    app = AppConfig.model_validate({"endpoints": {"toy": {"task": "toy", "slo_ms": 100}}, "pools": pools})
+    specs = assemble(app, catalogue, PROFILES, {}).workers
+    assert (specs["named"].machine, specs["plain"].machine) == ("as measured", "")

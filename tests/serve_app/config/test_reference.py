@@ -36,6 +36,7 @@ def test_sections_are_found_wherever_they_stand() -> None:
         "pools.NAME",
         "controller",
         "controller.forecast",
+        "controller.interference",
         "controller.ipa",
         "emulate",
     }

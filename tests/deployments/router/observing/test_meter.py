@@ -98,3 +98,38 @@ def test_rows_are_counted_by_stage_where_there_are_several(meter: RouterMeter) -
     report = meter.report(1, STANDING)
     assert report.stage_rows == {StageKey("digits", "double"): 3, StageKey("digits", "triple"): 1}
     assert not meter.report(2, STANDING).stage_rows
+
+
+BESIDE = replace(
+    DIRECTIVE,
+    workers={
+        **DIRECTIVE.workers,
+        "w1": replace(DIRECTIVE.workers["w1"], slowdowns={"double": 1.6}),
+        "alone": DIRECTIVE.workers["w1"],
+    },
+)
+
+
+def test_runs_beside_others_are_compared_by_worker_with_the_predicted_slowdown_and_are_no_drift() -> None:
+    meter = RouterMeter()
+    meter.follow(BESIDE)
+    for run_s, worker in ((0.016, "w1"), (0.032, "w1"), (0.010, "alone")):
+        meter.on_batch(served(run_s, worker=worker))
+    report = meter.report(1, STANDING)
+    assert report.plan_version == BESIDE.plan_version
+    assert report.worker_runs.keys() == {("w1", "double")}
+    assert bins(report.worker_runs["w1", "double"]) == {bin_of(1.0): 1, bin_of(2.0): 1}
+    assert bins(report.runs["pool", "double"]) == {bin_of(1.0): 1}, "of the one that is alone"
+    assert meter.report(2, STANDING).worker_runs == {}
+
+
+def test_what_was_measured_under_one_plan_is_not_reported_of_the_next() -> None:
+    meter = RouterMeter()
+    meter.follow(BESIDE)
+    meter.on_batch(served(0.016))
+    meter.follow(replace(BESIDE, version=2))
+    assert meter.report(1, STANDING).worker_runs.keys() == {("w1", "double")}, "the same plan, told again"
+    meter.on_batch(served(0.016))
+    meter.follow(replace(BESIDE, version=3, plan_version=2))
+    report = meter.report(2, STANDING)
+    assert (report.worker_runs, report.plan_version) == ({}, 2)

@@ -65,5 +65,12 @@ def test_what_is_remembered_is_bounded_and_answers_stay_the_same() -> None:
     assert len(predictor.asked) == 5, "the third made room for itself, and is remembered; the others are asked again"
 
 
+def test_with_no_room_nothing_is_remembered() -> None:
+    predictor = BySize()
+    predicted = PredictedInterference(predictor, most_kept=0)
+    assert predicted.slowdowns([on("small", "large")]) == predicted.slowdowns([on("small", "large")]) == [(2.0, 1.25)]
+    assert len(predictor.asked) == 2
+
+
 def test_without_interference_every_factor_is_1() -> None:
     assert NoInterference().slowdowns([on("a"), on("a", "b", "c")]) == [(1.0,), (1.0, 1.0, 1.0)]

@@ -19,10 +19,10 @@ Encoding = Literal["learned", "one_hot"]
 DIMENSIONS = 2
 """Of the encoding of a machine type (Figure 5 of the paper)."""
 
-STEPS = 100
-RATE = 0.1
-REDRAW_EVERY = 25
-ROWS = 500
+STEPS = 60
+RATE = 0.15
+REDRAW_EVERY = 20
+ROWS = 400
 """The likelihood is taken of so many examples, drawn anew now and then; all of them would take minutes."""
 
 MOST_EXAMPLES = 3000

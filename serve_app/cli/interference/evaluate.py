@@ -20,7 +20,7 @@ from serve_app.cli.options import AsJson
 def evaluate(
     model: Annotated[list[Path], typer.Option(help="A file of `accord interference train`, several to compare.")],
     measurements: MeasurementsOption,
-    plot: Annotated[Path | None, typer.Option(help="Also draw predicted against measured, as .png.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Also draw predicted against measured: .png, .svg or .pdf.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Predict every measured configuration, and compare; what a predictor learned from flatters it."""
@@ -37,7 +37,10 @@ def evaluate(
         if plot is not None:
             from predictor.plot import save_predictions
 
-            save_predictions(plot, {Path(n).name: (truth, made[n], errors[n]) for n in models})
+            try:
+                save_predictions(plot, {name: (truth, made[name], errors[name]) for name in models})
+            except OSError as error:
+                raise ConfigError(f"cannot write --plot {plot}: {error.strerror}; give another path") from error
         noise, spread = repeat_noise(read), float(truth.slowdown.std())
         if as_json:
             print_json(

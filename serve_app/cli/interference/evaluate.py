@@ -1,5 +1,7 @@
 """``accord interference evaluate``: how well a predictor does on measurements."""
 
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -38,7 +40,7 @@ def evaluate(
             from predictor.plot import save_predictions
 
             try:
-                save_predictions(plot, {name: (truth, made[name], errors[name]) for name in models})
+                save_predictions(plot, {title: (truth, made[name], errors[name]) for name, title in _titles(models)})
             except OSError as error:
                 raise ConfigError(f"cannot write --plot {plot}: {error.strerror}; give another path") from error
         noise, spread = repeat_noise(read), float(truth.slowdown.std())
@@ -65,6 +67,12 @@ def evaluate(
             OUT.print(_table(models, errors, truth, noise, spread))
             if plot is not None:
                 OUT.print(f"Drawn in {plot}", highlight=False, soft_wrap=True)
+
+
+def _titles(models: Iterable[str]) -> list[tuple[str, str]]:
+    """Each path with the name of the file, or, where two have the same name, with itself."""
+    count = Counter(Path(name).name for name in models)
+    return [(name, Path(name).name if count[Path(name).name] == 1 else name) for name in models]
 
 
 def _error(truth: Examples, prediction: Prediction) -> float:

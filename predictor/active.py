@@ -10,7 +10,8 @@ from predictor.configuration import Configuration
 from predictor.predictor import SlowdownPredictor
 
 MOST_COMPARED = 800
-"""Candidates; of more, so many are drawn: their covariances take memory and time in proportion to the square."""
+"""Candidates; of more, so many are drawn, or as many as are wanted: covariances take memory and time in proportion to
+the square."""
 
 
 @runtime_checkable
@@ -31,9 +32,12 @@ def next_configurations(
     disagree. Where the predictor knows which of its errors go together, each choice takes account of what those before
     will tell, so that one batch does not ask the same thing several times.
     """
+    if not candidates or count < 1:
+        return []
     rng = np.random.default_rng(seed)
-    if len(candidates) > MOST_COMPARED:
-        candidates = [candidates[i] for i in rng.permutation(len(candidates))[:MOST_COMPARED]]
+    most = max(MOST_COMPARED, count)
+    if len(candidates) > most:
+        candidates = [candidates[i] for i in rng.permutation(len(candidates))[:most]]
     ends = np.cumsum([each.degree for each in candidates])
     starts = ends - [each.degree for each in candidates]
     wanted = min(count, len(candidates))

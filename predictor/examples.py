@@ -27,7 +27,7 @@ class Examples:
 
 def examples_of(measurements: Measurements) -> Examples:
     """All configurations, each with what its repeats come to."""
-    means, counts = [], []
+    means, counts = [np.zeros(0)], [np.zeros(0)]
     for runs in measurements.repeats.values():
         slowdowns = np.array([run.slowdown for run in runs])
         means.append(slowdowns.mean(axis=0))

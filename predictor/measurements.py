@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catalog.errors import ConfigError
-from catalog.extras import require
 from predictor.configuration import Configuration
+from predictor.table_file import numbers_of, read_table, refuse
 
 COLUMNS = ("configuration", "machine", "variant", "alone_ms", "together_ms")
 
@@ -36,7 +36,7 @@ class Run(NamedTuple):
     def ordered(self) -> "Run":
         """The same run with its variants in the order of their names."""
         machine, names = self.configuration
-        rows = sorted(zip(names, self.alone_ms, self.together_ms, strict=True))
+        rows = sorted(zip(names, self.alone_ms, self.together_ms, strict=True), key=lambda row: row[0])
         variants, alone_ms, together_ms = zip(*rows, strict=True)
         return Run(Configuration(machine, variants), alone_ms, together_ms)
 
@@ -80,39 +80,24 @@ class Measurements:
 def read_measurements(path: Path) -> Measurements:
     """Read a Parquet file or a CSV of `COLUMNS`; rows with the same ``configuration`` ran together.
 
-    Other columns are passed over. Raises `ConfigError` where the file cannot be read, lacks a column, has a latency
-    that is no number above 0, or a configuration on two machines.
+    Other columns are passed over. Raises `ConfigError` where the file cannot be read, lacks a column, has an empty name
+    or a latency that is no number above 0, or a configuration on two machines.
     """
-    require("interference", f"reading {path}")
-    import pandas as pd
-
-    try:
-        table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"cannot read measurements {path}: {error}; give a Parquet or a CSV file") from error
-    missing = [column for column in COLUMNS if column not in table.columns]
-    if missing:
-        raise ConfigError(
-            f"{path} has no column {', '.join(missing)}; measurements have the columns {', '.join(COLUMNS)}"
-        )
-    for column in ("alone_ms", "together_ms"):
-        numbers = pd.to_numeric(table[column], errors="coerce")
-        wrong = table[~((numbers > 0) & np.isfinite(numbers))]
-        if len(wrong):
-            raise ConfigError(
-                f"{path}: {column} is {wrong[column].iloc[0]!r} in row {wrong.index[0] + 1}; give a time above 0"
-            )
-        table[column] = numbers
+    table = read_table(path, "measurements", COLUMNS[:3], COLUMNS)
+    for column in COLUMNS[3:]:
+        latencies_ms = numbers_of(table, column)
+        refuse(path, table, column, ~((latencies_ms > 0) & np.isfinite(latencies_ms)), "a time above 0")
+        table[column] = latencies_ms
     runs = []
     for name, rows in table.groupby("configuration", sort=False):
-        machines = rows["machine"].astype(str).unique()
+        machines = rows["machine"].unique()
         if len(machines) > 1:
             raise ConfigError(
                 f"{path}: configuration {name!r} is on the machines {', '.join(machines)}; give each its own"
             )
         runs.append(
             Run(
-                Configuration(str(machines[0]), tuple(rows["variant"].astype(str))),
+                Configuration(machines[0], tuple(rows["variant"])),
                 tuple(float(each) for each in rows["alone_ms"]),
                 tuple(float(each) for each in rows["together_ms"]),
             )

@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as read_arrays
 from safetensors.numpy import save
 
-from catalog.errors import ArtifactError
+from catalog.errors import ArtifactError, ConfigError
 from predictor.model_card import ModelCard
 from predictor.models import gaussian_process_state, trees_state
 from predictor.models.gaussian_process import GaussianProcess
@@ -41,11 +41,15 @@ class Model:
         return content
 
     def save(self, path: Path) -> None:
-        """Write the file, whole or not at all; folders are made."""
-        path.parent.mkdir(parents=True, exist_ok=True)
+        """Write the file, whole or not at all; folders are made. Raises `ConfigError` where that cannot be."""
+        content = self.to_bytes()
         partial = path.with_name(path.name + ".partial")
-        partial.write_bytes(self.to_bytes())
-        partial.replace(path)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            partial.write_bytes(content)
+            partial.replace(path)
+        except OSError as error:
+            raise ConfigError(f"cannot write {path}: {error.strerror}; make room, or give another path") from error
 
 
 def load(path: Path) -> Model:

@@ -28,7 +28,7 @@ def save_predictions(path: Path, panels: Mapping[str, Panel]) -> None:
     machines = sorted({each.machine for truth, _, _ in panels.values() for each in truth.configurations})
     for own, (title, (truth, prediction, error)) in zip(axes, panels.items(), strict=True):
         _draw(own, truth, prediction, machines)
-        own.set_title(f"{title}: mean absolute error {error:.3f}", loc="left", fontsize=10, color=INK)
+        own.set_title(f"{title}\nmean absolute error {error:.4f}", loc="left", fontsize=9, color=INK, wrap=True)
         own.set_xlabel("measured slowdown (latency together / alone)")
     axes[0].set_ylabel("predicted slowdown")
     handles, labels = axes[0].get_legend_handles_labels()

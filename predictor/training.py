@@ -74,8 +74,8 @@ def train(
     """Cross-validate each of ``kinds`` by configuration, and fit the best one to all measurements.
 
     ``columns`` are the metrics to go by, None takes all. With ``separate`` each machine type and degree has a predictor
-    of its own. ``on_progress`` hears of the share of fits that are done, 0 to 1. Raises `ConfigError` where there are
-    fewer than `LEAST_CONFIGURATIONS` configurations.
+    of its own. ``on_progress`` hears of the share of fits that are done, 0 to 1. Raises `ConfigError` for an
+    unknown kind, and where there are fewer than `LEAST_CONFIGURATIONS` configurations.
     """
     found = len(measurements.repeats)
     if found < LEAST_CONFIGURATIONS:

@@ -2,10 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 
-from catalog.errors import ConfigError
-from catalog.extras import require
+import numpy as np
+
+from predictor.table_file import numbers_of, read_table, refuse
+
+NAMES = ("variant", "machine")
 
 HARDWARE, ARCHITECTURE = "hw_", "arch_"
 """Prefixes of columns: metrics of a variant alone on a machine, and of its architecture, the same on every machine."""
@@ -32,32 +36,25 @@ class VariantTable:
 def read_variants(path: Path) -> VariantTable:
     """Read a Parquet file or a CSV with the columns variant, machine, and any number of ``hw_*`` and ``arch_*``.
 
-    Empty cells are unknown. Raises `ConfigError` where the file cannot be read, lacks a column, or has a metric that
-    is no number.
+    Empty cells are unknown; of several rows with the same variant and machine the last one that has a metric counts.
+    Raises `ConfigError` where the file cannot be read, lacks a column, has an empty name, or a metric that is no finite
+    number.
     """
-    require("interference", f"reading {path}")
-    import pandas as pd
-
-    try:
-        table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"cannot read variants {path}: {error}; give a Parquet or a CSV file") from error
-    missing = [column for column in ("variant", "machine") if column not in table.columns]
-    if missing:
-        raise ConfigError(f"{path} has no column {', '.join(missing)}; variants have variant, machine, hw_* and arch_*")
-    metrics = [name for name in table.columns if name.startswith((HARDWARE, ARCHITECTURE))]
+    table = read_table(path, "variants", NAMES, (*NAMES, f"{HARDWARE}*", f"{ARCHITECTURE}*"))
+    metrics = [name for name in map(str, table.columns) if name.startswith((HARDWARE, ARCHITECTURE))]
     for name in metrics:
-        numbers = pd.to_numeric(table[name], errors="coerce")
-        wrong = table[numbers.isna() & table[name].notna()]
-        if len(wrong):
-            raise ConfigError(f"{path}: {name} is {wrong[name].iloc[0]!r} in row {wrong.index[0] + 1}; give a number")
-        table[name] = numbers
+        values = numbers_of(table, name)
+        there = table[name].notna().to_numpy()
+        refuse(path, table, name, there & ~np.isfinite(values), "a finite number, or leave it empty")
+        table[name] = values
     hardware: dict[tuple[str, str], dict[str, float]] = {}
     architecture: dict[str, dict[str, float]] = {}
     for row in table.to_dict("records"):
-        variant, machine = str(row["variant"]), str(row["machine"])
-        known = {name: float(row[name]) for name in metrics if row[name] == row[name]}
-        hardware[machine, variant] = {name: value for name, value in known.items() if name.startswith(HARDWARE)}
+        variant, machine = row["variant"], row["machine"]
+        known = {name: float(row[name]) for name in metrics if isfinite(row[name])}
+        hardware.setdefault((machine, variant), {}).update(
+            {name: value for name, value in known.items() if name.startswith(HARDWARE)}
+        )
         architecture.setdefault(variant, {}).update(
             {name: value for name, value in known.items() if name.startswith(ARCHITECTURE)}
         )

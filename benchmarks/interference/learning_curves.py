@@ -15,11 +15,11 @@ from predictor.splits import split
 from predictor.training import fit
 from predictor.variant_table import VariantTable
 
-SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 2 / 3, 0.8, 1.0)
-"""Of all that could be measured, at which errors are taken; the first is drawn at random for both."""
-
-TARGET = SHARES.index(2 / 3)
+TARGET_SHARE = 2 / 3
 """The error to reach is what random choice has there: near the end both have measured everything."""
+
+SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, TARGET_SHARE, 0.8, 1.0)
+"""Of all that could be measured, at which errors are taken; the first is drawn at random for both."""
 
 DRAWS = 5
 LEAST = 6
@@ -36,12 +36,13 @@ def learning_curves(
     random_mae: list[list[float]] = []
     active_mae: list[list[float]] = []
     sizes: list[int] = []
+    shuffled: list[Configuration] = []
     for draw in range(DRAWS):
         pool, test = split(measurements, seed + draw)
         truth = examples_of(test)
         rng = np.random.default_rng(seed + draw)
         shuffled = [list(pool.repeats)[i] for i in rng.permutation(len(pool.repeats))]
-        sizes = sorted({max(LEAST, round(share * len(shuffled))) for share in SHARES})
+        sizes = sorted({_size(share, shuffled) for share in SHARES})
         on_step(f"random choice, draw {draw + 1} of {DRAWS}")
         random_mae.append([_error(pool, shuffled[:size], truth, table, kind, seed) for size in sizes])
         on_step(f"active choice, draw {draw + 1} of {DRAWS}")
@@ -57,9 +58,13 @@ def learning_curves(
         "random_mae": by_random,
         "active_mae": by_active,
         "savings_pct": savings,
-        "saving_pct": savings[min(TARGET, len(savings) - 1)],
+        "saving_pct": savings[sizes.index(_size(TARGET_SHARE, shuffled))],
         "draws": DRAWS,
     }
+
+
+def _size(share: float, pool: list[Configuration]) -> int:
+    return max(LEAST, round(share * len(pool)))
 
 
 def _active(

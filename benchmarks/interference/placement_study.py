@@ -28,16 +28,24 @@ Slowdowns = Mapping[Configuration, tuple[float, ...]]
 
 @dataclass(frozen=True)
 class Recorded:
-    """An `Interference` that says what is recorded of a configuration; infinite where it was never measured."""
+    """An `Interference` that says what is recorded of a configuration; infinite where it was never measured.
+
+    What is recorded has its variants in the order of their names.
+    """
 
     by_configuration: Slowdowns
 
     def slowdowns(self, configurations: Sequence[Configuration]) -> Sequence[tuple[float, ...]]:
-        """In the order of the names, which is how variants are given here."""
-        return [
-            (1.0,) * each.degree if each.degree < 2 else self.by_configuration.get(each, (inf,) * each.degree)
-            for each in configurations
-        ]
+        """As recorded, whatever the order of the variants."""
+        return [self._of(each) for each in configurations]
+
+    def _of(self, configuration: Configuration) -> tuple[float, ...]:
+        if configuration.degree < 2:
+            return (1.0,) * configuration.degree
+        recorded = self.by_configuration.get(configuration.ordered, (inf,) * configuration.degree)
+        by_name = sorted(range(configuration.degree), key=configuration.variants.__getitem__)
+        at = dict(zip(by_name, recorded, strict=True))
+        return tuple(at[position] for position in range(configuration.degree))
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,8 @@ def from_state(arrays: Mapping[str, NDArray[Any]], values: Mapping[str, Any]) ->
             raise ValueError(f"{name} has the shape {arrays[name].shape}, not {shape}")
         if not np.isfinite(arrays[name]).all():
             raise ValueError(f"{name} has values that are no finite numbers")
+    if not configurations or min(arrays["slowdown"].min(), arrays["repeats"].min()) <= 0:
+        raise ValueError("it has no slowdowns that it learned from, or some that are not above 0")
     return GaussianProcess(
         variants=variants,
         machines=machines,

@@ -6,9 +6,11 @@ from zipfile import ZIP_DEFLATED
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.ensemble import BaggingRegressor, RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
+from predictor.configuration import Configuration
 from predictor.features.tree_features import TreeFeatures
 from predictor.models.trees import Trees
 from predictor.variant_table import VariantTable
@@ -45,12 +47,18 @@ def from_state(arrays: Mapping[str, NDArray[Any]], values: Mapping[str, Any]) ->
         tuple(values["columns"]),
         {machine: tuple(numbers) for machine, numbers in values["encodings"].items()},
     )
-    _check(ensemble)
+    _check(ensemble, features.rows([Configuration("", ("",))]).shape[1])
     return Trees(features, ensemble)
 
 
-def _check(ensemble: Any) -> None:
-    """Raise ValueError where a tree points to a node or a feature that is not there, or back."""
+def _check(ensemble: Any, features: int) -> None:
+    """Raise ValueError where this is no ensemble for rows of so many features.
+
+    Where a tree points to a node or a feature that is not there, or back, scikit-learn would read beyond its arrays, or
+    without an end.
+    """
+    if not isinstance(ensemble, RandomForestRegressor | BaggingRegressor):
+        raise ValueError(f"it holds a {type(ensemble).__name__}, which is no ensemble of trees")
     check_is_fitted(ensemble)
     for member in ensemble.estimators_:
         for tree in [member] if isinstance(member, DecisionTreeRegressor) else list(member.estimators_.ravel()):
@@ -59,6 +67,6 @@ def _check(ensemble: Any) -> None:
             left, right = nodes.children_left, nodes.children_right
             inner = left != -1
             forward = (left > numbers) & (right > numbers) & (left < len(numbers)) & (right < len(numbers))
-            within = (nodes.feature >= 0) & (nodes.feature < tree.n_features_in_)
+            within = (nodes.feature >= 0) & (nodes.feature < features)
             if not ((forward & within) | ~inner).all() or not ((left == -1) == (right == -1)).all():
                 raise ValueError("a tree of it points to nodes or features that are not there")

@@ -21,6 +21,16 @@ def slowdown(machine: str, variants: Iterable[str]) -> tuple[float, ...]:
     return tuple(1 + MACHINES[machine] * (0.3 + DEMAND[each]) * (total - DEMAND[each]) for each in own)
 
 
+def run(
+    machine: str, variants: Iterable[str], slowdowns: Iterable[float] | float, alone_ms: Iterable[float] | float = 10.0
+) -> Run:
+    """One run by hand; a single number holds for every variant."""
+    own = tuple(variants)
+    alone = tuple(np.broadcast_to(np.array(alone_ms, dtype=float), len(own)).tolist())
+    factors = np.broadcast_to(np.array(slowdowns, dtype=float), len(own)).tolist()
+    return Run(Configuration(machine, own), alone, tuple(a * f for a, f in zip(alone, factors, strict=True)))
+
+
 def measured(
     machines: Iterable[str] = MACHINES, triples: int = 25, noise: float = 0.0, repeats: int = 0, seed: int = 0
 ) -> Measurements:

@@ -1,18 +1,19 @@
 """Measures in rounds, each chosen by what was learned before, until predictions are good enough."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations_with_replacement
+from math import comb
 
 from catalog.errors import ConfigError
-from predictor.active import next_configurations
+from predictor.active import MOST_COMPARED, next_configurations
 from predictor.configuration import Configuration
 from predictor.examples import Examples, examples_of
 from predictor.kinds import GAUSSIAN_PROCESS
 from predictor.measure.campaign import Campaign, CampaignReport, OnProgress
-from predictor.measure.choice import draw
+from predictor.measure.choice import Variants, draw
 from predictor.measurements import Measurements
 from predictor.predictor import SlowdownPredictor
 from predictor.training import LEAST_CONFIGURATIONS, cross_validated_error, fit
@@ -20,6 +21,9 @@ from predictor.variant_table import VariantTable, read_variants
 
 PER_ROUND = 10
 FIRST_PER_VARIANT = 2
+
+MOST_LISTED = 50_000
+"""Sets of variants, from which candidates are taken; of more, `MOST_COMPARED` are drawn."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,13 @@ def measure_until(
 
     The first round is drawn, ``FIRST_PER_VARIANT`` for each variant; each later one has the `PER_ROUND` configurations
     that the predictor is least sure of. ``on_error`` hears of the configurations and the error after each round.
-    Raises `ConfigError` where the budget ends before there is enough to learn from.
+    Raises `ConfigError` where too few configurations are allowed to learn from, or the budget ends before there are
+    enough.
     """
+    if stop.configurations < LEAST_CONFIGURATIONS:
+        raise ConfigError(
+            f"--configurations {stop.configurations} are too few to learn from; give at least {LEAST_CONFIGURATIONS}"
+        )
     began_s, seed, records = time.monotonic(), campaign.seed, campaign.records
     names = sorted(campaign.variants)
     first = min(max(FIRST_PER_VARIANT * len(names), LEAST_CONFIGURATIONS), stop.configurations)
@@ -57,7 +66,6 @@ def measure_until(
                 "with --budget-s"
             )
         table = read_variants(records.variants)
-
         error = cross_validated_error(own, partial(_fitted, table=table, seed=seed), seed)
         known = len(own.repeats)
         on_error(known, error)
@@ -66,8 +74,7 @@ def measure_until(
             return replace(report, seconds=time.monotonic() - began_s), error
         candidates = [
             each
-            for size in range(2, degree + 1)
-            for chosen in combinations_with_replacement(names, size)
+            for chosen in _possible(names, degree, seed + known)
             if (each := Configuration(machine, chosen)) not in own.repeats
         ]
         if not candidates:
@@ -82,6 +89,14 @@ def measure_until(
             kept=report.kept,
             disturbed=report.disturbed + latest.disturbed,
         )
+
+
+def _possible(names: Sequence[str], degree: int, seed: int) -> list[Variants]:
+    """All sets of 2 to ``degree`` variants; where they are too many to be compared, some of them."""
+    sizes = range(2, degree + 1)
+    if sum(comb(len(names) + size - 1, size) for size in sizes) > MOST_LISTED:
+        return draw(names, degree, MOST_COMPARED, 0, seed)
+    return [chosen for size in sizes for chosen in combinations_with_replacement(names, size)]
 
 
 def _fitted(examples: Examples, table: VariantTable, seed: int) -> SlowdownPredictor:

@@ -1,5 +1,7 @@
 """``accord interference evaluate``: how well a predictor does on measurements."""
 
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +23,7 @@ from serve_app.cli.options import AsJson
 def evaluate(
     model: Annotated[list[Path], typer.Option(help="A file of `accord interference train`, several to compare.")],
     measurements: MeasurementsOption,
-    plot: Annotated[Path | None, typer.Option(help="Also draw predicted against measured, as .png.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Also draw predicted against measured: .png, .svg or .pdf.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Predict every measured configuration, and compare; what a predictor learned from flatters it."""
@@ -38,7 +40,10 @@ def evaluate(
         if plot is not None:
             from predictor.plot import save_predictions
 
-            save_predictions(plot, {Path(n).name: (truth, made[n], errors[n]) for n in models})
+            try:
+                save_predictions(plot, {title: (truth, made[name], errors[name]) for name, title in _titles(models)})
+            except OSError as error:
+                raise ConfigError(f"cannot write --plot {plot}: {error.strerror}; give another path") from error
         noise, spread = repeat_noise(read), float(truth.slowdown.std())
         if as_json:
             print_json(
@@ -63,6 +68,12 @@ def evaluate(
             OUT.print(_table({name: each.card for name, each in models.items()}, errors, truth, noise, spread))
             if plot is not None:
                 OUT.print(f"Drawn in {plot}", highlight=False, soft_wrap=True)
+
+
+def _titles(models: Iterable[str]) -> list[tuple[str, str]]:
+    """Each path with the name of the file, or, where two have the same name, with itself."""
+    count = Counter(Path(name).name for name in models)
+    return [(name, Path(name).name if count[Path(name).name] == 1 else name) for name in models]
 
 
 def _error(truth: Examples, prediction: Prediction) -> float:

@@ -1,0 +1,125 @@
+"""Choices of what to measure next, against recomputing everything after each of them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import slowdown_scene as scene
+from predictor import active
+from predictor.active import next_configurations
+from predictor.configuration import Configuration
+from predictor.examples import examples_of
+from predictor.measurements import Measurements
+from predictor.models.gaussian_process import GaussianProcess
+from predictor.models.gaussian_process_fit import fit_gaussian_process
+from predictor.models.trees import FOREST, Trees, fit_trees
+
+
+@pytest.fixture(scope="module")
+def halves() -> tuple[Measurements, list[Configuration]]:
+    """What is measured, and what could be."""
+    everything = scene.measured(["small", "large"], triples=10, noise=0.03)
+    order = np.random.default_rng(0).permutation(len(everything.repeats))
+    configurations = [list(everything.repeats)[i] for i in order]
+    return everything.only(configurations[:30]), configurations[30:]
+
+
+@pytest.fixture(scope="module")
+def process(halves: tuple[Measurements, list[Configuration]]) -> GaussianProcess:
+    return fit_gaussian_process(examples_of(halves[0]), scene.table())
+
+
+@pytest.fixture(scope="module")
+def forest(halves: tuple[Measurements, list[Configuration]]) -> Trees:
+    return fit_trees(examples_of(halves[0]), scene.table(), FOREST)
+
+
+def unsure(variances: np.ndarray, candidates: Sequence[Configuration]) -> list[float]:
+    """The mean variance of each configuration."""
+    ends = np.cumsum([each.degree for each in candidates])
+    return [float(variances[end - each.degree : end].mean()) for each, end in zip(candidates, ends, strict=True)]
+
+
+def variances_after(
+    process: GaussianProcess, candidates: Sequence[Configuration], measured: Sequence[Configuration]
+) -> np.ndarray:
+    """Of a process that has measured more: what these were does not matter, only that they were."""
+    rows = sum(each.degree for each in measured)
+    knows_more = replace(
+        process,
+        configurations=(*process.configurations, *measured),
+        slowdown=np.concatenate([process.slowdown, np.full(rows, 1.2)]),
+        repeats=np.concatenate([process.repeats, np.ones(rows)]),
+    )
+
+    def scale(of: GaussianProcess) -> np.ndarray:
+        return of.slowdowns(candidates) * np.log(of.slowdown).std()
+
+    covariance, _ = knows_more.posterior(candidates)
+    variances: np.ndarray = np.diag(covariance) * (scale(process) / scale(knows_more)) ** 2
+    return variances
+
+
+def test_each_choice_is_what_is_least_sure_once_those_before_are_measured(
+    process: GaussianProcess, halves: tuple[Measurements, list[Configuration]]
+) -> None:
+    _, candidates = halves
+    expected: list[Configuration] = []
+    for _ in range(8):
+        left = unsure(variances_after(process, candidates, expected), candidates)
+        best = max((i for i in range(len(candidates)) if candidates[i] not in expected), key=left.__getitem__)
+        expected.append(candidates[best])
+    assert next_configurations(process, candidates, 8, seed=0) == expected
+    at_once = unsure(variances_after(process, candidates, []), candidates)
+    by_variance = [candidates[i] for i in np.argsort(at_once)[::-1][:8]]
+    assert set(by_variance) != set(expected), "the example does not tell the greedy choice from the simple one"
+
+
+def test_the_same_is_not_asked_twice_in_a_batch(process: GaussianProcess) -> None:
+    names = ("v1", "v4", "v6")
+    same = [Configuration("large", order) for order in (names, names[::-1], names[1:] + names[:1])]
+    other = Configuration("small", ("v2", "v3", "v5"))
+    chosen = next_configurations(process, [*same, other], 2, seed=0)
+    assert other in chosen
+
+
+def test_a_forest_chooses_by_how_far_its_trees_disagree(
+    forest: Trees, halves: tuple[Measurements, list[Configuration]]
+) -> None:
+    _, candidates = halves
+    by_tree = np.exp([tree.predict(forest.features.rows(candidates)) for tree in forest.ensemble.estimators_])
+    left = unsure(by_tree.var(axis=0), candidates)
+    expected = [candidates[i] for i in sorted(range(len(candidates)), key=lambda i: -left[i])[:5]]
+    assert next_configurations(forest, candidates, 5, seed=0) == expected
+
+
+@pytest.mark.parametrize("name", ["process", "forest"])
+def test_choices_are_different_candidates_and_no_more_than_there_are(
+    name: str, request: pytest.FixtureRequest, halves: tuple[Measurements, list[Configuration]]
+) -> None:
+    measured, candidates = halves
+    predictor = request.getfixturevalue(name)
+    chosen = next_configurations(predictor, candidates, 10, seed=0)
+    assert len(set(chosen)) == 10
+    assert not set(chosen) & measured.repeats.keys()
+    assert sorted(next_configurations(predictor, candidates[:4], 10, seed=0)) == sorted(candidates[:4])
+    assert next_configurations(predictor, [], 10, seed=0) == []
+    assert next_configurations(predictor, candidates, 0, seed=0) == []
+
+
+@pytest.mark.parametrize("name", ["process", "forest"])
+def test_of_too_many_candidates_some_are_drawn_but_as_many_are_chosen_as_wanted(
+    name: str,
+    request: pytest.FixtureRequest,
+    halves: tuple[Measurements, list[Configuration]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, candidates = halves
+    predictor = request.getfixturevalue(name)
+    monkeypatch.setattr(active, "MOST_COMPARED", 6)
+    first, again, other = (next_configurations(predictor, candidates, 6, seed) for seed in (0, 0, 1))
+    assert first == again
+    assert set(first) != set(other)
+    assert len(set(next_configurations(predictor, candidates, 20, seed=0))) == 20

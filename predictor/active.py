@@ -51,15 +51,21 @@ def next_configurations(
 def _one_after_the_other(
     predictor: KnowsCovariance, candidates: Sequence[Configuration], starts: NDArray[np.int64], count: int
 ) -> list[Configuration]:
+    """By a Cholesky factorisation with pivots, of which only the rows that are chosen are worked out."""
     covariance, noise = predictor.posterior(candidates)
     degrees = np.array([each.degree for each in candidates])
+    variance = np.diag(covariance).copy()
+    told = np.empty((count * int(degrees.max()), len(covariance)))  # what each row of those chosen takes from it
+    known = 0
     chosen: list[int] = []
     for _ in range(count):
-        unsure = np.add.reduceat(np.diag(covariance), starts) / degrees
+        unsure = np.add.reduceat(variance, starts) / degrees
         unsure[chosen] = -np.inf
         best = int(np.argmax(unsure))
         chosen.append(best)
         for row in range(starts[best], starts[best] + degrees[best]):
-            told = covariance[:, row].copy()
-            covariance -= np.outer(told, told) / (told[row] + noise[row])
+            left = covariance[row] - told[:known, row] @ told[:known]
+            told[known] = left / np.sqrt(left[row] + noise[row])
+            variance -= told[known] ** 2
+            known += 1
     return [candidates[i] for i in chosen]

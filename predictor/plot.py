@@ -13,6 +13,7 @@ from predictor.predictor import Prediction
 INK, GRID = "#333333", "#dddddd"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999999", "#000000")
 SUFFIXES = (".png", ".svg", ".pdf")
+LONGEST_TITLE = 70  # characters; of longer ones the end is shown
 
 Panel = tuple[Examples, Prediction, float]
 """Truth, prediction, and mean absolute error."""
@@ -28,7 +29,8 @@ def save_predictions(path: Path, panels: Mapping[str, Panel]) -> None:
     machines = sorted({each.machine for truth, _, _ in panels.values() for each in truth.configurations})
     for own, (title, (truth, prediction, error)) in zip(axes, panels.items(), strict=True):
         _draw(own, truth, prediction, machines)
-        own.set_title(f"{title}\nmean absolute error {error:.4f}", loc="left", fontsize=9, color=INK, wrap=True)
+        shown = title if len(title) <= LONGEST_TITLE else f"…{title[1 - LONGEST_TITLE :]}"
+        own.set_title(f"{shown}\nmean absolute error {error:.4f}", loc="left", fontsize=9, color=INK)
         own.set_xlabel("measured slowdown (latency together / alone)")
     axes[0].set_ylabel("predicted slowdown")
     handles, labels = axes[0].get_legend_handles_labels()

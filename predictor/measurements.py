@@ -78,10 +78,10 @@ class Measurements:
 
 
 def read_measurements(path: Path) -> Measurements:
-    """Read a Parquet file or a CSV of `COLUMNS`; rows with the same ``configuration`` ran together.
+    """Read a Parquet file or a CSV of `COLUMNS`; rows with the same ``configuration`` and ``machine`` ran together.
 
     Other columns are passed over. Raises `ConfigError` where the file cannot be read, lacks a column, has an empty name
-    or a latency that is no number above 0, or a configuration on two machines.
+    or a latency that is no number above 0.
     """
     table = read_table(path, "measurements", COLUMNS[:3], COLUMNS)
     for column in COLUMNS[3:]:
@@ -89,15 +89,10 @@ def read_measurements(path: Path) -> Measurements:
         refuse(path, table, column, ~((latencies_ms > 0) & np.isfinite(latencies_ms)), "a time above 0")
         table[column] = latencies_ms
     runs = []
-    for name, rows in table.groupby("configuration", sort=False):
-        machines = rows["machine"].unique()
-        if len(machines) > 1:
-            raise ConfigError(
-                f"{path}: configuration {name!r} is on the machines {', '.join(machines)}; give each its own"
-            )
+    for (_, machine), rows in table.groupby(["configuration", "machine"], sort=False):
         runs.append(
             Run(
-                Configuration(machines[0], tuple(rows["variant"])),
+                Configuration(machine, tuple(rows["variant"])),
                 tuple(float(each) for each in rows["alone_ms"]),
                 tuple(float(each) for each in rows["together_ms"]),
             )

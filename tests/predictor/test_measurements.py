@@ -105,10 +105,15 @@ def test_missing_columns_are_named_with_those_that_are_wanted(tmp_path: Path) ->
     )
 
 
-def test_a_configuration_on_two_machines_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, with_cell(3, "machine", "n"))
-    with pytest.raises(ConfigError, match="configuration '2' is on the machines m, n; give each its own"):
-        read_measurements(path)
+def test_machines_may_number_their_configurations_alike(tmp_path: Path) -> None:
+    other = [[*row[:1], "n", *row[2:]] for row in ROWS]
+    alone = read_measurements(written(tmp_path, ROWS))
+    both = read_measurements(written(tmp_path, [*ROWS, *other]))
+    assert both.runs[: len(alone)] == alone.runs
+    assert [run.configuration.variants for run in both.runs[len(alone) :]] == [
+        run.configuration.variants for run in alone.runs
+    ]
+    assert {run.configuration.machine for run in both.runs[len(alone) :]} == {"n"}
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00\xff\xfe\x01", b"PAR1 but nothing of it"])

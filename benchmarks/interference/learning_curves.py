@@ -21,6 +21,9 @@ TARGET_SHARE = 2 / 3
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, TARGET_SHARE, 0.8, 1.0)
 """Of all that could be measured, at which errors are taken; the first is drawn at random for both."""
 
+PER_ROUND_SHARE = 0.05
+"""After so much more was measured, what to measure next is chosen anew."""
+
 DRAWS = 5
 LEAST = 6
 
@@ -77,14 +80,16 @@ def _active(
     seed: int,
 ) -> list[float]:
     measured = shuffled[: sizes[0]]
+    per_round = max(1, round(PER_ROUND_SHARE * len(shuffled)))
+    predictor = fit(examples_of(pool.only(measured)), table, kind, seed=seed)
     errors = []
-    for index, size in enumerate(sizes):
-        predictor = fit(examples_of(pool.only(measured)), table, kind, seed=seed)
-        errors.append(mean_absolute_error(predictor, truth))
-        if index + 1 < len(sizes):
+    for size in sizes:
+        while len(measured) < size:
             known = set(measured)
             left = [each for each in shuffled if each not in known]
-            measured = measured + next_configurations(predictor, left, sizes[index + 1] - size, seed)
+            measured = measured + next_configurations(predictor, left, min(per_round, size - len(measured)), seed)
+            predictor = fit(examples_of(pool.only(measured)), table, kind, seed=seed)
+        errors.append(mean_absolute_error(predictor, truth))
     return errors
 
 

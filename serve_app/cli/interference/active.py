@@ -19,7 +19,7 @@ from predictor.predictor import SlowdownPredictor
 from predictor.training import LEAST_CONFIGURATIONS, cross_validated_error, fit
 from predictor.variant_table import VariantTable, read_variants
 
-PER_ROUND = 10
+PER_ROUND = 5
 FIRST_PER_VARIANT = 2
 
 MOST_LISTED = 50_000

@@ -43,6 +43,10 @@ class OffByWhatItSaw:
     configurations: tuple[Configuration, ...]
 
     @property
+    def number(self) -> int:
+        return len(set(self.configurations))
+
+    @property
     def error(self) -> float:
         return 1 / sum(each.degree - 1 for each in self.configurations)
 
@@ -73,11 +77,18 @@ def test_sizes_are_shares_of_what_can_be_measured_and_the_saving_is_at_two_third
     pool = round(0.7 * (28 + triples))
     sizes = said["configurations"]
     assert sizes == sorted({max(6, round(share * pool)) for share in learning_curves.SHARES})
-    draws = [fitted[start : start + len(sizes)] for start in range(0, len(fitted), len(sizes))]
-    by_random, by_active = draws[::2], draws[1::2]
+    by_random, by_active = [], []
+    while fitted:
+        by_random.append([fitted.pop(0) for _ in sizes])
+        rounds = [fitted.pop(0)]
+        while rounds[-1].number < pool:
+            rounds.append(fitted.pop(0))
+            most = max(1, round(learning_curves.PER_ROUND_SHARE * pool))
+            assert 0 < rounds[-1].number - rounds[-2].number <= most
+        by_active.append([each for each in rounds if each.number in sizes])
     for name, own in (("random_mae", by_random), ("active_mae", by_active)):
         assert said[name] == pytest.approx([fmean(each.error for each in same) for same in zip(*own, strict=True)])
-        assert [[len(set(each.configurations)) for each in draw] for draw in own] == [sizes, sizes]
+        assert [[each.number for each in draw] for draw in own] == [sizes, sizes]
     for random, active in zip(by_random, by_active, strict=True):
         assert random[0] == active[0], "both begin with the same"
         assert set(random[-1].configurations) == set(active[-1].configurations)

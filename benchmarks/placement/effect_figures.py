@@ -14,7 +14,8 @@ IN_MS, RELATIVE = "p95_ms", "p95_relative"
 MEASURES = (IN_MS, RELATIVE)
 """Over the queries of all variants: of the latency, and of the latency over its variant's mean latency alone."""
 
-INTERFERENCE_AWARE = "interference_aware"
+INTERFERENCE_AWARE, LATENCY_SUM = "interference_aware", "interference_aware_latency_sum"
+"""By predicted 95th percentiles: that of all queries, which is what is measured, and each variant's, in sum."""
 
 Runs = NDArray[np.float64]
 """A figure of each run: shape [runs]."""
@@ -25,7 +26,7 @@ class MeasuredMix:
     """A mix: what each scheduler chose, and what was measured of all its placements, by figure, in the same runs."""
 
     mix: Mix
-    chosen: Mapping[str, Split]  # by scheduler, `INTERFERENCE_AWARE` and those by load
+    chosen: Mapping[str, Split]  # by scheduler, the two by prediction and those by load
     figures: Mapping[Split, Mapping[str, Runs]]
     others_frac: Sequence[float]  # by run, of the CPUs, that other processes had
 
@@ -55,32 +56,24 @@ def summary(mixes: Sequence[MeasuredMix]) -> dict[str, Any]:
 
 
 def _of_measure(mixes: Sequence[MeasuredMix], measure: str) -> dict[str, Any]:
-    rules = [name for name in mixes[0].chosen if name != INTERFERENCE_AWARE]
-    over_mixes = {name: _mean([mix.runs(name, measure) for mix in mixes]) for name in (INTERFERENCE_AWARE, *rules)}
+    over_mixes = {name: _mean([mix.runs(name, measure) for mix in mixes]) for name in mixes[0].chosen}
+    rules = [name for name in over_mixes if name not in (INTERFERENCE_AWARE, LATENCY_SUM)]
     best_rule = min(rules, key=lambda name: float(np.median(over_mixes[name])))
     oracle = _mean([mix.figures[mix.best(measure)][measure] for mix in mixes])
     chance = _mean([_mean([own[measure] for own in mix.figures.values()]) for mix in mixes])
-    alike = [mix.chosen[best_rule] == mix.chosen[INTERFERENCE_AWARE] for mix in mixes]
     return {
         "least_loaded": spread(over_mixes[best_rule]),
         INTERFERENCE_AWARE: spread(over_mixes[INTERFERENCE_AWARE]),
+        LATENCY_SUM: spread(over_mixes[LATENCY_SUM]),
         "oracle": spread(oracle),
         "by_chance": spread(chance),
         "least_loaded_by": {name: spread(over_mixes[name]) for name in rules},
         "best_least_loaded": best_rule,
         "gain": spread(over_mixes[best_rule] / over_mixes[INTERFERENCE_AWARE]),
-        "placed_alike": sum(alike),
-        "gain_where_not_alike": _gain_of(
-            [mix for mix, same in zip(mixes, alike, strict=True) if not same], best_rule, measure
-        ),
+        "gain_latency_sum": spread(over_mixes[best_rule] / over_mixes[LATENCY_SUM]),
+        "gain_over_each": {name: spread(over_mixes[name] / over_mixes[INTERFERENCE_AWARE]) for name in rules},
+        "placed_alike": sum(mix.chosen[best_rule] == mix.chosen[INTERFERENCE_AWARE] for mix in mixes),
     }
-
-
-def _gain_of(mixes: Sequence[MeasuredMix], rule: str, measure: str) -> dict[str, float] | None:
-    if not mixes:
-        return None
-    gains = [mix.runs(rule, measure) / mix.runs(INTERFERENCE_AWARE, measure) for mix in mixes]
-    return spread(_mean(gains))
 
 
 def described(measured: MeasuredMix) -> dict[str, Any]:

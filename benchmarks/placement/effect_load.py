@@ -26,6 +26,8 @@ LEAST_UTILISATION, MOST_UTILISATION = 0.15, 0.4
 LEAST_TOTAL, MOST_TOTAL = 0.9, 1.25
 """Of both CPUs, in sum over a mix: moderate, and no two variants of a mix are too much for one CPU."""
 
+P95 = 0.95
+
 MIX_SIZES = (4, 4, 3)
 """In turns."""
 

@@ -5,15 +5,14 @@ from itertools import combinations
 
 import numpy as np
 
-from benchmarks.placement.effect_load import SteadyLoad, arrivals_s
+from benchmarks.placement.effect_load import P95, SteadyLoad, arrivals_s
 from benchmarks.placement.effect_pools import Pools, Query
 from predictor.configuration import Configuration
 from predictor.measure.positions import Role
 from predictor.measurements import Measurements, Run
 from predictor.variant_table import VariantTable
 
-P95 = 0.95
-SERVICE_S, ALONE_S, PAIR_S = 1.0, 4.0, 2.5
+SERVICE_S, ALONE_S, PAIR_S = 1.0, 3.0, 3.0
 """Of a window. Alone, a variant is measured on both CPUs; so is each pair."""
 
 

@@ -72,6 +72,7 @@ def _effect_lines(own: dict[str, Any]) -> list[str]:
             f"{words}: least_loaded ({found['best_least_loaded']}) over interference_aware {_range(found['gain'])}; "
             f"{found['placed_alike']} mixes placed alike"
         )
+        lines += [f"{words}: {name} over it {_range(gain)}" for name, gain in found["gain_over_each"].items()]
     return [*lines, f"goals met: {own['goals_met']}"]
 
 

@@ -7,15 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.placement.effect_choices import Split
+from benchmarks.placement.effect_choices import BY_P95, LATENCY_SUM, Split
 from benchmarks.placement.effect_load import Mix
 
-IN_MS, RELATIVE = "p95_ms", "p95_relative"
-MEASURES = (IN_MS, RELATIVE)
-"""Over the queries of all variants: of the latency, and of the latency over its variant's mean latency alone."""
-
-INTERFERENCE_AWARE, LATENCY_SUM = "interference_aware", "interference_aware_latency_sum"
-"""By predicted 95th percentiles: that of all queries, which is what is measured, and each variant's, in sum."""
+MEASURES = tuple(BY_P95)
 
 Runs = NDArray[np.float64]
 """A figure of each run: shape [runs]."""
@@ -26,7 +21,7 @@ class MeasuredMix:
     """A mix: what each scheduler chose, and what was measured of all its placements, by figure, in the same runs."""
 
     mix: Mix
-    chosen: Mapping[str, Split]  # by scheduler, the two by prediction and those by load
+    chosen: Mapping[str, Split]  # by scheduler, those by prediction and those by load
     figures: Mapping[Split, Mapping[str, Runs]]
     others_frac: Sequence[float]  # by run, of the CPUs, that other processes had
 
@@ -57,22 +52,23 @@ def summary(mixes: Sequence[MeasuredMix]) -> dict[str, Any]:
 
 def _of_measure(mixes: Sequence[MeasuredMix], measure: str) -> dict[str, Any]:
     over_mixes = {name: _mean([mix.runs(name, measure) for mix in mixes]) for name in mixes[0].chosen}
-    rules = [name for name in over_mixes if name not in (INTERFERENCE_AWARE, LATENCY_SUM)]
+    rules = [name for name in over_mixes if name not in (*BY_P95.values(), LATENCY_SUM)]
+    aware = BY_P95[measure]
     best_rule = min(rules, key=lambda name: float(np.median(over_mixes[name])))
     oracle = _mean([mix.figures[mix.best(measure)][measure] for mix in mixes])
     chance = _mean([_mean([own[measure] for own in mix.figures.values()]) for mix in mixes])
     return {
         "least_loaded": spread(over_mixes[best_rule]),
-        INTERFERENCE_AWARE: spread(over_mixes[INTERFERENCE_AWARE]),
+        "interference_aware": spread(over_mixes[aware]),
         LATENCY_SUM: spread(over_mixes[LATENCY_SUM]),
         "oracle": spread(oracle),
         "by_chance": spread(chance),
         "least_loaded_by": {name: spread(over_mixes[name]) for name in rules},
         "best_least_loaded": best_rule,
-        "gain": spread(over_mixes[best_rule] / over_mixes[INTERFERENCE_AWARE]),
+        "gain": spread(over_mixes[best_rule] / over_mixes[aware]),
         "gain_latency_sum": spread(over_mixes[best_rule] / over_mixes[LATENCY_SUM]),
-        "gain_over_each": {name: spread(over_mixes[name] / over_mixes[INTERFERENCE_AWARE]) for name in rules},
-        "placed_alike": sum(mix.chosen[best_rule] == mix.chosen[INTERFERENCE_AWARE] for mix in mixes),
+        "gain_over_each": {name: spread(over_mixes[name] / over_mixes[aware]) for name in rules},
+        "placed_alike": sum(mix.chosen[best_rule] == mix.chosen[aware] for mix in mixes),
     }
 
 

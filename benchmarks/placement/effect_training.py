@@ -1,12 +1,14 @@
 """What the predictor learns from: each variant alone and all pairs on one CPU, under the load that is placed later."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from benchmarks.placement.effect_load import P95, SteadyLoad, arrivals_s
 from benchmarks.placement.effect_pools import Pools, Query
+from catalog.machine_type import machine_type
 from predictor.configuration import Configuration
 from predictor.measure.positions import Role
 from predictor.measurements import Measurements, Run
@@ -14,6 +16,17 @@ from predictor.variant_table import VariantTable
 
 SERVICE_S, ALONE_S, PAIR_S = 1.0, 3.0, 3.0
 """Of a window. Alone, a variant is measured on both CPUs; so is each pair."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What schedulers may know of the variants of all mixes."""
+
+    machine: str
+    loads: Mapping[str, SteadyLoad]
+    alone: Mapping[str, Mapping[str, float]]
+    pairs: Measurements
+    table: VariantTable
 
 
 def measure_loads(
@@ -69,11 +82,24 @@ def measure_pairs(
     return Measurements(tuple(runs))
 
 
-def variant_table(
-    machine: str, alone: Mapping[str, Mapping[str, float]], architecture: Mapping[str, Mapping[str, float]]
-) -> VariantTable:
-    """What the predictor knows of the variants."""
-    return VariantTable({(machine, name): dict(own) for name, own in alone.items()}, architecture)
+def learn(
+    pools: Pools,
+    roles: Sequence[Role],
+    utilisation: Mapping[str, float],
+    architecture: Mapping[str, Mapping[str, float]],
+    rng: np.random.Generator,
+    on_step: Callable[[str], object],
+) -> Known:
+    """Measure all variants, alone and in pairs, under the load at which each has its ``utilisation`` alone."""
+    machine = machine_type("cpu", 1)
+    on_step("each variant alone")
+    loads = measure_loads(pools, roles, utilisation, rng)
+    alone = measure_alone(pools, loads, rng)
+    on_step("pairs of variants on one CPU")
+    pairs = measure_pairs(pools, machine, loads, alone, rng)
+    return Known(
+        machine, loads, alone, pairs, VariantTable({(machine, name): own for name, own in alone.items()}, architecture)
+    )
 
 
 def _query(load: SteadyLoad, window_s: float, rng: np.random.Generator) -> Query:

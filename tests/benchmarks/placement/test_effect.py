@@ -2,16 +2,20 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from benchmarks.placement import effect, effect_training
-from benchmarks.placement.effect_figures import INTERFERENCE_AWARE, MEASURES
+from benchmarks.placement import effect, effect_choices, effect_runs, effect_training
+from benchmarks.placement.effect_choices import BY_P95
+from benchmarks.placement.effect_figures import MEASURES
 from benchmarks.placement.effect_pools import Pools, Query
 from catalog.errors import ConfigError
 from measuring_scene import ToyPrograms
+from predictor.examples import Examples
 from predictor.measure.positions import Role
+from predictor.predictor import SlowdownPredictor
 
 ROLES = tuple(Role(name, rows) for name, rows in zip("abcdef", (1, 2, 4, 8, 16, 32), strict=True))
 TWO_CPUS = len(os.sched_getaffinity(0)) > 1
@@ -64,16 +68,16 @@ def test_a_whole_run_measures_every_placement_and_says_who_chose_which(
     for mix in found["mixes"]:
         assert len(mix["placements"]) == 3
         assert set(mix["chosen"].values()) <= set(mix["placements"])
-        assert len(mix["others_frac"]) == effect.RUNS
+        assert len(mix["others_frac"]) == effect_runs.RUNS
         for own in mix["placements"].values():
-            assert all(len(own[measure]["runs"]) == effect.RUNS for measure in MEASURES)
+            assert all(len(own[measure]["runs"]) == effect_runs.RUNS for measure in MEASURES)
     for measure in MEASURES:
         own = found["over_mixes"][measure]
         gain = own["gain"]
         assert gain["least"] <= gain["median"] <= gain["most"]
         assert own["oracle"]["median"] > 0
         least_loaded = found["over_mixes"][measure]["best_least_loaded"]
-        alike = [mix["chosen"][INTERFERENCE_AWARE] == mix["chosen"][least_loaded] for mix in found["mixes"]]
+        alike = [mix["chosen"][BY_P95[measure]] == mix["chosen"][least_loaded] for mix in found["mixes"]]
         assert own["placed_alike"] == sum(alike)
 
 
@@ -83,13 +87,16 @@ def test_the_predictor_has_not_seen_the_pairs_of_a_mix(programs: ToyPrograms, mo
         monkeypatch.setattr(effect_training, name, 0.05)
     utilisation = dict(zip("abcdef", (0.2,) * 6, strict=True))
     with Pools(programs) as pools:
-        known = effect._learned(pools, ROLES, utilisation, {}, np.random.default_rng(0), lambda step: None)
-    seen = []
-    really_fit = effect.fit
-    monkeypatch.setattr(
-        effect, "fit", lambda examples, *args, **more: seen.append(examples) or really_fit(examples, *args, **more)
-    )
-    effect.choices(("a", "c", "d"), known, 0)
+        known = effect_training.learn(pools, ROLES, utilisation, {}, np.random.default_rng(0), lambda step: None)
+    seen: list[Examples] = []
+    really_fit = effect_choices.fit
+
+    def noted_fit(examples: Examples, *arguments: Any, **more: Any) -> SlowdownPredictor:
+        seen.append(examples)
+        return really_fit(examples, *arguments, **more)
+
+    monkeypatch.setattr(effect_choices, "fit", noted_fit)
+    effect_choices.choices(("a", "c", "d"), known, 0)
     (examples,) = seen
     assert len(examples.configurations) == 12
     assert not any(set(each.variants) <= {"a", "c", "d"} for each in examples.configurations)

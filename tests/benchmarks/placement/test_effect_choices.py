@@ -13,12 +13,13 @@ from benchmarks.placement.effect_choices import (
     by_load,
     by_p95,
     machines,
-    p95_of_all_s,
+    p95_of_all,
     split_of,
 )
 from predictor.configuration import Configuration
 
 MACHINE = "type"
+SECONDS = dict.fromkeys("abcd", 1.0)
 
 
 @dataclass(frozen=True)
@@ -56,20 +57,20 @@ def test_the_predictor_keeps_apart_who_hurts_each_other() -> None:
     rates = dict.fromkeys("abcd", 10.0)
     known = cost("abcd", (("a", "b"), ("b", "d")), rates)
     assert by_latency_sum(tuple("abcd"), machines(MACHINE), known) == (("a", "d"), ("b", "c"))
-    assert by_p95(tuple("abcd"), MACHINE, known) == (("a", "d"), ("b", "c"))
+    assert by_p95(tuple("abcd"), MACHINE, known, SECONDS) == (("a", "d"), ("b", "c"))
 
 
 def test_the_p95_of_all_does_not_see_who_is_less_than_a_twentieth_of_the_queries() -> None:
     """a and b may hurt only each other or c: the sum sees a tenfold latency of a, the percentile does not."""
     alone_s = {(MACHINE, "a"): 1.0, (MACHINE, "b"): 0.01, (MACHINE, "c"): 0.02}
     known = LatencySum(alone_s, Hostile((("b", "c"),)), {"a": 1.0, "b": 500.0, "c": 500.0})
-    assert by_p95(tuple("abc"), MACHINE, known) != (("a",), ("b", "c"))
+    assert by_p95(tuple("abc"), MACHINE, known, SECONDS) != (("a",), ("b", "c"))
     assert by_latency_sum(tuple("abc"), machines(MACHINE), known)[0] != ("b", "c")
 
 
 def test_the_p95_of_equal_variants_is_theirs_and_of_others_between_them() -> None:
-    assert p95_of_all_s([10.0, 90.0], [0.2, 0.2]) == pytest.approx(0.2)
-    assert 0.1 < p95_of_all_s([10.0, 10.0], [0.1, 0.3]) < 0.3
+    assert p95_of_all([10.0, 90.0], [0.2, 0.2]) == pytest.approx(0.2)
+    assert 0.1 < p95_of_all([10.0, 10.0], [0.1, 0.3]) < 0.3
 
 
 def test_the_p95_of_all_is_that_of_exponential_latencies() -> None:
@@ -78,7 +79,7 @@ def test_the_p95_of_all_is_that_of_exponential_latencies() -> None:
     drawn = np.concatenate(
         [rng.exponential(own / log(20.0), int(200_000 * rate)) for own, rate in zip(p95_s, rates, strict=True)]
     )
-    assert p95_of_all_s(rates, p95_s) == pytest.approx(np.quantile(drawn, 0.95), rel=0.01)
+    assert p95_of_all(rates, p95_s) == pytest.approx(np.quantile(drawn, 0.95), rel=0.01)
 
 
 def test_least_loaded_balances_what_it_knows_in_its_order() -> None:
@@ -90,4 +91,13 @@ def test_least_loaded_balances_what_it_knows_in_its_order() -> None:
 
 def test_without_interference_no_split_is_worse_than_another() -> None:
     known = LatencySum({(MACHINE, name): 0.01 for name in "abc"}, NoInterference(), dict.fromkeys("abc", 1.0))
-    assert by_p95(tuple("abc"), MACHINE, known) == all_splits(tuple("abc"))[0]
+    assert by_p95(tuple("abc"), MACHINE, known, SECONDS) == all_splits(tuple("abc"))[0]
+
+
+def test_in_units_of_their_own_latency_the_short_ones_count() -> None:
+    """In seconds a is the whole tail, and b and c may as well be together; relative to their own, that hurts."""
+    alone_s = {(MACHINE, "a"): 1.0, (MACHINE, "b"): 0.001, (MACHINE, "c"): 0.001}
+    known = LatencySum(alone_s, Hostile((("b", "c"),)), dict.fromkeys("abc", 10.0))
+    relative = {name: alone_s[MACHINE, name] for name in "abc"}
+    assert by_p95(tuple("abc"), MACHINE, known, SECONDS) == (("a",), ("b", "c"))
+    assert by_p95(tuple("abc"), MACHINE, known, relative) != (("a",), ("b", "c"))

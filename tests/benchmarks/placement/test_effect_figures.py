@@ -3,12 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from benchmarks.placement.effect_choices import Split
+from benchmarks.placement.effect_choices import BY_P95, IN_MS, LATENCY_SUM, RELATIVE, Split
 from benchmarks.placement.effect_figures import (
-    IN_MS,
-    INTERFERENCE_AWARE,
-    LATENCY_SUM,
-    RELATIVE,
     MeasuredMix,
     described,
     name_of,
@@ -25,7 +21,7 @@ def measured(aware: Split, by_number: Split, by_latency: Split = TWO) -> Measure
     of_one = np.array([2.0, 2.4, 2.2])
     return MeasuredMix(
         ("a", "b", "c"),
-        {INTERFERENCE_AWARE: aware, LATENCY_SUM: ONE, "number": by_number, "latency": by_latency},
+        {**dict.fromkeys(BY_P95.values(), aware), LATENCY_SUM: ONE, "number": by_number, "latency": by_latency},
         {ONE: {IN_MS: of_one, RELATIVE: of_one}, TWO: {IN_MS: 2 * of_one, RELATIVE: 2 * of_one}},
         (0.0, 0.1, 0.0),
     )
@@ -64,7 +60,7 @@ def test_the_least_loaded_scheduler_is_the_best_in_hindsight() -> None:
 
 def test_a_mix_is_described_in_json_values() -> None:
     found = json.loads(json.dumps(described(measured(ONE, TWO))))
-    assert found["chosen"][INTERFERENCE_AWARE] == "a + b | c" == name_of(ONE)
+    assert found["chosen"][BY_P95[IN_MS]] == "a + b | c" == name_of(ONE)
     assert found["placements"]["a + c | b"][IN_MS] == {
         "median": 4.4,
         "least": 4.0,

@@ -1,11 +1,17 @@
-"""Placement where variants disturb each other: `python -m benchmarks.placement [--json]`."""
+"""Placement where variants disturb each other: `python -m benchmarks.placement [--json]`, some seven minutes.
+
+``scale`` is how long decisions take with many machines; ``effect`` what they are worth on two CPUs of this machine,
+which should have nothing else to do.
+"""
 
 import argparse
 import json
+import sys
 from typing import Any
 
 from benchmarks.machine import with_machine
-from benchmarks.placement import scale
+from benchmarks.placement import effect, scale
+from catalog.errors import AccordError
 from predictor.kinds import FOREST, KINDS
 
 
@@ -19,10 +25,14 @@ def main() -> None:
     parser.add_argument("--kind", choices=KINDS, default=FOREST, help=f"of predictor (default {FOREST})")
     parser.add_argument("--seed", type=int, default=0, help="of all that is drawn (default 0)")
     given = parser.parse_args()
-    body: dict[str, Any] = {
-        "scale": scale.measure(given.machines, given.variants, given.placements, given.kind, given.seed)
-    }
-    body["goals_met"] = all(body["scale"]["goals_met"].values())
+    try:
+        body: dict[str, Any] = {
+            "scale": scale.measure(given.machines, given.variants, given.placements, given.kind, given.seed),
+            "effect": effect.measure(given.seed, _say),
+        }
+    except AccordError as error:
+        sys.exit(str(error))
+    body["goals_met"] = all(all(own["goals_met"].values()) for own in body.values())
     found = with_machine(body, times=("place_ms", "two_choices_ms", "add_ms", "remove_ms", "start_s"))
     print(json.dumps(found) if given.json else table(found))
 
@@ -45,7 +55,32 @@ def table(body: dict[str, Any]) -> str:
             f"processor {each['cpu_median']:8.3f}  p95 {each['cpu_p95']:8.3f}"
         )
     lines.append(f"all costs from the start  {own['start_s']:.1f} s; goals met: {own['goals_met']}")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *_effect_lines(body["effect"])])
+
+
+def _effect_lines(own: dict[str, Any]) -> list[str]:
+    lines = [
+        f"{len(own['mixes'])} mixes on CPUs {own['cpus']} of {own['machine_type']}, median of {own['runs']} runs "
+        f"(range); others had {100 * own['others_frac']:.0f}% of the CPUs"
+    ]
+    for measure, words in (("p95_ms", "p95, ms"), ("p95_relative", "p95 over mean latency alone")):
+        found = own["over_mixes"][measure]
+        for name in ("least_loaded", "interference_aware", "interference_aware_latency_sum", "oracle", "by_chance"):
+            lines.append(f"{words}: {name:32} {_range(found[name])}")
+        lines.append(
+            f"{words}: least_loaded ({found['best_least_loaded']}) over interference_aware {_range(found['gain'])}; "
+            f"{found['placed_alike']} mixes placed alike"
+        )
+        lines += [f"{words}: {name} over it {_range(gain)}" for name, gain in found["gain_over_each"].items()]
+    return [*lines, f"goals met: {own['goals_met']}"]
+
+
+def _range(found: dict[str, float]) -> str:
+    return f"{found['median']:.2f} ({found['least']:.2f} to {found['most']:.2f})"
+
+
+def _say(step: str) -> None:
+    print(step, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

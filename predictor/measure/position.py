@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 import psutil
 
 from predictor.measure.program import Program, Programs
-from predictor.measure.requests import Answer, Batches, Load, Loaded, Request, Trial, Window
+from predictor.measure.requests import Answer, Answered, Batches, Load, Loaded, Queries, Request, Trial, Window
 
 _TRIALS = 5
 _TRIALS_S = 0.25
@@ -95,6 +95,8 @@ def _answer(request: Request, held: _Held, spread: "_Spread", position: int, don
     batch = held.batch(request.variant, request.rows)
     if isinstance(request, Trial):
         return _least_s(batch)
+    if isinstance(request, Queries):
+        return _answer_queries(request, batch)
     spread.begin(request.turn)
     return _run(request, batch, position, done)
 
@@ -157,6 +159,18 @@ def _run(window: Window, batch: Callable[[], object], position: int, done: Mutab
         involuntary_switches=used.ru_nivcsw - usage.ru_nivcsw,
         whole_cpu_s=time.process_time() - whole_cpu_s,
     )
+
+
+def _answer_queries(queries: Queries, batch: Callable[[], object]) -> Answered:
+    clock, latencies_s = time.perf_counter, []
+    cpu_s = time.process_time()
+    for arrival_s in queries.arrivals_s:
+        arrived_s = queries.start_s + arrival_s
+        if (early_s := arrived_s - clock()) > 0:
+            time.sleep(early_s)
+        batch()
+        latencies_s.append(clock() - arrived_s)
+    return Answered(tuple(latencies_s), time.process_time() - cpu_s)
 
 
 def _resident_bytes() -> int:

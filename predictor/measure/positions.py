@@ -13,7 +13,7 @@ from catalog.errors import AccordError, ConfigError
 from predictor.measure.cpu_time import CpuClock
 from predictor.measure.position import serve
 from predictor.measure.program import Programs
-from predictor.measure.requests import Answer, Batches, Load, Loaded, Request, Trial, Window
+from predictor.measure.requests import Answer, Answered, Batches, Load, Loaded, Queries, Request, Trial, Window
 
 LEAD_S = 0.01
 """From sending the requests of a window to its start: variants run meanwhile, so that the kernel has spread them over
@@ -98,6 +98,19 @@ class Positions:
             for index, (position, role) in enumerate(zip(among, roles, strict=True))
         }
         return [each for each in self._ask(requests) if isinstance(each, Batches)]
+
+    def answer(self, roles: Sequence[Role], arrivals_s: Sequence[Sequence[float]], start_s: float) -> list[Answered]:
+        """Have ``roles`` answer queries at the same time, at the positions from the first on, as they arrive.
+
+        ``arrivals_s`` of each role count from ``start_s`` of the monotonic clock, which must be far enough ahead for
+        the requests to be there.
+        """
+        self.load(roles)
+        requests: dict[int, Request] = {
+            position: Queries(*role, start_s, tuple(own))
+            for position, (role, own) in enumerate(zip(roles, arrivals_s, strict=True))
+        }
+        return [each for each in self._ask(requests) if isinstance(each, Answered)]
 
     def _ask(self, requests: dict[int, Request]) -> list[Answer]:
         """Answers in the order of the requests; all are in before an error of one is raised."""

@@ -38,6 +38,22 @@ class Window(NamedTuple):
     turn: int  # of the CPUs, which of them it begins on
 
 
+class Queries(NamedTuple):
+    """Answer queries, a batch each, in the order in which they arrive, one at a time."""
+
+    variant: str
+    rows: int
+    start_s: float  # of the monotonic clock, the same for all positions
+    arrivals_s: tuple[float, ...]  # after the start, rising; whoever comes while a batch runs waits
+
+
+class Answered(NamedTuple):
+    """What became of `Queries`."""
+
+    latencies_s: tuple[float, ...]  # of each query, from its arrival to the end of its batch
+    cpu_s: float  # that the process computed from the request to the answer
+
+
 class Batches(NamedTuple):
     """The measured batches of one window, one after the other without a gap between them."""
 
@@ -54,5 +70,5 @@ class Batches(NamedTuple):
         return self.seconds / self.ran
 
 
-Request = Load | Trial | Window
-Answer = Loaded | float | Batches | Exception
+Request = Load | Trial | Window | Queries
+Answer = Loaded | float | Batches | Answered | Exception

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.placement import scale
 from benchmarks.placement.__main__ import main
-from predictor.models.trees import FOREST
+from predictor.kinds import FOREST
 
 
 def test_every_decision_and_update_is_timed() -> None:

@@ -11,10 +11,11 @@ from predictor import active
 from predictor.active import next_configurations
 from predictor.configuration import Configuration
 from predictor.examples import examples_of
+from predictor.kinds import FOREST
 from predictor.measurements import Measurements
 from predictor.models.gaussian_process import GaussianProcess
 from predictor.models.gaussian_process_fit import fit_gaussian_process
-from predictor.models.trees import FOREST, Trees, fit_trees
+from predictor.models.trees import Trees, fit_trees
 
 
 @pytest.fixture(scope="module")

@@ -18,10 +18,11 @@ from catalog.errors import ArtifactError, ConfigError
 from predictor.configuration import Configuration
 from predictor.examples import examples_of
 from predictor.features.tree_features import TreeFeatures
+from predictor.kinds import GAUSSIAN_PROCESS, KINDS
 from predictor.model_file import HEADER, Model, ModelCard, load, loads
 from predictor.models.gaussian_process import GaussianProcess
 from predictor.models.trees import BOOSTING, FOREST, Trees
-from predictor.training import GAUSSIAN_PROCESS, KINDS, fit
+from predictor.training import fit
 
 CARD = ModelCard("some", ("small",), scene.NAMES, (2, 3), 30, 0.25, {"forest": 0.5}, 1.5)
 ASKED = [

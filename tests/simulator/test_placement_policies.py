@@ -19,8 +19,8 @@ from dispatch.batching.adaptive_batching import AdaptiveBatching
 from interference_scene import PressureLaw, on_nodes
 from predictor.configuration import Configuration
 from predictor.examples import examples_of
+from predictor.kinds import FOREST
 from predictor.measurements import Measurements, Run
-from predictor.models.trees import FOREST
 from predictor.predictor import SlowdownPredictor
 from predictor.training import fit
 from predictor.variant_table import VariantTable

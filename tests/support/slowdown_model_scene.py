@@ -6,9 +6,10 @@ from pathlib import Path
 
 from predictor.configuration import Configuration
 from predictor.examples import examples_of
+from predictor.kinds import FOREST
 from predictor.measurements import Measurements, Run
 from predictor.model_file import Model, ModelCard
-from predictor.models.trees import FOREST, fit_trees
+from predictor.models.trees import fit_trees
 from predictor.variant_table import VariantTable
 
 PAIR, TRIPLE = 1.4, 1.8

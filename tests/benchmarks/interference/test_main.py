@@ -13,8 +13,8 @@ import slowdown_scene as scene
 from benchmarks.interference import __main__ as interference
 from benchmarks.interference import accuracy, learning_curves, placement_study
 from predictor import training
+from predictor.kinds import FOREST
 from predictor.models import gaussian_process_fit
-from predictor.models.trees import FOREST
 from predictor.training import GAUSSIAN_PROCESS
 
 Run = Callable[..., str]

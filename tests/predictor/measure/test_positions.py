@@ -1,4 +1,5 @@
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,20 @@ def test_all_processes_stay_on_the_cpus_that_they_were_given(programs: ToyProgra
     loads = diary(programs, "load")
     assert len(loads) == 4
     assert all(line.endswith(f"[{cpu}]") for line in loads)
+
+
+def test_queries_wait_for_those_before_them_and_latencies_count_from_their_arrival(programs: ToyPrograms) -> None:
+    arrivals_s = (0.0, 0.001, 0.1)
+    with Positions(programs, 2) as positions:
+        start_s = time.perf_counter() + 0.05
+        sleeps, computes = positions.answer([Role("sleeps", 25), Role("a", 1)], [arrivals_s, (0.02,)], start_s)
+        ended_s = time.perf_counter()
+    first_s, second_s, third_s = sleeps.latencies_s
+    assert min(first_s, third_s) >= 0.01
+    assert second_s >= 0.02 - 0.001
+    assert third_s <= ended_s - start_s - 0.1
+    assert len(computes.latencies_s) == 1
+    assert computes.cpu_s > 0
 
 
 def test_a_variant_that_fails_ends_the_window_of_the_others_and_no_process(programs: ToyPrograms) -> None:

@@ -4,7 +4,8 @@ import pytest
 import slowdown_scene as scene
 from predictor.configuration import Configuration
 from predictor.examples import Examples, examples_of
-from predictor.models.trees import FOREST, TREE_KINDS, Trees, fit_trees, one_hot
+from predictor.kinds import FOREST, TREE_KINDS
+from predictor.models.trees import Trees, fit_trees, one_hot
 
 ASKED = [Configuration("small", ("v1", "v4", "v6")), Configuration("large", ("v3", "v3"))]
 

@@ -14,11 +14,12 @@ SAVING_PCT = 30.0
 def goals(figures: dict[str, Any]) -> dict[str, bool]:
     """By goal whether it is met; placements that could not be studied are a goal missed."""
     error, placement, saving = figures["unified_mae"], figures["placement"], figures["active_saving_pct"]
+    studied = placement["oracle"] is not None
     return {
         "error": bool(error < MAE or error < MAE_OF_SPREAD * figures["spread"]),
         "better_than_mean": bool(error * TIMES_BETTER_THAN_MEAN <= figures["mean_mae"]),
-        "below_least_loaded": placement is not None
+        "below_least_loaded": studied
         and placement["interference_aware"] <= OF_LEAST_LOADED * placement["least_loaded"],
-        "near_oracle": placement is not None and placement["interference_aware"] <= OVER_ORACLE * placement["oracle"],
+        "near_oracle": studied and placement["interference_aware"] <= OVER_ORACLE * placement["oracle"],
         "fewer_measurements": saving is not None and saving >= SAVING_PCT,
     }

@@ -59,8 +59,8 @@ class Workload:
 
 def placement_study(
     measurements: Measurements, table: VariantTable, kind: str, seed: int, on_step: OnStep
-) -> dict[str, Any] | None:
-    """Latency added by placing, in sum over the workloads, in seconds; None where no workload was measured.
+) -> dict[str, Any]:
+    """Latency added by placing, in sum over the workloads, in seconds; None for all where no workload was measured.
 
     A workload is `PLACED` different variants, each running batch after batch, and two machines of measured types, maybe
     the same; it counts where all pairs were measured on both types. Where the three together were not, no more than two
@@ -79,7 +79,7 @@ def placement_study(
     alone_s = _alone_s(measurements)
     workloads = _workloads(truth.by_configuration, alone_s, seed)
     if not workloads:
-        return None
+        return dict.fromkeys(("least_loaded", "interference_aware", "oracle")) | {"workloads": 0}
     predicted: dict[Configuration, tuple[float, ...]] = {}
     for number, (training, held_out) in enumerate(folds(measurements, FOLDS, seed)):
         on_step(f"placement, fold {number + 1} of {FOLDS}")

@@ -90,5 +90,9 @@ def _print(card: ModelCard, out: Path) -> None:
         soft_wrap=True,
     )
     for kind, error in sorted(card.errors.items(), key=lambda item: item[1]):
-        OUT.print(f"  {kind}: mean absolute error {error:.4f} on configurations held out in turn", highlight=False)
-    OUT.print(f"  slowdowns spread by {card.spread:.4f} (standard deviation)", highlight=False)
+        OUT.print(
+            f"  {kind}: mean absolute error {error:.4f} on configurations held out in turn",
+            highlight=False,
+            soft_wrap=True,
+        )
+    OUT.print(f"  slowdowns spread by {card.spread:.4f} (standard deviation)", highlight=False, soft_wrap=True)

@@ -1,16 +1,11 @@
 """A fitted forecaster as one file: arrays as safetensors, the rest as JSON in its header; loading runs no code."""
 
-import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load as read_arrays
-from safetensors.numpy import save
-
-from catalog.errors import ArtifactError, ConfigError
+from catalog.array_file import ArrayFile
+from catalog.errors import ConfigError
 from forecast.forecaster import Forecaster
 from forecast.registry import make
 from forecast.training.task import ForecastTask
@@ -18,8 +13,8 @@ from forecast.training.task import ForecastTask
 VERSION = 1
 """Of the layout below; a file of another version is refused."""
 
-HEADER = "accord_forecaster"
 SUFFIX = ".safetensors"
+FILE = ArrayFile("forecaster", "accord forecast train", "accord_forecaster", VERSION)
 
 
 @dataclass(frozen=True)
@@ -51,9 +46,7 @@ class Model:
     def to_bytes(self) -> bytes:
         """The file's content."""
         arrays, values = self.forecaster.state()
-        header = {"version": VERSION, "card": asdict(self.card), "values": values}
-        content: bytes = save(arrays, {HEADER: json.dumps(header)})
-        return content
+        return FILE.pack(arrays, {"card": asdict(self.card), "values": values})
 
     def save(self, path: Path) -> None:
         """Write the file, whole or not at all; folders are made."""
@@ -65,43 +58,17 @@ class Model:
 
 def load(path: Path) -> Model:
     """Read what `Model.save` wrote; raises `ArtifactError` where it cannot be had or is not such a file."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ArtifactError(
-            f"cannot read the forecaster {path}: {error}; train one with `accord forecast train`"
-        ) from error
-    return loads(content, str(path))
+    return loads(FILE.read(path), str(path))
 
 
 def loads(content: bytes, where: str) -> Model:
     """The model of `Model.to_bytes`; ``where`` it came from is for people to read. Raises `ArtifactError`."""
+    arrays, header = FILE.unpack(content, where)
     try:
-        arrays: dict[str, NDArray[Any]] = read_arrays(content)
-        metadata = _metadata(content)
-    except (SafetensorError, KeyError, ValueError) as error:  # KeyError: a type of numbers that numpy has not
-        raise ArtifactError(
-            f"cannot read the forecaster {where}: {error}; train one with `accord forecast train`"
-        ) from error
-    if HEADER not in metadata:
-        raise ArtifactError(f"{where} holds no forecaster of Accord; give a file that `accord forecast train` wrote")
-    try:
-        header = json.loads(metadata[HEADER])
-        if header["version"] != VERSION:
-            raise ArtifactError(
-                f"{where} has version {header['version']!r} of the format, this Accord reads {VERSION}; train it anew"
-            )
         described = dict(header["card"])
         card = ModelCard(**described | {"task": ForecastTask(**described["task"])})
         forecaster = make(card.name, card.task)
         forecaster.restore(arrays, header["values"])
     except (ConfigError, KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise ArtifactError(f"the forecaster {where} is damaged ({error!r}); train it anew") from error
+        raise FILE.damaged(where, error) from error
     return Model(forecaster, card)
-
-
-def _metadata(content: bytes) -> dict[str, str]:
-    """What stands beside the arrays: the file begins with the length of its header, little-endian in 8 bytes."""
-    length = int.from_bytes(content[:8], "little")
-    metadata: dict[str, str] = json.loads(content[8 : 8 + length]).get("__metadata__", {})
-    return metadata

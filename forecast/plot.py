@@ -28,8 +28,6 @@ BEFORE = 0.25
 TICKS_S = (10, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, DAY_S, 7 * DAY_S)
 MOST_TICKS = 10
 
-SUFFIXES = (".png", ".svg", ".pdf")
-
 
 def save_forecasts(path: Path, series: LoadSeries, task: ForecastTask, tests: Mapping[str, Backtest]) -> None:
     """One panel per model by name, from the first origin of the tests on; all must be of one task and series."""

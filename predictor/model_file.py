@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load as read_arrays
-from safetensors.numpy import save
 
-from catalog.errors import ArtifactError, ConfigError
+from catalog.array_file import ArrayFile
+from catalog.errors import ConfigError
 from predictor.model_card import ModelCard
 from predictor.models import gaussian_process_state, trees_state
 from predictor.models.gaussian_process import GaussianProcess
@@ -21,7 +19,7 @@ from predictor.models.trees import Trees
 VERSION = 1
 """Of the layout below; a file of another version is refused."""
 
-HEADER = "accord_interference"
+FILE = ArrayFile("interference predictor", "accord interference train", "accord_interference", VERSION)
 
 
 @dataclass(frozen=True)
@@ -36,9 +34,7 @@ class Model:
         states = gaussian_process_state if isinstance(self.predictor, GaussianProcess) else trees_state
         arrays, values = states.to_state(self.predictor)
         described = json.dumps({"card": asdict(self.card), "values": values})
-        header = {"version": VERSION, "described": described, "sha256": _digest(arrays, described)}
-        content: bytes = save(arrays, {HEADER: json.dumps(header)})
-        return content
+        return FILE.pack(arrays, {"described": described, "sha256": _digest(arrays, described)})
 
     def save(self, path: Path) -> None:
         """Write the file, whole or not at all; folders are made. Raises `ConfigError` where that cannot be."""
@@ -54,34 +50,13 @@ class Model:
 
 def load(path: Path) -> Model:
     """Read what `Model.save` wrote; raises `ArtifactError` where it cannot be had or is not such a file."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ArtifactError(
-            f"cannot read the interference predictor {path}: {error}; train one with `accord interference train`"
-        ) from error
-    return loads(content, str(path))
+    return loads(FILE.read(path), str(path))
 
 
 def loads(content: bytes, where: str) -> Model:
     """The model of `Model.to_bytes`; ``where`` it came from is for people to read. Raises `ArtifactError`."""
+    arrays, header = FILE.unpack(content, where)
     try:
-        arrays: dict[str, NDArray[Any]] = read_arrays(content)
-        metadata = _metadata(content)
-    except (SafetensorError, KeyError, ValueError) as error:  # KeyError: a type of numbers that numpy has not
-        raise ArtifactError(
-            f"cannot read the interference predictor {where}: {error}; train one with `accord interference train`"
-        ) from error
-    if HEADER not in metadata:
-        raise ArtifactError(
-            f"{where} holds no interference predictor of Accord; give a file that `accord interference train` wrote"
-        )
-    try:
-        header = json.loads(metadata[HEADER])
-        if header["version"] != VERSION:
-            raise ArtifactError(
-                f"{where} has version {header['version']!r} of the format, this Accord reads {VERSION}; train it anew"
-            )
         if header["sha256"] != _digest(arrays, header["described"]):
             raise ValueError("its checksum does not fit its content")
         content_of = json.loads(header["described"])
@@ -90,10 +65,8 @@ def loads(content: bytes, where: str) -> Model:
         card = ModelCard(**described | lists)
         states = gaussian_process_state if "points" in arrays else trees_state
         predictor = states.from_state(arrays, content_of["values"])
-    except ArtifactError:
-        raise
     except Exception as error:  # skops and scikit-learn have errors of their own for what is not theirs
-        raise ArtifactError(f"the interference predictor {where} is damaged ({error!r}); train it anew") from error
+        raise FILE.damaged(where, error) from error
     return Model(predictor, card)
 
 
@@ -103,10 +76,3 @@ def _digest(arrays: dict[str, NDArray[Any]], described: str) -> str:
         digest.update(name.encode())
         digest.update(np.ascontiguousarray(arrays[name]).tobytes())
     return digest.hexdigest()
-
-
-def _metadata(content: bytes) -> dict[str, str]:
-    """What stands beside the arrays: the file begins with the length of its header, little-endian in 8 bytes."""
-    length = int.from_bytes(content[:8], "little")
-    metadata: dict[str, str] = json.loads(content[8 : 8 + length]).get("__metadata__", {})
-    return metadata

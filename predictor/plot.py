@@ -12,7 +12,6 @@ from predictor.predictor import Prediction
 
 INK, GRID = "#333333", "#dddddd"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999999", "#000000")
-SUFFIXES = (".png", ".svg", ".pdf")
 LONGEST_TITLE = 70  # characters; of longer ones the end is shown
 
 Panel = tuple[Examples, Prediction, float]

@@ -18,10 +18,11 @@ from catalog.errors import ArtifactError, ConfigError
 from predictor.configuration import Configuration
 from predictor.examples import examples_of
 from predictor.features.tree_features import TreeFeatures
-from predictor.kinds import GAUSSIAN_PROCESS, KINDS
-from predictor.model_file import HEADER, Model, ModelCard, load, loads
+from predictor.kinds import BOOSTING, FOREST, GAUSSIAN_PROCESS, KINDS
+from predictor.model_card import ModelCard
+from predictor.model_file import FILE, Model, load, loads
 from predictor.models.gaussian_process import GaussianProcess
-from predictor.models.trees import BOOSTING, FOREST, Trees
+from predictor.models.trees import Trees
 from predictor.training import fit
 
 CARD = ModelCard("some", ("small",), scene.NAMES, (2, 3), 30, 0.25, {"forest": 0.5}, 1.5)
@@ -54,12 +55,12 @@ def contents(models: dict[str, Model]) -> dict[str, bytes]:
 def parts(content: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Arrays, and what stands beside them."""
     length = int.from_bytes(content[:8], "little")
-    return read_arrays(content), json.loads(json.loads(content[8 : 8 + length])["__metadata__"][HEADER])
+    return read_arrays(content), json.loads(json.loads(content[8 : 8 + length])["__metadata__"][FILE.key])
 
 
 def with_header(content: bytes, **changes: Any) -> bytes:
     arrays, header = parts(content)
-    made: bytes = save(arrays, {HEADER: json.dumps(header | changes)})
+    made: bytes = save(arrays, {FILE.key: json.dumps(header | changes)})
     return made
 
 
@@ -145,7 +146,7 @@ def test_a_changed_card_is_refused(contents: dict[str, bytes]) -> None:
 @pytest.mark.parametrize("header", ["[]", "1", '"text"', "{}", "not even JSON"])
 def test_a_header_that_is_none_of_ours_is_refused(header: str) -> None:
     with pytest.raises(ArtifactError, match="train it anew"):
-        loads(save({"points": np.zeros((1, 1))}, {HEADER: header}), "x")
+        loads(save({"points": np.zeros((1, 1))}, {FILE.key: header}), "x")
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ import pytest
 from matplotlib.image import imread
 
 from predictor.examples import examples_of
-from predictor.plot import SUFFIXES, Panel, save_predictions
+from predictor.plot import Panel, save_predictions
 from predictor.predictor import Prediction
+from serve_app.cli.plots import SUFFIXES
 from slowdown_scene import measured
 
 

@@ -9,11 +9,11 @@ import slowdown_scene as scene
 from catalog.errors import ConfigError
 from predictor import training
 from predictor.examples import Examples, examples_of
-from predictor.kinds import GAUSSIAN_PROCESS, KINDS
+from predictor.kinds import BOOSTING, FOREST, GAUSSIAN_PROCESS, KINDS
 from predictor.measurements import Measurements
 from predictor.models.gaussian_process import GaussianProcess
 from predictor.models.separate import SeparatePredictors
-from predictor.models.trees import BOOSTING, FOREST, Trees
+from predictor.models.trees import Trees
 from predictor.scores import mean_absolute_error, mean_predictor_error
 from predictor.splits import folds, split
 from predictor.training import cross_validated_error, fit, train

@@ -18,6 +18,7 @@ from serve_app.cli.forecast.job import parse_instant
 from serve_app.cli.forecast.options import EndpointOption, SeriesOption, StartOption, ZerosAreGaps
 from serve_app.cli.forecast.tables import describe, render_scores, render_series, short_names
 from serve_app.cli.options import AsJson
+from serve_app.cli.plots import check_plot
 
 
 def evaluate(
@@ -44,7 +45,7 @@ def evaluate(
         if not series:
             raise ConfigError("there is no series to score on; give --series FILE_OR_URL")
         models = _models(model or [])
-        _check_plot(plot)
+        check_plot(plot)
         first = next(iter(models.values())).card
         start_s = None if start is None else int(parse_instant(start, "--start"))
         history, report = _history(series, first.step_s, start_s, endpoint, bool(zeros_are_gaps))
@@ -118,18 +119,6 @@ def _from_s(history: LoadSeries, models: dict[str, Model]) -> float:
             "give --from to score it nevertheless, or --start to say when a series without times begins"
         )
     return from_s
-
-
-def _check_plot(plot: Path | None) -> None:
-    if plot is None:
-        return
-    require("plots", "--plot")
-    from forecast.plot import SUFFIXES  # matplotlib takes its time to import
-
-    if plot.suffix not in SUFFIXES:
-        raise ConfigError(f"--plot {plot}; give a file that ends in {', '.join(SUFFIXES)}")
-    if not plot.parent.is_dir():
-        raise ConfigError(f"--plot {plot}: there is no folder {plot.parent}; make it, or give another path")
 
 
 def _draw(plot: Path, history: LoadSeries, models: dict[str, Model], tests: dict[str, Backtest]) -> None:

@@ -18,6 +18,7 @@ from predictor.scores import repeat_noise
 from serve_app.cli.console import OUT, exit_codes, print_json
 from serve_app.cli.interference.data import MeasurementsOption
 from serve_app.cli.options import AsJson
+from serve_app.cli.plots import check_plot
 
 
 def evaluate(
@@ -29,7 +30,7 @@ def evaluate(
     """Predict every measured configuration, and compare; what a predictor learned from flatters it."""
     with exit_codes(as_json):
         require("interference", "`accord interference evaluate`")
-        _check_plot(plot)
+        check_plot(plot)
         from predictor.model_file import load  # with scikit-learn, which other commands do not need
 
         models = {str(file): load(file) for file in model}
@@ -100,15 +101,3 @@ def _table(
     if noise is not None:
         table.add_row("another measurement", "", f"{noise:.4f}", "")
     return table
-
-
-def _check_plot(plot: Path | None) -> None:
-    if plot is None:
-        return
-    require("plots", "--plot")
-    from predictor.plot import SUFFIXES
-
-    if plot.suffix not in SUFFIXES:
-        raise ConfigError(f"--plot {plot}; give a file that ends in {', '.join(SUFFIXES)}")
-    if not plot.parent.is_dir():
-        raise ConfigError(f"--plot {plot}: there is no folder {plot.parent}; make it, or give another path")

@@ -73,7 +73,7 @@ def one_hot(examples: Examples) -> dict[str, tuple[float, ...]]:
 
 def _ensemble(kind: str, seed: int) -> Any:
     if kind == FOREST:
-        return RandomForestRegressor(n_estimators=100, max_features=0.5, random_state=seed)
+        return RandomForestRegressor(n_estimators=50, max_features=0.5, random_state=seed)
     boosted = GradientBoostingRegressor(
         n_estimators=200, max_depth=5, learning_rate=0.08, subsample=0.7, max_features=0.5, random_state=seed
     )

@@ -23,13 +23,15 @@ def main() -> None:
     parser.add_argument("--variants", type=int, default=1000, help="variants to choose from (default 1000)")
     parser.add_argument("--placements", type=int, default=200, help="variants to place (default 200)")
     parser.add_argument("--kind", choices=KINDS, default=FOREST, help=f"of predictor (default {FOREST})")
+    parser.add_argument("--only", choices=("scale", "effect"), help="one of the two halves (default both)")
     parser.add_argument("--seed", type=int, default=0, help="of all that is drawn (default 0)")
     given = parser.parse_args()
     try:
-        body: dict[str, Any] = {
-            "scale": scale.measure(given.machines, given.variants, given.placements, given.kind, given.seed),
-            "effect": effect.measure(given.seed, _say),
-        }
+        body: dict[str, Any] = {}
+        if given.only != "effect":
+            body["scale"] = scale.measure(given.machines, given.variants, given.placements, given.kind, given.seed)
+        if given.only != "scale":
+            body["effect"] = effect.measure(given.seed, _say)
     except AccordError as error:
         sys.exit(str(error))
     body["goals_met"] = all(all(own["goals_met"].values()) for own in body.values())
@@ -39,7 +41,11 @@ def main() -> None:
 
 def table(body: dict[str, Any]) -> str:
     """The figures in words."""
-    own = body["scale"]
+    lines = [*(_scale_lines(body["scale"]) if "scale" in body else ()), ""]
+    return "\n".join([*lines, *(_effect_lines(body["effect"]) if "effect" in body else ())]).strip()
+
+
+def _scale_lines(own: dict[str, Any]) -> list[str]:
     lines = [
         f"{own['machines']} machines of {own['machine_types']} types, {own['variants']} variants, {own['predictor']}"
     ]
@@ -54,8 +60,7 @@ def table(body: dict[str, Any]) -> str:
             f"{words:24} median {each['median']:8.3f} ms  p95 {each['p95']:8.3f}  max {each['max']:8.3f}; "
             f"processor {each['cpu_median']:8.3f}  p95 {each['cpu_p95']:8.3f}"
         )
-    lines.append(f"all costs from the start  {own['start_s']:.1f} s; goals met: {own['goals_met']}")
-    return "\n".join([*lines, "", *_effect_lines(body["effect"])])
+    return [*lines, f"all costs from the start  {own['start_s']:.1f} s; goals met: {own['goals_met']}"]
 
 
 def _effect_lines(own: dict[str, Any]) -> list[str]:

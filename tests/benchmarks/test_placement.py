@@ -21,7 +21,7 @@ def test_every_decision_and_update_is_timed() -> None:
 
 
 def test_the_last_line_is_one_json_object(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["placement", "--json", "--machines", "7", "--variants", "6", "--placements", "4"]
+    arguments = ["placement", "--json", "--machines", "7", "--variants", "6", "--placements", "4", "--only", "scale"]
     monkeypatch.setattr(sys, "argv", arguments)
     main()
     body = json.loads(capsys.readouterr().out.splitlines()[-1])

@@ -155,14 +155,17 @@ class Program:
             found = again if again.taken is not None else replace(found, proven=False)
         return found if found.proven else replace(found, bound=most)
 
-    def solve(self, clock: Clock, *, in_time: bool = True) -> Answer:
+    def solve(self, clock: Clock, *, in_time: bool = True, presolve: bool = False) -> Answer:
         """The best of the objective that the model has, and unless it need not be ``in_time`` within the limits.
 
         These are kept also where latencies are added up in floating point: paths that only a solver's tolerance lets
-        through are cut off one by one.
+        through are cut off one by one. With ``presolve`` HiGHS takes longer, for programs that it has called solved
+        without it when they were not.
         """
         parameters = mathopt.SolveParameters(
-            relative_gap_tolerance=GAP, absolute_gap_tolerance=GAP, presolve=mathopt.Emphasis.OFF
+            relative_gap_tolerance=GAP,
+            absolute_gap_tolerance=GAP,
+            presolve=mathopt.Emphasis.MEDIUM if presolve else mathopt.Emphasis.OFF,
         )
         while True:
             if clock.left_s <= 0:

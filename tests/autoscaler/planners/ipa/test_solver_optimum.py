@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from autoscaler.cluster.plan import Status
@@ -29,6 +29,7 @@ def some_problem(rng: np.random.Generator, accuracy_kind: str) -> tuple[list, Ip
 
 
 @settings(max_examples=300, deadline=None)
+@example(rng=np.random.default_rng(589), kind="measured")  # HiGHS without presolve bears 3% less, as its optimum
 @given(rng=SEEDS, kind=st.sampled_from(("rank", "product", "measured")))
 def test_no_plan_is_better_and_none_serves_more(rng: np.random.Generator, kind: str) -> None:
     problems, options, workers = some_problem(rng, kind)

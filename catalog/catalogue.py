@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from catalog.errors import ConfigError
+from catalog.evaluation.accuracy_file import accuracy_path, read_accuracies, with_measured
 from catalog.extras import require
 from catalog.faults import describe
 from catalog.variant import Variant
+from catalog.yaml_file import read_yaml
 
 BUILTIN = Path(__file__).parent / "zoo" / "catalogue.yaml"
 """The catalogue of the built-in zoo, which the name ``builtin`` stands for."""
@@ -77,38 +78,51 @@ class Catalogue:
 
 
 def _check_interchangeable(task: str, variants: Iterable[Variant]) -> None:
-    """Variants of one task must take and give the same tensors, since any of them may answer a query."""
+    """Variants of one task must take and give the same tensors, since any of them may answer a query.
+
+    Of variants that take texts, some may leave lengths out: what those cost does not depend on them.
+    """
     first, *others = variants
     for other in others:
-        if other.inputs != first.inputs or other.outputs != first.outputs or other.labels != first.labels:
+        if (other.inputs, other.outputs, other.labels) != (first.inputs, first.outputs, first.labels):
             raise ConfigError(
                 f"variants {first.name!r} and {other.name!r} both do task {task!r} but differ in inputs, outputs or "
                 "labels; give them the same tensors or different tasks"
+            )
+    declared = [variant for variant in (first, *others) if variant.lengths is not None]
+    for other in declared:
+        if other.lengths != declared[0].lengths:
+            raise ConfigError(
+                f"variants {declared[0].name!r} and {other.name!r} both do task {task!r} but differ in lengths; "
+                "any of them may get a query, so give them the same"
             )
 
 
 def load_catalogue(path: str | Path, on_progress: OnProgress | None = None) -> Catalogue:
     """Read a catalogue from a YAML file; ``builtin`` and ``sentiment`` name those that come with Accord.
 
-    ``sentiment`` is built where that has not been done yet, which ``on_progress`` hears of. Raises `ConfigError` naming
-    the file, the field and the value that are wrong, and `ArtifactError` where what is built from cannot be had.
+    Accuracies that were measured, and votes recorded with them, are those of the file beside it
+    (`catalog.evaluation.accuracy_file`); votes that the catalogue names itself come first. ``sentiment`` is built where
+    that has not been done yet, which ``on_progress`` hears of. Raises `ConfigError` naming the file, the field and the
+    value that are wrong, and `ArtifactError` where what is built from cannot be had.
     """
     file = _located(str(path), on_progress)
+    content = read_yaml(file, f"catalogue {file}", "the path of a YAML file, 'builtin' or 'sentiment'")
     try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise ConfigError(
-            f"cannot read catalogue {file}: {error.strerror}; give the path of a YAML file, 'builtin' or 'sentiment'"
-        ) from error
-    try:
-        parsed = _CatalogueFile.model_validate(yaml.safe_load(content.decode()))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"catalogue {file} is not YAML: {error}") from error
+        parsed = _CatalogueFile.model_validate(content)
     except ValidationError as error:
         raise ConfigError(f"catalogue {file}: {describe(error, _CatalogueFile)}") from error
-    votes = {task: str(file.parent / path) for task, path in parsed.votes.items()}
+    typed = next((variant.name for variant in parsed.variants if variant.measured is not None), None)
+    if typed is not None:
+        raise ConfigError(
+            f"catalogue {file}: variant {typed!r} has `measured`, which is not typed in; remove it and run "
+            f"`accord evaluate`, which writes {accuracy_path(file).name}"
+        )
+    root, beside = str(file.parent), accuracy_path(file)
+    found = read_accuracies(beside)
+    votes = {task: str(file.parent / path) for task, path in {**found.votes, **parsed.votes}.items()}
     pipelines = {name: str(file.parent / path) for name, path in parsed.pipelines.items()}
-    return Catalogue(tuple(parsed.variants), str(file.parent), votes, pipelines)
+    return Catalogue(with_measured(parsed.variants, root, found, beside), root, votes, pipelines)
 
 
 def _located(path: str, on_progress: OnProgress | None) -> Path:

@@ -10,6 +10,10 @@ class AccordError(Exception):
 
     status = 500
     retryable = False
+    code = ""
+    """Why a query was not served, for machines: the header ``x-accord-reason``."""
+    retry_after_s: float | None = None
+    """When the same query may do better, as far as that is known."""
 
 
 class ConfigError(AccordError):
@@ -38,10 +42,26 @@ class ConstraintUnmet(BadRequest):
     """No members of an ensemble reach the accuracy that a query asks for within its latency."""
 
 
+class Unauthenticated(AccordError):
+    """The caller did not say who they are, or not so that it can be believed."""
+
+    status = 401
+
+
+class Forbidden(AccordError):
+    """The caller is known, and may not do this; or what they name may not be used."""
+
+    status = 403
+
+
 class UnknownEndpoint(AccordError):
     """No endpoint of that name is served here."""
 
     status = 404
+
+
+class UnknownVersion(UnknownEndpoint):
+    """The endpoint has no such version."""
 
 
 class MethodNotAllowed(AccordError):
@@ -60,6 +80,45 @@ class Saturated(AccordError):
     """The endpoint's queue is full; capacity exists, so a later try may succeed."""
 
     status = 429
+    retryable = True
+    code = "rejected-saturated"
+
+
+class Infeasible(AccordError):
+    """Too much waits already, or the deadline is too short: even the fastest variant would be late."""
+
+    status = 429
+    retryable = True
+    code = "rejected-slo-infeasible"
+
+
+class Displaced(AccordError):
+    """The query waited, and one of higher priority took its place."""
+
+    status = 429
+    retryable = True
+    code = "evicted-priority"
+
+
+class RateLimited(AccordError):
+    """The client sends more queries than it may."""
+
+    status = 429
+    retryable = True
+    code = "rejected-rate-limited"
+
+
+class TooSlow(AccordError):
+    """The body of a request did not arrive in time."""
+
+    status = 408
+    retryable = True
+
+
+class Interrupted(AccordError):
+    """A request could not be read to its end, since what stands between the client and the router gave it up."""
+
+    status = 503
     retryable = True
 
 
@@ -85,6 +144,7 @@ class NoWorker(AccordError):
 
     status = 503
     retryable = True
+    code = "rejected-no-endpoints"
 
 
 class NoController(AccordError):
@@ -110,3 +170,29 @@ class DeadlineMissed(AccordError):
 
     status = 504
     retryable = True
+    code = "rejected-ttl-expired"
+
+
+class StateRefused(ConfigError):
+    """The controller's saved state is of a version that this Accord does not know."""
+
+    code = "state-refused"
+
+
+class StateUnavailable(ConfigError):
+    """The controller's saved state cannot be used just now: a full disk, a folder without rights, no network."""
+
+    code = "state-unavailable"
+
+
+class WorkerLost(NoWorker):
+    """The worker died, was cut off or hung under the query, and there was no time, or too little left, for another."""
+
+    code = "evicted-worker-lost"
+
+
+class PoisonQuery(AccordError):
+    """Two workers died while they ran the query, the second time nothing else: it is not tried on a third."""
+
+    status = 422
+    code = "rejected-poison"

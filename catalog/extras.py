@@ -7,7 +7,7 @@ from typing import Literal
 
 from catalog.errors import ConfigError
 
-Extra = Literal["torch", "transformers", "planning", "forecast", "plots", "text", "interference"]
+Extra = Literal["torch", "transformers", "planning", "forecast", "plots", "text", "interference", "chaos", "evaluate"]
 
 MODULES: Mapping[Extra, tuple[str, ...]] = MappingProxyType(
     {
@@ -18,6 +18,8 @@ MODULES: Mapping[Extra, tuple[str, ...]] = MappingProxyType(
         "plots": ("matplotlib",),
         "text": ("tokenizers", "onnx"),
         "interference": ("torch", "pandas", "pyarrow", "onnx", "skops"),
+        "chaos": ("chaoslib", "matplotlib"),
+        "evaluate": ("matplotlib", "pyarrow"),
     }
 )
 """What each extra brings, as far as Accord imports it."""

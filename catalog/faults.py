@@ -102,8 +102,14 @@ def _known_fields(model: Any, path: tuple[int | str, ...]) -> list[str]:
         model = _member(model, part)
     model = _only(model)
     if is_dataclass(model):
-        return [field.name for field in fields(model)]
+        return [_written_name(model, field.name) for field in fields(model)]
     return list(model.model_fields) if isinstance(model, type) and issubclass(model, BaseModel) else []
+
+
+def _written_name(model: Any, field: str) -> str:
+    """What a field is called in a file: its alias, where Python has taken the name for itself."""
+    described = getattr(model, "__pydantic_fields__", {}).get(field)
+    return getattr(described, "serialization_alias", None) or field
 
 
 def _member(annotation: Any, part: int | str) -> Any:

@@ -13,9 +13,9 @@ def machine_type(device: str = "cpu", cpus: int | None = None) -> str:
     For ``device`` ``cpu`` the CPU's model, its family and model numbers (virtual machines often hide the full name),
     and how many CPUs are used: ``AMD EPYC 26/2, 2 CPUs``. ``cpus`` is that number; None stands for the CPUs that this
     process may run on. For ``cuda`` and ``cuda:N`` it is the name of that GPU, and of ``device`` itself where there is
-    no driver to ask.
+    no driver to ask. What follows a dash in ``device`` is the config's own name for it.
     """
-    if device != "cpu":
+    if device.startswith("cuda"):
         _, _, index = device.partition(":")
         return gpu_name(int(index or 0)) or device
     number = usable_cpus() if cpus is None else cpus

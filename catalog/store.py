@@ -5,12 +5,19 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-import fsspec
-
+from catalog.artifacts.code import refuse_code
+from catalog.artifacts.fsspec_download import download_fsspec
+from catalog.artifacts.http_download import download_http
+from catalog.artifacts.places import local_path
+from catalog.artifacts.rules import ArtifactRules, located
 from catalog.errors import ArtifactError
+from catalog.user_code.source import source_of
 from catalog.variant import Artifact
+
+NO_MORE = ArtifactRules()
+"""Only what is allowed of itself."""
 
 
 class ModelStore(Protocol):
@@ -28,32 +35,36 @@ class FsspecStore:
     """Uses local artifacts where they are and keeps verified copies of remote ones in ``cache_dir``.
 
     ``root`` is a local folder or an fsspec URL; relative uris start from it. Absolute paths and URLs stand alone.
-    Several processes may share one ``cache_dir``.
+    Several processes may share one ``cache_dir``. The ``rules`` are about remote ones: their size, the hosts that they
+    come from, and whether they may bring code. What comes over plain HTTP needs a checksum.
     """
 
-    def __init__(self, root: str, cache_dir: Path) -> None:
+    def __init__(self, root: str, cache_dir: Path, rules: ArtifactRules = NO_MORE) -> None:
         self._root = root
         self._cache_dir = cache_dir
+        self._rules = rules
 
     def fetch(self, artifact: Artifact) -> Path:
-        """See `ModelStore.fetch`."""
-        location = self._locate(artifact.uri)
-        local = _local_path(location)
+        """See `ModelStore.fetch`; of a class, the file of its module, which is not imported."""
+        if artifact.import_path is not None:
+            return source_of(artifact.import_path, self._root)
+        location = located(artifact.uri, self._root)
+        local = local_path(location)
         if local is not None:
-            if not local.exists():
+            if not _exists(local):
                 raise ArtifactError(f"no model file at {local} (uri {artifact.uri!r}); correct the uri or put it there")
             _verify(local, artifact)
             return local
         return self._cached(location, artifact)
 
-    def _locate(self, uri: str) -> str:
-        if _is_url(uri) or Path(uri).is_absolute():
-            return uri
-        return f"{self._root.rstrip('/')}/{uri}" if _is_url(self._root) else str(Path(self._root) / uri)
-
     def _cached(self, location: str, artifact: Artifact) -> Path:
         """The copy of a remote artifact; fetched when there is none or when the one there fails its checksum."""
-        name = location.rstrip("/").rsplit("/", 1)[-1]
+        if location.startswith("http://") and artifact.sha256 is None:
+            raise ArtifactError(
+                f"{location} comes over plain HTTP, where anybody on the way may change it; give its sha256, or use "
+                "https"
+            )
+        name = _file_name(location)
         key = hashlib.sha256(f"{location} {artifact.sha256}".encode()).hexdigest()[:24]
         cached = self._cache_dir / key / name
         if cached.exists():
@@ -62,12 +73,14 @@ class FsspecStore:
             except ArtifactError:
                 shutil.rmtree(cached.parent, ignore_errors=True)
             else:
+                refuse_code(cached, self._rules, repr(artifact.uri))
                 return cached
         self._cache_dir.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f"{key}.", dir=self._cache_dir) as folder:
             fetched = Path(folder) / "copy" / name
-            _download(location, fetched)
+            _download(location, fetched, self._root, self._rules)
             _verify(fetched, artifact)
+            refuse_code(fetched, self._rules, repr(artifact.uri))
             try:
                 os.replace(fetched.parent, cached.parent)
             except OSError:
@@ -87,15 +100,17 @@ def checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _is_url(location: str) -> bool:
-    return "://" in location
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a name that is too long, a zero byte
+        return False
 
 
-def _local_path(location: str) -> Path | None:
-    """Path of a location on this machine, None for a remote one."""
-    if location.startswith(("file://", "local://")):
-        return Path(location.split("://", 1)[1])
-    return None if _is_url(location) else Path(location)
+def _file_name(location: str) -> str:
+    """What the copy of a remote file or folder is called."""
+    name = location.partition("?")[0].rstrip("/").rsplit("/", 1)[-1]
+    return "model" if name in ("", ".", "..") or "\0" in name else name
 
 
 def _verify(path: Path, artifact: Artifact) -> None:
@@ -112,22 +127,14 @@ def _verify(path: Path, artifact: Artifact) -> None:
         )
 
 
-def _download(location: str, target: Path) -> None:
+def _download(location: str, target: Path, root: str, rules: ArtifactRules) -> None:
     """Copy a remote file or folder to ``target``, which must not exist."""
+    target.parent.mkdir(parents=True)
     try:
-        source: Any
-        source, remote = fsspec.core.url_to_fs(location)
-        if not source.exists(remote):
-            raise ArtifactError(f"no model file at {location}; correct the uri in the catalogue or upload the file")
-        target.parent.mkdir(parents=True)
-        if source.isdir(remote):
-            target.mkdir()
-            for found in source.find(remote):
-                destination = target / found[len(remote) :].lstrip("/")
-                destination.parent.mkdir(parents=True, exist_ok=True)
-                source.get_file(found, str(destination))
+        if location.startswith(("http://", "https://")):
+            download_http(location, target, root, rules)
         else:
-            source.get_file(remote, str(target))
+            download_fsspec(location, target, rules.max_bytes)
     except ArtifactError:
         raise
     except ImportError as error:
@@ -138,5 +145,5 @@ def _download(location: str, target: Path) -> None:
         raise ArtifactError(
             f"cannot reach {location}: {error}; use a path, s3://, gs:// or another fsspec URL"
         ) from error
-    except Exception as error:  # drivers raise their own kinds: botocore, gcsfs, aiohttp
+    except Exception as error:  # drivers raise their own kinds: botocore, gcsfs, http.client
         raise ArtifactError(f"cannot fetch {location}: {error}; check the network and the credentials") from error

@@ -1,5 +1,6 @@
 """Tensor specifications in the words of the Open Inference Protocol."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,11 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "FP16": np.dtype(np.float16),
     "FP32": np.dtype(np.float32),
     "FP64": np.dtype(np.float64),
+    "BF16": np.dtype(np.float32),
     "BYTES": np.dtype(object),
 }
-"""OIP datatype name to numpy dtype; BYTES travels as an object array of ``str``."""
+"""OIP datatype name to numpy dtype. BYTES travels as an object array of ``str``, of ``bytes`` where an element is no
+UTF-8; BF16 is FP32 but for the wire."""
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 """Tensors by name."""
@@ -31,8 +34,9 @@ Arrays = dict[str, np.ndarray[Any, Any]]
 class TensorSpec:
     """Name, datatype and shape of one input or output.
 
-    ``shape`` is the OIP shape: its first axis is the batch and must be -1, all others are fixed, so that
-    queries can be stacked. ``allow_nan`` admits NaN and infinity; the default refuses them at the edge.
+    ``shape`` is the OIP shape: its first axis is the batch and must be -1. One of the others may be -1 too, of any
+    length (`catalog.lengths`); all others are fixed, so that queries can be stacked. ``allow_nan`` admits NaN and
+    infinity; the default refuses them at the edge.
     """
 
     name: str
@@ -52,8 +56,14 @@ class TensorSpec:
     def _batch_axis_first(cls, value: tuple[int, ...]) -> tuple[int, ...]:
         if not value or value[0] != -1:
             raise ValueError(f"shape {list(value)} must start with -1, the batch axis")
-        if any(axis < 1 for axis in value[1:]):
-            raise ValueError(f"shape {list(value)}: every axis after the first must be a fixed size of at least 1")
+        if any(axis < 1 and axis != -1 for axis in value[1:]):
+            raise ValueError(
+                f"shape {list(value)}: every axis after the first must be a size of at least 1, or -1 for any length"
+            )
+        if value[1:].count(-1) > 1:
+            raise ValueError(
+                f"shape {list(value)}: one axis after the first may be of any length (-1), and all others must be fixed"
+            )
         return value
 
     @property
@@ -63,13 +73,29 @@ class TensorSpec:
 
     @property
     def item_shape(self) -> tuple[int, ...]:
-        """Shape of one item of the batch."""
+        """Shape of one item of the batch; an axis of any length is -1."""
         return self.shape[1:]
 
     @property
+    def length_axis(self) -> int | None:
+        """The axis of any length beside the batch; None where all others are fixed."""
+        return self.shape.index(-1, 1) if -1 in self.item_shape else None
+
+    def item_shape_at(self, length: int) -> tuple[int, ...]:
+        """Shape of one item of this length."""
+        return tuple(length if axis == -1 else axis for axis in self.item_shape)
+
+    def fits(self, item_shape: Sequence[int]) -> bool:
+        """Whether an item of that shape is one of this tensor's."""
+        own = self.item_shape
+        return len(own) == len(item_shape) and all(
+            axis in (-1, given) for axis, given in zip(own, item_shape, strict=True)
+        )
+
+    @property
     def item_size(self) -> int:
-        """Number of elements of one item of the batch."""
-        return int(np.prod(self.item_shape, dtype=np.int64))
+        """Number of elements of one item of the batch, where it is of length 1 on an axis of any length."""
+        return int(np.prod(self.item_shape_at(1), dtype=np.int64))
 
     def oip(self) -> dict[str, Any]:
         """The tensor as the OIP metadata answer prints it."""

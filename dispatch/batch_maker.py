@@ -1,9 +1,14 @@
 """From what waits for a worker to its next batch."""
 
 from collections.abc import Sequence
+from math import inf
 
+from dispatch.admission.control import AdmissionControl
+from dispatch.lengths.room import Waiting, room_until_s
 from dispatch.query import Batch, Job, quick
+from dispatch.queues.deadline_queue import DeadlineQueue
 from dispatch.queues.lane import Lane
+from dispatch.queues.length_queue import Bucket, LengthQueue
 from dispatch.queues.variant_health import VariantHealth
 from dispatch.queues.worker_state import WorkerState
 from dispatch.selection.greedy import GreedySelection
@@ -20,7 +25,7 @@ class BatchMaker:
         self._health = health
         self._last_batch_id = 0
 
-    def next(self, worker: WorkerState, lane: Lane, now_s: float) -> Batch | Sequence[Job] | None:
+    def next(self, worker: WorkerState, lane: Lane, now_s: float) -> Batch | list[Job] | None:
         """The lane's next batch, in which something waits; None, noting until when, where the policy holds.
 
         Or the jobs that the policy gives up, which have left the lane: it is to be asked again.
@@ -28,19 +33,32 @@ class BatchMaker:
         stage = lane.stage
         plan = stage.plan
         queue = lane.queue
+        admission: AdmissionControl | None = lane.endpoint.admission
+        if admission is not None and (lost := admission.hopeless(lane, now_s)):
+            return lost
         first = queue.first()
         if first is None:
             return None
         rows = before = queue.rows
-        held = lane.candidates
+        held = every = lane.candidates
+        waiting: DeadlineQueue = queue
+        after_s, queued_rows = plan.after_s, 0
+        if isinstance(queue, LengthQueue):
+            buckets = queue.waiting()
+            waiting = buckets[0].queue
+            rows, held, queued_rows = waiting.rows, lane.at(buckets[0].edge), queue.rows_before(inf)
+            every = held
+            if len(buckets) > 1:
+                after_s += _for_others_s(lane, buckets, now_s)
         if self._health.any_avoided:
             held = self._health.usable(worker.id, held, now_s)
-        if first.excluded:
-            held = tuple(c for c in lane.candidates if c.variant not in first.excluded) or held
+        alone = first.alone
+        if alone:
             rows = first.rows
+            if first.excluded:
+                held = tuple(c for c in every if c.variant not in first.excluded) or held
         phase = 0 if plan.balancer is None else plan.balancer.phase(lane.index)
         load_qps = plan.load.load_qps(now_s)
-        after_s = plan.after_s
         deadline_s, first_rows, arrival_s = first.deadline_s - after_s, first.rows, first.query.arrival_s
         state = lane.state
         share = lane.endpoint.feedback.share
@@ -58,17 +76,18 @@ class BatchMaker:
                 phase,
                 worker.info.device,
                 arrival_s,
-                queue,
+                waiting,
                 state,
                 lane.last,
                 first_rows,
                 lane.latency,
                 share,
                 after_s,
+                queued_rows,
             ),
         )
         choice = plan.selection.choose(view)
-        if isinstance(choice, Hold) and first.excluded:  # runs alone: there is nothing to wait for
+        if isinstance(choice, Hold) and alone:  # runs alone: there is nothing to wait for
             choice = ALONE.choose(view)
         if isinstance(choice, Hold):
             if choice.until_s <= now_s:
@@ -79,12 +98,26 @@ class BatchMaker:
         if isinstance(choice, Drop):
             if choice.rows < 1:
                 raise ValueError(f"policy {plan.selection.name!r} drops {choice.rows} rows; it must be 1 or more")
-            return lane.give_up(choice.rows)
+            return list(lane.give_up(choice.rows))
+        if admission is not None and admission.pressed(now_s) and not alone:
+            choice = admission.faster(lane, held, choice, rows, first.length)
         variant = choice.variant
         jobs = lane.take(choice.rows)
         self._last_batch_id = batch_id = self._last_batch_id + 1
         if choice.state is not None or state is not None:
             lane.batch_id, lane.state, lane.last = batch_id, choice.state, None
         accuracy, batch_rows = lane.accuracies[variant], before - queue.rows
-        made = (batch_id, worker.id, stage.key, variant, accuracy, jobs, batch_rows, now_s, choice.promise)
+        length = max([job.length for job in jobs]) if queued_rows else 0
+        made = (batch_id, worker.id, stage.key, variant, accuracy, jobs, batch_rows, now_s, choice.promise, length)
         return quick(Batch, made)
+
+
+def _for_others_s(lane: Lane, buckets: Sequence[Bucket], now_s: float) -> float:
+    """How much earlier than due the first bucket's batch should be done for the sake of the others."""
+    waiting, after_s = [], lane.stage.plan.after_s
+    for edge, queue in buckets:
+        first = queue.first()
+        assert first is not None
+        waiting.append(Waiting(first.deadline_s - after_s, queue.rows, lane.at(edge)))
+    workers = len(lane.stage.lanes) if lane.stage.plan.central else 1
+    return waiting[0].deadline_s - room_until_s(waiting, now_s, workers)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from catalog.errors import AccordError
 from dispatch.query import Batch, Query
+from dispatch.worker_info import WorkerInfo
 
 NO_VOTES: Mapping[str, Sequence[int]] = MappingProxyType({})
 
@@ -14,6 +15,18 @@ class Launch(NamedTuple):
     """Run ``batch`` with one call to its worker; report by ``on_done`` or ``on_failed``."""
 
     batch: Batch
+
+
+class GiveUp(NamedTuple):
+    """``batch`` is overdue: its jobs were taken back, and its worker is out until ``on_worker_ready``.
+
+    Expect nothing of the call any more, find out whether the worker makes progress, and let it in again when it does.
+    """
+
+    batch: Batch
+    after_s: float  # since it was launched
+    info: WorkerInfo  # the worker's
+    variants: frozenset[str]  # that it held
 
 
 class WakeAt(NamedTuple):
@@ -108,4 +121,4 @@ class Reject(NamedTuple):
 Outcome = Answer | Answers | Reject
 """How queries end."""
 
-Command = Launch | WakeAt | BatchDone | Outcome
+Command = Launch | GiveUp | WakeAt | BatchDone | Outcome

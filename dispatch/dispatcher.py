@@ -3,19 +3,18 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import inf
 from operator import attrgetter
-from types import MappingProxyType
 from typing import Any
 
 from catalog.errors import AccordError
 from dispatch import refusals
 from dispatch.batch_maker import BatchMaker
-from dispatch.commands import Answer, BatchDone, Command, Launch, Reject
+from dispatch.commands import Answer, BatchDone, Command, GiveUp, Launch, Reject
 from dispatch.flow.flow import Step
 from dispatch.latency.estimator import LatencyEstimator
 from dispatch.learning import Learning
 from dispatch.plan import Plan
 from dispatch.query import Batch, Job, Query, quick
-from dispatch.queues.all_queues import NO_IDS, AllQueues
+from dispatch.queues.all_queues import AllQueues
 from dispatch.queues.endpoint_queues import EndpointQueues
 from dispatch.queues.lane import Lane
 from dispatch.queues.stage_queues import StageQueues
@@ -23,25 +22,22 @@ from dispatch.queues.timed_flows import TimedFlows
 from dispatch.queues.variant_health import VariantHealth
 from dispatch.queues.wake_ups import WakeUps
 from dispatch.queues.worker_state import WorkerState
+from dispatch.recovery.batch_watch import BatchWatch
+from dispatch.recovery.retries import Loss, Retries
+from dispatch.shadow.shadows import Shadows
 from dispatch.worker_info import WorkerInfo
 
-NOBODY: Mapping[str, Iterable[str]] = MappingProxyType({})
-
 _by_id = attrgetter("id")
-
-MAX_ATTEMPTS = 3
-"""Launches of one job that may come to nothing before its query is refused."""
 
 
 class Dispatcher:
     """Keeps one earliest-deadline-first queue per worker and stage, or one per stage, and fills idle workers.
 
     Queues, retries and batches know jobs; what jobs a query makes, and what its answer is, its endpoint's flow knows.
-
-    A plain object without I/O, for whatever host keeps the time and carries commands out. Every method takes ``now_s``
-    of one monotonic clock and returns commands. Not thread-safe; call it from one thread, one event at a time.
-    With ``latency``, policies see what batches take on each worker instead of the plan's figures, and spend less of the
-    slack while more deadlines are missed than promised (`SlackFeedback`); without, the plan's figures are exact.
+    A plain object without I/O: its host keeps the time and carries commands out. Every method takes ``now_s`` of one
+    monotonic clock and returns commands. Not thread-safe; call it from one thread, one event at a time.
+    With ``latency``, policies see what batches take on each worker, spend less of the slack while more deadlines are
+    missed than promised (`SlackFeedback`), and overdue batches are given up (`BatchWatch`); without, plans are exact.
     Every query that `on_arrival` takes ends in exactly one outcome, unless `on_cancel` withdraws it.
     """
 
@@ -55,32 +51,33 @@ class Dispatcher:
         self._health = VariantHealth()
         self._batches = BatchMaker(self._health)
         self._timed = TimedFlows(self._endpoints)
-        self._wake_ups = WakeUps(self.workers, self._endpoints, self._timed)
+        self._watch = BatchWatch(self.workers, measured=latency is not None)
+        self._retries = Retries()
+        self.shadows = Shadows(self._endpoints)
+        self._wake_ups = WakeUps(self.workers, self._endpoints, self._timed, self._watch)
         self._refresh()
-
-    # -- events of queries ------------------------------------------------------------------------------------
 
     def on_arrival(self, query: Query, now_s: float) -> list[Command]:
         """A new query; its id must be new and larger than those before."""
         endpoint = self._endpoints.get(query.endpoint)
         if endpoint is None:
             return [Reject(query, refusals.unknown_endpoint(query.endpoint, self.plan.endpoints))]
+        commands: list[Command] = []
         try:
+            if endpoint.admission is not None:
+                for out, why in endpoint.admit(query, now_s):
+                    self._fail(out, endpoint, why, now_s, commands)
             started = endpoint.flow.start(query, now_s)
         except AccordError as error:
-            return [Reject(query, error)]
+            return [*commands, Reject(query, error)]
         if isinstance(started, Answer):
-            return [started]
+            return [*commands, started]
         job, others = started
         stage = endpoint.stages[job.stage]
         stage.on_row(now_s) if job.rows == 1 else stage.on_rows(job.rows, now_s)
-        for other in others:
-            endpoint.stages[other.stage].on_rows(other.rows, now_s)
-        rows = job.rows + sum([other.rows for other in others]) if others else job.rows
-        if endpoint.rows + rows > endpoint.max_queued_rows:
+        if endpoint.rows + job.rows + (endpoint.on_rows(others, now_s) if others else 0) > endpoint.max_queued_rows:
             endpoint.flow.withdraw(query)
-            return [Reject(query, refusals.saturated(endpoint.plan, endpoint.rows))]
-        commands: list[Command] = []
+            return [*commands, Reject(query, refusals.saturated(endpoint.plan, endpoint.rows))]
         self._enqueue(job, stage, now_s, commands)
         for other in others:
             self._enqueue(other, endpoint.stages[other.stage], now_s, commands)
@@ -97,12 +94,12 @@ class Dispatcher:
             self._end_late(lane, now_s, commands)
         for endpoint, step in self._timed.on_time(now_s):
             self._follow(step, endpoint, now_s, commands)
-        due = [worker for worker in self.workers.values() if worker.hold_s <= now_s]
-        for worker in sorted(due, key=_by_id):
+        self._retries.budget.settle(now_s)
+        if overdue := self._watch.on_time(now_s):
+            commands += self._lose(overdue, Loss.OVERDUE, now_s)
+        for worker in sorted((each for each in self.workers.values() if each.hold_s <= now_s), key=_by_id):
             self._launch(worker, now_s, commands)
         return commands + self._wake_ups.for_all(now_s)
-
-    # -- events of workers ------------------------------------------------------------------------------------
 
     def on_worker_ready(self, worker: str, info: WorkerInfo, variants: Iterable[str], now_s: float) -> list[Command]:
         """A worker is there, or holds other variants than before."""
@@ -119,62 +116,46 @@ class Dispatcher:
         self._hold(held)
         return self._after_change(now_s)
 
-    def on_workers_lost(self, workers: Collection[str], now_s: float) -> list[Command]:
-        """Workers are gone: what waited for them and what they ran goes to others. Unknown workers are ignored."""
-        lost = [self.workers.pop(worker) for worker in workers if worker in self.workers]
-        self._refresh()
-        commands: list[Command] = []
-        for state in lost:
-            self._health.on_worker_lost(state.id)
-            if self.learning is not None:
-                self.learning.latency.forget(state.id)
-            if state.batch is not None:
-                self._retry(state.batch, refusals.worker_lost(state.id), now_s, commands, blame=False)
-        return commands + self._after_change(now_s)
+    def on_workers_lost(self, workers: Collection[str], now_s: float, *, died: bool = False) -> list[Command]:
+        """Others get what waited for them and what they ran, with care where they ``died`` of it (`Retries`)."""
+        return self._lose(workers, Loss.DIED if died else Loss.GONE, now_s)
 
     def on_done(
         self, worker: str, batch_id: int, outputs: Sequence[Mapping[str, Any]], run_s: float, now_s: float
     ) -> list[Command]:
         """A batch came back, with the outputs of each of its jobs; one that nobody waits for any more is ignored."""
-        state = self.workers.get(worker)
-        if state is None or (batch := state.batch) is None or batch.id != batch_id:
+        if (state := self.workers.get(worker)) is None or (batch := state.batch) is None or batch.id != batch_id:
             return []
         state.finish()
-        if self._health.any_failed:
-            self._health.on_success(worker, batch.variant)
-        lane = state.lanes.get(batch.stage)
-        if lane is not None and lane.state is not None:
+        state.proven.add(batch.variant)
+        self._health.on_success(worker, batch.variant)
+        if batch_id < 0:
+            self.shadows.on_done(batch, outputs)
+            self.on_measured(worker, batch.variant, batch.rows, run_s, now_s - batch.launched_s, now_s)
+            return self._go_on(state, now_s, [])
+        if (lane := state.lanes.get(batch.stage)) is not None:
             lane.on_done(batch, now_s)
-        if lane is not None and self.learning is not None:
-            self.learning.on_done(state, lane, batch, run_s, now_s)
+            if self.learning is not None:
+                self.learning.on_done(state, lane, batch, run_s, now_s)
         endpoint = self._running.pop(batch_id)
-        withdrawn = endpoint.take_withdrawn(batch) if endpoint.withdrawn else NO_IDS
-        done = quick(BatchDone, (batch, outputs, run_s, now_s, withdrawn))
+        done = quick(BatchDone, (batch, outputs, run_s, now_s, endpoint.on_done(batch, now_s)))
         commands: list[Command] = [done]
-        step = endpoint.flow.on_done(done)
-        if step.enqueue or step.withdraw:
-            self._follow(step, endpoint, now_s, commands)
-        else:
-            commands += step.outcomes
-        self._launch(state, now_s, commands)
-        return commands
+        if self.shadows.by_endpoint:
+            self.shadows.on_answered(done)
+        self._follow(endpoint.flow.on_done(done), endpoint, now_s, commands)
+        return self._go_on(state, now_s, commands)
 
     def on_failed(self, worker: str, batch_id: int, reason: str, now_s: float) -> list[Command]:
         """A batch raised on its variant: its jobs go on, each alone and without that variant."""
-        state = self.workers.get(worker)
-        if state is None or (batch := state.batch) is None or batch.id != batch_id:
+        if (state := self.workers.get(worker)) is None or (batch := state.batch) is None or batch.id != batch_id:
             return []
         state.finish()
         self._health.on_failure(worker, batch.variant, now_s)
-        error = refusals.variant_failed(batch, reason)
         commands: list[Command] = []
-        self._retry(batch, error, now_s, commands, blame=True)
-        self._launch(state, now_s, commands)
-        return commands
+        self._retry(batch, Loss.FAILED, now_s, commands, reason)
+        return self._go_on(state, now_s, commands)
 
-    # -- events of the control path ---------------------------------------------------------------------------
-
-    def apply(self, plan: Plan, now_s: float, held: Mapping[str, Iterable[str]] = NOBODY) -> list[Command]:
+    def apply(self, plan: Plan, now_s: float, held: Mapping[str, Iterable[str]] | None = None) -> list[Command]:
         """Switch to a newer plan between two batches; queries of endpoints that it drops are refused.
 
         With ``held``, workers hold other variants from the same instant on, as in `reassign`: nothing is placed by the
@@ -185,17 +166,16 @@ class Dispatcher:
             raise ValueError(f"plan version {plan.version} is not newer than {self.plan.version}, which is in force")
         self.queues.check(plan)
         self.plan = plan
-        self._hold(held)
+        self._hold(held or {})
         commands: list[Command] = []
-        for name in [name for name in self._endpoints if name not in plan.endpoints]:
-            endpoint, waiting = self.queues.remove(name, self.workers.values())
-            for job in waiting:
-                self._fail(job, endpoint, refusals.removed_endpoint(job.query), now_s, commands)
+        for endpoint, job in self.queues.remove_all_but(plan.endpoints, self.workers.values()):
+            self._fail(job, endpoint, refusals.removed_endpoint(job.query), now_s, commands)
         return commands + self._after_change(now_s)
 
     def on_measured(self, worker: str, variant: str, rows: int, run_s: float, total_s: float, now_s: float) -> None:
         """A batch of no query came back, which was run to measure what batches take."""
         if (state := self.workers.get(worker)) is not None and self.learning is not None:
+            state.proven.add(variant)
             self.learning.on_measured(state, variant, rows, run_s, total_s, now_s)
 
     # -- inner steps, which add to ``commands`` ---------------------------------------------------------------
@@ -208,6 +188,7 @@ class Dispatcher:
         workers = sorted(self.workers.values(), key=_by_id)
         self.queues.refresh(self.plan, workers)
         self._timed.refresh()
+        self.shadows.refresh()
         if self.learning is not None:
             self.learning.on_lanes(workers, self.plan.slowdowns)
 
@@ -249,7 +230,7 @@ class Dispatcher:
         elif worker.batch is None:
             self._launch(worker, now_s, commands)
         if stage.deadlines_matter and job.id in stage.endpoint.lane_of:
-            commands += self._wake_ups.on_deadline(max(job.deadline_s, now_s))
+            commands += self._wake_ups.on_deadline(stage.leaves_s(max(job.deadline_s, now_s)))
 
     def _launch(self, worker: WorkerState, now_s: float, commands: list[Command]) -> None:
         """Give a worker that is idle its next batch: of the most urgent stage whose policy does not hold."""
@@ -259,15 +240,16 @@ class Dispatcher:
         for lane in worker.waiting_lanes():
             if lane.stage.deadlines_matter:
                 self._end_late(lane, now_s, commands)
-            while lane.queue.rows and worker.batch is None:
-                made = self._batches.next(worker, lane, now_s)
+            while worker.batch is None and lane.queue.rows:
+                if (made := self._batches.next(worker, lane, now_s)) is None:
+                    break
                 if isinstance(made, Batch):
                     worker.start(made)
                     self._running[made.id] = self._endpoints[made.stage.endpoint]
+                    self._retries.budget.launched += len(made.jobs)
                     commands.append(quick(Launch, (made,)))
+                    commands += self._wake_ups.on_launch(now_s)
                     return
-                if made is None:
-                    break
                 for job in made:
                     error = refusals.deadline_out_of_reach(job.query, now_s)
                     self._fail(job, self._endpoints[job.query.endpoint], error, now_s, commands)
@@ -276,19 +258,37 @@ class Dispatcher:
         if worker.hold_s < inf:
             commands += self._wake_ups.at(worker.hold_s)
 
-    def _retry(self, batch: Batch, error: AccordError, now_s: float, commands: list[Command], *, blame: bool) -> None:
-        """Queue the jobs of a batch that came to nothing again; those that were tried enough end."""
+    def _go_on(self, worker: WorkerState, now_s: float, commands: list[Command]) -> list[Command]:
+        """A worker is idle: it gets its next batch; what stays idle may run what no client waits for."""
+        self._launch(worker, now_s, commands)
+        for batch in self.shadows.begin(self.workers.values(), now_s) if self.shadows.by_endpoint else ():
+            commands += [Launch(batch), *self._wake_ups.on_launch(now_s)]
+        return commands
+
+    def _lose(self, workers: Collection[str], loss: Loss, now_s: float) -> list[Command]:
+        lost = [self.workers.pop(worker) for worker in workers if worker in self.workers]
+        self._refresh()
+        commands: list[Command] = []
+        for state in lost:
+            self._health.on_worker_lost(state.id)
+            if self.learning is not None:
+                self.learning.latency.forget(state.id)
+            if (batch := state.batch) is not None:
+                if loss is Loss.OVERDUE:
+                    commands.append(GiveUp(batch, now_s - batch.launched_s, state.info, state.variants))
+                self._retry(batch, loss, now_s, commands)
+        return commands + self._after_change(now_s)
+
+    def _retry(self, batch: Batch, loss: Loss, now_s: float, commands: list[Command], reason: str = "") -> None:
+        """Queue the jobs of a batch that came to nothing again; those that may not be launched again end."""
+        if batch.shadow:
+            return
         endpoint = self._running.pop(batch.id)
-        withdrawn = endpoint.take_withdrawn(batch)
-        for job in batch.jobs:
-            if job.id in withdrawn:
-                continue
-            if endpoint.removed or job.attempt + 1 >= MAX_ATTEMPTS:
+        for job, error in self._retries.after(batch, endpoint, loss, reason, now_s):
+            if error is None:
+                self._enqueue(job, endpoint.stages[job.stage], now_s, commands)
+            else:
                 self._fail(job, endpoint, error, now_s, commands)
-                continue
-            excluded = job.excluded | {batch.variant} if blame else job.excluded
-            again = job._replace(attempt=job.attempt + 1, excluded=excluded)
-            self._enqueue(again, endpoint.stages[job.stage], now_s, commands)
 
     def _fail(self, job: Job, of: EndpointQueues, error: AccordError, now_s: float, commands: list[Command]) -> None:
         """A job gets no result."""

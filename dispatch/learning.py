@@ -36,7 +36,8 @@ class Learning:
         late = sum(now_s - query.arrival_s > max(slo_s, query.allowed_s) for query in queries)
         stage.endpoint.feedback.on_batch(len(queries), late, promised_rate(batch.promise), batch.launched_s, now_s)
         load_qps = stage.plan.load.load_qps(now_s)
-        self._on_batch(worker, lane, batch.variant, batch.rows, run_s, now_s - batch.launched_s, load_qps, now_s)
+        total_s = now_s - batch.launched_s
+        self._on_batch(worker, lane, batch.variant, batch.rows, run_s, total_s, load_qps, now_s, batch.length)
 
     def on_measured(
         self, worker: WorkerState, variant: str, rows: int, run_s: float, total_s: float, now_s: float
@@ -57,12 +58,15 @@ class Learning:
         total_s: float,
         load_qps: float,
         now_s: float,
+        length: int = 0,
     ) -> None:
         for candidate in lane.offered:
             if (
                 candidate.variant == variant and rows <= candidate.max_batch
             ):  # else the plan has changed since the launch
-                estimate = self.latency.on_batch(worker.id, candidate, rows, run_s, total_s, load_qps, now_s)
+                lengths = lane.stage.plan.lengths
+                ratio = lengths.ratio(lane.device, candidate, length, rows) if lengths is not None and length else 1.0
+                estimate = self.latency.on_batch(worker.id, candidate, rows, run_s, total_s, load_qps, now_s, ratio)
                 if estimate is not None:
                     _correct(worker, estimate)
                 return

@@ -4,13 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from dispatch.admission.rules import AdmissionRules
 from dispatch.balancing.balancer import LoadBalancer
 from dispatch.flow.flow import QueryFlow
 from dispatch.flow.single import SINGLE
+from dispatch.lengths.stage_lengths import StageLengths
 from dispatch.load.monitor import LoadMonitor
 from dispatch.load.moving_average import MovingAverage
 from dispatch.query import ONLY_STAGE
 from dispatch.selection.policy import Candidate, SelectionPolicy
+from dispatch.shadow.rules import ShadowRules
 from dispatch.worker_info import WorkerInfo
 
 
@@ -23,7 +26,8 @@ class StagePlan:
     of every row that a query brings, and policies see what it anticipates; like the balancer it has state, and belongs
     to one stage of one dispatcher. ``pools`` names the pools whose workers serve the stage, None for all (RAMSIS,
     appendix G: workers of its own for each objective). ``after_s`` is what a query still needs when this stage is done
-    with it: policies see deadlines that much earlier.
+    with it: policies see deadlines that much earlier. ``lengths`` is how queries of any length are served, None where
+    inputs have fixed sizes; a later plan keeps it.
     """
 
     candidates: Mapping[str, tuple[Candidate, ...]]
@@ -32,6 +36,7 @@ class StagePlan:
     load: LoadMonitor = field(default_factory=MovingAverage)
     pools: frozenset[str] | None = None
     after_s: float = 0.0
+    lengths: StageLengths | None = None
 
     @property
     def central(self) -> bool:
@@ -52,29 +57,41 @@ class EndpointLimits:
 
     The objective ``slo_s`` is from arrival to answer, over all stages. With ``drop_late`` queries leave the queue at
     their deadline, else they are answered late. ``max_queued_rows`` bounds what may wait for the endpoint on all
-    workers together; more is refused.
+    workers together; more is refused. ``admission`` says what is refused beyond that, where there are rules.
     """
 
     slo_s: float
     drop_late: bool
     max_queued_rows: int
+    admission: AdmissionRules | None = None
 
 
 @dataclass(frozen=True)
 class EndpointPlan:
-    """How one endpoint is served: its stages by name, and the ``flow`` that leads queries through them."""
+    """How one endpoint is served: its stages by name, and the ``flow`` that leads queries through them.
+
+    With ``shadow``, some queries of an endpoint of one stage run on its most accurate variant as well.
+    """
 
     name: str
     limits: EndpointLimits
     stages: Mapping[str, StagePlan]
     flow: QueryFlow = SINGLE
+    shadow: ShadowRules | None = None
 
     @classmethod
     def of_stage(
-        cls, name: str, stage: StagePlan, *, slo_s: float, drop_late: bool = False, max_queued_rows: int
+        cls,
+        name: str,
+        stage: StagePlan,
+        *,
+        slo_s: float,
+        drop_late: bool = False,
+        max_queued_rows: int,
+        admission: AdmissionRules | None = None,
     ) -> "EndpointPlan":
         """An endpoint of one stage."""
-        return cls(name, EndpointLimits(slo_s, drop_late, max_queued_rows), {ONLY_STAGE: stage})
+        return cls(name, EndpointLimits(slo_s, drop_late, max_queued_rows, admission), {ONLY_STAGE: stage})
 
     @property
     def slo_s(self) -> float:
@@ -95,6 +112,11 @@ class EndpointPlan:
             for device, own in stage.candidates.items():
                 found.setdefault(device, {}).update((each.variant, each) for each in own)
         return {device: tuple(own.values()) for device, own in found.items()}
+
+    def length_of(self, inputs: Mapping[str, Any]) -> int:
+        """The length of a query of the only stage; 0 where its inputs have fixed sizes, or there are several stages."""
+        only = self.stages.get(ONLY_STAGE)
+        return 0 if only is None or only.lengths is None else only.lengths.rule.length_of(inputs)
 
     def load_qps(self, now_s: float) -> float:
         """The load to reckon with: that of the stage with the most."""

@@ -16,6 +16,9 @@ All fields must be given, in their order.
 
 NO_INPUTS: Mapping[str, Any] = MappingProxyType({})
 
+NORMAL_PRIORITY = 2
+"""Of queries that ask for none: 1 is before them, larger numbers behind."""
+
 ONLY_STAGE = ""
 """The stage of an endpoint that has one."""
 
@@ -37,6 +40,8 @@ class Query(NamedTuple):
     rows: int = 1  # items stacked in it
     inputs: Mapping[str, Any] = NO_INPUTS  # tensor name to an array of so many rows, which nobody here looks into
     accuracy: float | None = None  # that it asks for at least, from 0 to 1, where members vote
+    priority: int = NORMAL_PRIORITY  # 1 is the highest; matters only where not everybody can be let in
+    length: int = 0  # of its items where inputs may be of any length, else 0
 
     @property
     def allowed_s(self) -> float:
@@ -47,7 +52,8 @@ class Query(NamedTuple):
 class Job(NamedTuple):
     """What waits in a queue and runs in a batch: one stage of one query, or one part of a stage.
 
-    A job with variants that are ``excluded`` runs alone, so that one bad query cannot take others down with it twice.
+    A job with variants that are ``excluded`` runs alone, and so does one with ``losses``: one bad query cannot take
+    others down with it twice.
     """
 
     id: int  # unique within the query's endpoint; of two jobs with one deadline the lower runs first
@@ -58,12 +64,23 @@ class Job(NamedTuple):
     stage: str = ONLY_STAGE  # of the query's endpoint
     attempt: int = 0  # launches that came to nothing
     excluded: frozenset[str] = frozenset()  # variants that failed on this very job
+    losses: int = 0  # workers that died or did not answer while they ran it
+    length: int = 0  # of its items where the stage's inputs may be of any length, else 0
+
+    @property
+    def alone(self) -> bool:
+        """Whether it shares no batch with others."""
+        return bool(self.losses or self.excluded)
+
+
+FRESH = (0, frozenset[str](), 0)
+"""The fields of a job that was never launched, before its length, for `quick`."""
 
 
 class Batch(NamedTuple):
     """Jobs of one stage that one worker runs together on one variant."""
 
-    id: int
+    id: int  # below 0 where no client waits for it (`shadow`)
     worker: str
     stage: StageKey
     variant: str
@@ -72,6 +89,12 @@ class Batch(NamedTuple):
     rows: int  # of all jobs
     launched_s: float
     promise: Any = None  # the policy's of these jobs (`dispatch.selection.policy.Promise`), None where it has none
+    length: int = 0  # of the longest job, to which the others are padded; 0 where inputs have fixed sizes
+
+    @property
+    def shadow(self) -> bool:
+        """Whether its job was answered already, and runs again to be compared (`dispatch.shadow`)."""
+        return self.id < 0
 
     @property
     def endpoint(self) -> str:

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterable
 
-from catalog.errors import AdapterFailed, DeadlineMissed, NoWorker, Saturated, UnknownEndpoint, VariantFailed
+from catalog.errors import (
+    AdapterFailed,
+    DeadlineMissed,
+    NoWorker,
+    PoisonQuery,
+    Saturated,
+    UnknownEndpoint,
+    VariantFailed,
+    WorkerLost,
+)
 from dispatch.plan import EndpointPlan
 from dispatch.query import Batch, Query
 
@@ -33,9 +42,17 @@ def no_worker(endpoint: EndpointPlan) -> NoWorker:
     return NoWorker(f"no worker that holds a variant for endpoint {endpoint.name!r} came before the deadline")
 
 
-def worker_lost(worker: str) -> NoWorker:
-    """The worker died under the query, for the last time that is tried."""
-    return NoWorker(f"worker {worker} was lost while it ran the query's batch")
+def worker_lost(batch: Batch, happened: str, why: str) -> WorkerLost:
+    """The worker died, was cut off or hung under the query, which is not launched again."""
+    return WorkerLost(f"worker {batch.worker} {happened} while it ran the query's batch, and {why}; try again")
+
+
+def poison(batch: Batch, deaths: int) -> PoisonQuery:
+    """Workers die of the query."""
+    return PoisonQuery(
+        f"{deaths} workers died while they ran this query, worker {batch.worker} while it ran nothing else (variant "
+        f"{batch.variant!r}); it is not run again: send it anew only when it is known what kills them"
+    )
 
 
 def variant_failed(batch: Batch, reason: str) -> VariantFailed:
@@ -53,7 +70,7 @@ def deadline_out_of_reach(query: Query, now_s: float) -> DeadlineMissed:
 
 def late_between_stages(query: Query, stage: str, now_s: float) -> DeadlineMissed:
     """Stages are left, and the query's endpoint drops late queries."""
-    return DeadlineMissed(
+    return _evicted(
         f"the deadline passed before all stages had run: stage {stage!r} was done "
         f"{(now_s - query.arrival_s) * 1e3:.1f} ms after the query came, which had {query.allowed_s * 1e3:.1f} ms"
     )
@@ -61,10 +78,16 @@ def late_between_stages(query: Query, stage: str, now_s: float) -> DeadlineMisse
 
 def given_up(query: Query, now_s: float) -> DeadlineMissed:
     """The query took so long that serving it further would only burden others (IPA, section 4.5)."""
-    return DeadlineMissed(
+    return _evicted(
         f"no answer after {(now_s - query.arrival_s) * 1e3:.1f} ms, and the query had {query.allowed_s * 1e3:.1f} ms; "
         "it was given up"
     )
+
+
+def _evicted(text: str) -> DeadlineMissed:
+    error = DeadlineMissed(text)
+    error.code = "evicted-deadline"
+    return error
 
 
 def not_joined(stage: str, error: Exception) -> VariantFailed:

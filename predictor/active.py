@@ -26,11 +26,11 @@ class KnowsCovariance(Protocol):
 def next_configurations(
     predictor: SlowdownPredictor, candidates: Sequence[Configuration], count: int, seed: int
 ) -> list[Configuration]:
-    """``count`` of the candidates to measure next, those that the predictor is least sure of (uncertainty sampling).
+    """``count`` of the candidates to measure next.
 
-    How unsure it is of a configuration is the mean variance of its variants' slowdowns: for a forest, how far its trees
-    disagree. Where the predictor knows which of its errors go together, each choice takes account of what those before
-    will tell, so that one batch does not ask the same thing several times.
+    Where the predictor knows which of its errors go together: those that tell most of all candidates (Cohn, 1996), each
+    with account of what those before will tell. Otherwise those that it is least sure of (uncertainty sampling), by the
+    mean variance of a configuration's slowdowns: for a forest, how far its trees disagree.
     """
     if not candidates or count < 1:
         return []
@@ -51,21 +51,18 @@ def next_configurations(
 def _one_after_the_other(
     predictor: KnowsCovariance, candidates: Sequence[Configuration], starts: NDArray[np.int64], count: int
 ) -> list[Configuration]:
-    """By a Cholesky factorisation with pivots, of which only the rows that are chosen are worked out."""
+    """Each is the one that takes most from the variance of all candidates together."""
     covariance, noise = predictor.posterior(candidates)
+    left = covariance.copy()
     degrees = np.array([each.degree for each in candidates])
-    variance = np.diag(covariance).copy()
-    told = np.empty((count * int(degrees.max()), len(covariance)))  # what each row of those chosen takes from it
-    known = 0
     chosen: list[int] = []
     for _ in range(count):
-        unsure = np.add.reduceat(variance, starts) / degrees
-        unsure[chosen] = -np.inf
-        best = int(np.argmax(unsure))
+        gain = np.einsum("ij,ij->j", left, left) / (np.diag(left) + noise)
+        gains = np.add.reduceat(gain, starts)
+        gains[chosen] = -np.inf
+        best = int(np.argmax(gains))
         chosen.append(best)
         for row in range(starts[best], starts[best] + degrees[best]):
-            left = covariance[row] - told[:known, row] @ told[:known]
-            told[known] = left / np.sqrt(left[row] + noise[row])
-            variance -= told[known] ** 2
-            known += 1
+            told = left[row] / np.sqrt(left[row, row] + noise[row])
+            left -= np.outer(told, told)
     return [candidates[i] for i in chosen]

@@ -10,6 +10,7 @@ from serve_app.shadowing import refuse_shadows
 refuse_shadows(Path(folder) for folder in sys.path)  # before anything else of Accord is imported
 
 from ray import serve
+from ray.serve import Deployment
 from ray.serve.config import AutoscalingConfig, AutoscalingPolicy, RequestRouterConfig
 
 from catalog.catalogue import load_catalogue
@@ -20,12 +21,13 @@ from serve_app.build.assemble import assemble, resolve_paths
 from serve_app.build.candidates import served_variants
 from serve_app.build.control import control_settings
 from serve_app.build.control_app import ControllerDeployment
+from serve_app.build.endpoints.stacked import with_stacked
 from serve_app.build.ingress import RouterDeployment
 from serve_app.build.interference import interference_settings
 from serve_app.build.ladders import ladders_for
 from serve_app.build.profiles import profiles_for
 from serve_app.build.router_settings import router_settings
-from serve_app.build.stacked import with_stacked
+from serve_app.build.user_code import check_user_code
 from serve_app.config.emulation import emulate, log_emulated
 from serve_app.config.pool import PoolConfig
 from serve_app.config.read import app_config
@@ -34,10 +36,20 @@ from serve_app.config.reservations import with_light_reservations
 MOST_WORKERS = 10_000
 """Serve's own limit of a pool; the config's is the controller's to keep, and may change while it runs."""
 
+HEALTH_EVERY_S = 2.0
+HEALTH_TIMEOUT_S = 3.0
+"""Serve replaces a worker that fails three checks in a row, each by an error or by no answer in this time: one that is
+stopped is found within some 12 s, and a busy machine holds up no process for so long."""
+
 BY_ADDRESS = RequestRouterConfig(request_router_class="deployments.worker.address:WorkerAddressRouter")
 
 
 def build(args: dict[str, Any]) -> serve.Application:
+    """What ``import_path`` of a config names: see `application`."""
+    return application(args)
+
+
+def application(args: dict[str, Any], controller_deployment: Deployment = ControllerDeployment) -> serve.Application:
     """The Serve application of a config: routers, a controller, and one deployment of workers per pool.
 
     Raises `ConfigError` naming the field that is wrong. Measures, once, the variants of devices for which the
@@ -47,13 +59,14 @@ def build(args: dict[str, Any]) -> serve.Application:
     config = resolve_paths(app_config(args), Path.cwd())
     interference = interference_settings(config)
     catalogue = with_stacked(config, load_catalogue(config.catalogue))
+    check_user_code(config, catalogue)
     profiles = profiles_for(config, catalogue)
     config, catalogue = with_light_reservations(config), emulate(config, catalogue, profiles)
     log_emulated(served_variants(config, catalogue))
     assembly = assemble(config, catalogue, profiles, ladders=ladders_for(config, catalogue, profiles))
     settings = replace(control_settings(config, catalogue, profiles), interference=interference)
     pools = {name: _pool(name, pool, assembly.workers[name]) for name, pool in config.pools.items()}
-    controller = ControllerDeployment.options(ray_actor_options={"num_cpus": config.controller.num_cpus})
+    controller = controller_deployment.options(ray_actor_options={"num_cpus": config.controller.num_cpus})
     router = RouterDeployment.options(
         num_replicas=config.routers,
         ray_actor_options={"num_cpus": config.router_num_cpus},
@@ -64,13 +77,16 @@ def build(args: dict[str, Any]) -> serve.Application:
 
 def _pool(name: str, pool: PoolConfig, spec: WorkerSpec) -> serve.Application:
     """The deployment of a pool: as large as the controller says, within what the config allows at any time."""
-    selector = {"label_selector": pool.label_selector} if pool.label_selector else {}
+    more: dict[str, Any] = {"label_selector": pool.label_selector} if pool.label_selector else {}
+    more |= {"runtime_env": pool.runtime_env} if pool.runtime_env else {}
     return WorkerDeployment.options(
         name=name,
         max_ongoing_requests=16,
-        ray_actor_options={"num_cpus": pool.num_cpus, "num_gpus": pool.num_gpus, **selector},
+        ray_actor_options={"num_cpus": pool.num_cpus, "num_gpus": pool.num_gpus, **more},
         request_router_config=BY_ADDRESS,
         graceful_shutdown_wait_loop_s=0.5,
+        health_check_period_s=HEALTH_EVERY_S,
+        health_check_timeout_s=HEALTH_TIMEOUT_S,
         autoscaling_config=AutoscalingConfig(
             min_replicas=0,
             initial_replicas=pool.workers,

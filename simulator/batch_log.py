@@ -83,7 +83,7 @@ class BatchLog:
         if not self._done:
             return
         batches, _, _, done_s, _ = zip(*self._done, strict=True)
-        _, workers, _, variants, accuracies, jobs, _, launched_s, _ = zip(*batches, strict=True)
+        _, workers, _, variants, accuracies, jobs, _, launched_s, _, _ = zip(*batches, strict=True)
         self._workers += workers
         self._variants += variants
         self._numbers.append(np.array([accuracies, [len(each) for each in jobs], launched_s, done_s]))

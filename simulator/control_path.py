@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from autoscaler.cluster.plan import ClusterPlan, NoPlan
 from autoscaler.loop.control_loop import ControlLoop
-from autoscaler.placement.rollout import Rollout
+from autoscaler.placement.transition.fallback_loader import FallbackLoader
+from autoscaler.placement.transition.rollout import Rollout
 from autoscaler.planners.planner import Planner
 from catalog.errors import ConfigError
 from dispatch.commands import Command
@@ -26,6 +27,9 @@ Step = Callable[[Dispatcher, float], list[Command]]
 """Something that happens to the dispatcher at an instant."""
 
 NOTHING: frozenset[str] = frozenset()
+
+SOON_S = 1e-3
+"""What loads in no time is looked at again after so long."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,9 @@ class ControlPath:
     planner is asked at once. The plan arrives ``solve_s`` later; workers that need variants load for ``load_s``, if
     any does; then the workers hold what it says and the dispatcher follows it, all at one instant: it is in force. No
     other plan is asked for until then. At one instant a plan that is due comes before a report.
+
+    Fallback variants come after that, one on each worker every ``load_s``; workers that load for the next plan load
+    none, from the instant at which that is asked for. What the next plan has no use for is given up half loaded.
     """
 
     def __init__(
@@ -94,7 +101,12 @@ class ControlPath:
         self._reports = 0
         self._under_way: list[tuple[float, Step]] = []
         self._check(loop.plan)
-        self.held = loop.plan.held
+        self._fallbacks = FallbackLoader(loop.plan)
+        self._loading: dict[str, tuple[str, float]] = {}
+        self._busy: tuple[str, ...] = ()
+        self.held: Mapping[str, frozenset[str]] = {
+            worker: held | loop.plan.beside(worker) for worker, held in loop.plan.held.items()
+        }
         self.plan = serving(loop.plan, 1)
         self.changes = [PlanChange(0.0, "the initial plan", loop.plan, 0.0)]
         self.traffic = Traffic({})
@@ -106,8 +118,8 @@ class ControlPath:
     @property
     def next_s(self) -> float:
         """When `act` is due next."""
-        report_s = self._next_report_s
-        return min(report_s, self._under_way[0][0]) if self._under_way else report_s
+        next_s = min(self._next_report_s, self._fallbacks_s)
+        return min(next_s, self._under_way[0][0]) if self._under_way else next_s
 
     def act(self, dispatcher: Dispatcher) -> list[Command]:
         """Do what is due at `next_s`, and give the dispatcher's commands."""
@@ -115,6 +127,8 @@ class ControlPath:
         if self._under_way and self._under_way[0][0] <= now_s:
             _, step = self._under_way.pop(0)
             return step(dispatcher, now_s)
+        if self._fallbacks_s <= now_s:
+            return self._load_fallbacks(dispatcher, now_s)
         self._reports += 1
         reason = self._loop.on_statistics(self.traffic.report(now_s))
         if reason is not None:
@@ -139,6 +153,8 @@ class ControlPath:
         loading = tuple(Rollout(plan, holds, {}, {}).load_first)
         in_force_s = arrives_s + (times.load_s if loading else 0.0)
         self.changes.append(PlanChange(now_s, reason, plan, in_force_s, loading))
+        self._busy = loading
+        self._load_next(now_s)
         if loading and not times.make_before_break:
             self._under_way.append((arrives_s, partial(self._unload, loading)))
         self._under_way.append((in_force_s, partial(self._put_in_force, plan)))
@@ -157,12 +173,41 @@ class ControlPath:
         return dispatcher.reassign(dict.fromkeys(workers, NOTHING), now_s)
 
     def _put_in_force(self, plan: ClusterPlan, dispatcher: Dispatcher, now_s: float) -> list[Command]:
+        held = {worker: plan.usable(worker, self.held.get(worker, NOTHING)) for worker in plan.held}
+        self._busy = ()
+        self._fallbacks = FallbackLoader(plan)
+        self.plan = self._serving(plan, self.plan.version + 1)
+        self._loop.on_plan(plan)
+        changed = self._hold(held, now_s)
+        return dispatcher.apply(self.plan, now_s, changed)
+
+    def _load_fallbacks(self, dispatcher: Dispatcher, now_s: float) -> list[Command]:
+        """Workers have the fallback variants by now that are due."""
+        due = {worker: variant for worker, (variant, due_s) in self._loading.items() if due_s <= now_s}
+        held = dict(self.held) | {worker: self.held[worker] | {variant} for worker, variant in due.items()}
+        return dispatcher.reassign(self._hold(held, now_s), now_s)
+
+    def _hold(self, held: Mapping[str, frozenset[str]], now_s: float) -> dict[str, frozenset[str]]:
+        """Workers hold this from now on; gives what is new, by worker. They load the next of their fallbacks."""
         changed = {
             worker: now_held
             for worker in self._workers
-            if (now_held := plan.held.get(worker, NOTHING)) != self.held.get(worker, NOTHING)
+            if (now_held := held.get(worker, NOTHING)) != self.held.get(worker, NOTHING)
         }
-        self.held = plan.held
-        self.plan = self._serving(plan, self.plan.version + 1)
-        self._loop.on_plan(plan)
-        return dispatcher.apply(self.plan, now_s, changed)
+        self.held = held
+        self._load_next(now_s)
+        return changed
+
+    def _load_next(self, now_s: float) -> None:
+        """What is being loaded already goes on where it is still wanted."""
+        done_s = now_s + max(self._times.load_s, SOON_S)
+        before = self._loading
+        self._loading = {
+            worker: before[worker] if before.get(worker, ("",))[0] == variant else (variant, done_s)
+            for worker, variant in self._fallbacks.next(self.held, self._busy).items()
+        }
+
+    @property
+    def _fallbacks_s(self) -> float:
+        """When the next fallback variant is there."""
+        return min((due_s for _, due_s in self._loading.values()), default=inf)

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dispatch.commands import Answer, Answers, BatchDone, Command, Launch, Reject, WakeAt
+from dispatch.commands import Answer, Answers, BatchDone, Command, GiveUp, Launch, Reject, WakeAt
 from dispatch.dispatcher import Dispatcher
 from dispatch.flow.single import SINGLE
 from dispatch.latency.estimator import LatencyEstimator
 from dispatch.plan import Plan
-from dispatch.query import NO_INPUTS, Batch, Query, quick
+from dispatch.query import NO_INPUTS, NORMAL_PRIORITY, Batch, Query, quick
 from dispatch.worker_info import WorkerInfo
 from simulator.batch_log import BatchLog
 from simulator.control import Control
@@ -46,9 +46,9 @@ class Host:
     change while the host runs; every endpoint must be in the first plan. A control path may add workers to the mapping
     that both were given.
 
-    Batches have no ``outputs`` unless some are given, which endpoints need whose members vote; ``on_answer`` hears of
-    their answers, which come one by one. With ``nodes``, batches take longer than ``latency`` says beside what runs on
-    their node.
+    Batches have no ``outputs`` unless some are given, which endpoints need whose members vote, or that have shadow
+    runs; ``on_answer`` hears of the answers of votes, which come one by one. With ``nodes``, batches take longer than
+    ``latency`` says beside what runs on their node.
     """
 
     def __init__(
@@ -63,6 +63,7 @@ class Host:
         nodes: NodeInterference | None = None,
     ) -> None:
         self._dispatcher = Dispatcher(plan, estimator)
+        self.shadows = self._dispatcher.shadows
         self._control = control
         self._devices = workers
         self._outputs = outputs
@@ -72,6 +73,7 @@ class Host:
         self._nodes = nodes
         self._due_s: dict[int, float] = {}  # by batch, with nodes: an entry of `_running` at another time is outdated
         self._running: list[tuple[float, int, Batch, float]] = []
+        self._given_up: dict[int, GiveUp] = {}
         self._wake_s = inf
         self._log = BatchLog()
         for worker, device in workers.items():
@@ -87,16 +89,23 @@ class Host:
                 held = control.held.get(worker, frozenset())
             self._carry_out(self._dispatcher.on_worker_ready(worker, WorkerInfo(device), held, 0.0), 0.0)
 
-    def run(self, arrivals_s: Mapping[str, Floats], accuracy: Sequence[float] | None = None) -> Record:
+    def run(
+        self,
+        arrivals_s: Mapping[str, Floats],
+        accuracy: Sequence[float] | None = None,
+        lengths: Sequence[int] | None = None,
+    ) -> Record:
         """Play the arrivals of every endpoint, ascending, and let the last batch finish. Call it once.
 
-        ``accuracy`` is what each query asks for, in the order of arrival; None where they do not.
+        ``accuracy`` is what each query asks for, in the order of arrival; None where they do not. ``lengths`` are those
+        of the queries likewise; None where inputs have fixed sizes.
         """
         names, endpoint, arrival_s, deadline_s = self._merge(arrivals_s)
         name_of = map(names.__getitem__, endpoint.tolist())
         times = (arrival_s.tolist(), deadline_s.tolist())
         asked = repeat(None) if accuracy is None else accuracy
-        fields = zip(count(), name_of, *times, repeat(1), repeat(NO_INPUTS), asked)
+        length = repeat(0) if lengths is None else lengths
+        fields = zip(count(), name_of, *times, repeat(1), repeat(NO_INPUTS), asked, repeat(NORMAL_PRIORITY), length)
         queries: Iterator[Query] = map(quick, repeat(Query), fields)
         with _without_garbage_collection():
             if self._control is None:
@@ -145,6 +154,9 @@ class Host:
             if self._nodes is not None:
                 del self._due_s[batch.id]
                 self._reschedule(self._nodes.end(batch, now_s))
+            if self._given_up and (given_up := self._given_up.pop(batch.id, None)) is not None:
+                self._carry_out(self._back(given_up, now_s), now_s)
+                return
             outputs = NOTHING_SAID if self._outputs is None else self._outputs(batch)
             self._carry_out(self._dispatcher.on_done(batch.worker, batch.id, outputs, run_s, now_s), now_s)
         else:
@@ -175,8 +187,16 @@ class Host:
                     self._control.traffic.on_answer(command)
             elif isinstance(command, WakeAt):
                 self._wake_s = command.at_s
+            elif isinstance(command, GiveUp):
+                self._given_up[command.batch.id] = command
             elif isinstance(command, Reject) and self._control is not None:
                 self._control.traffic.on_reject(command)
+
+    def _back(self, given_up: GiveUp, now_s: float) -> list[Command]:
+        """A worker that was given up has ended its batch, which nobody waits for: it is there again."""
+        worker = given_up.batch.worker
+        held = given_up.variants if self._control is None else self._control.held.get(worker)
+        return [] if held is None else self._dispatcher.on_worker_ready(worker, given_up.info, held, now_s)
 
     def _reschedule(self, changed: Sequence[Due]) -> None:
         """Batches will be done at other instants than before; the first entry is never an outdated one."""

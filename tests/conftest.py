@@ -11,13 +11,16 @@ os.environ["RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S"] = "0.5"
 
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 
 import pytest
-from free_ports import find_free_port
 from hypothesis import settings
 
-# Examples take as long as a shared machine makes them take.
-settings.register_profile("accord", deadline=None)
+from serve_app.testing.free_ports import find_free_port
+
+# Examples take as long as a shared machine makes them take, and are the same ones in every run.
+settings.register_profile("accord", deadline=None, derandomize=True)
 settings.load_profile("accord")
 
 
@@ -49,7 +52,15 @@ def free_port() -> int:
 
 
 @pytest.fixture(scope="module")
-def ray_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def ray_folder() -> Iterator[str]:
+    """Where a cluster of tests lives: paths of its sockets may have 107 characters, and those of pytest are long."""
+    folder = mkdtemp(prefix="r")
+    yield folder
+    rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def ray_cluster(ray_folder: str) -> Iterator[None]:
     """A local Ray cluster for one module, with more CPUs than there are; ended by the fixture."""
     import ray
 
@@ -58,7 +69,7 @@ def ray_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         num_cpus=16,
         include_dashboard=False,
         log_to_driver=False,
-        _temp_dir=str(tmp_path_factory.mktemp("r")),
+        _temp_dir=ray_folder,
     )
     yield
     from ray import serve

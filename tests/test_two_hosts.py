@@ -23,7 +23,7 @@ from autoscaler.planners.proteus.proteus_planner import ProteusPlanner
 from controller_scene import PlannerHere, Service, play
 from deployments.controller.controller import Controller
 from deployments.controller.plan_maker import PlanMaker
-from deployments.controller.variant_book import VariantBook, cluster_of
+from deployments.controller.variants.variant_book import VariantBook, cluster_of
 from deployments.messages.control import WINDOW_S
 from deployments.messages.control_settings import ControlSettings
 from deployments.state.saved_state import ControllerState

@@ -72,6 +72,10 @@ class ClusterPlan:
     built with decide among all workers that hold what is asked for. ``stages`` has by pipeline and stage how these are
     served, where the plan says so. ``slowdowns`` has, by worker and variant that it holds, how many times longer than
     alone the variant is reckoned to take there beside what other workers of the node run, where somebody predicts that.
+
+    ``fallback`` has by worker the faster variants that it is to hold beside ``held``, the first to be loaded first: the
+    plan is in force without them, and batches run on them only where the planned variants are too slow for what waits.
+    ``burst_qps`` is by endpoint what its workers could bear with the fastest of all these, where there are any.
     """
 
     report: SolveReport
@@ -86,6 +90,16 @@ class ClusterPlan:
     own_balancing: frozenset[str] = frozenset()
     stages: Mapping[str, Mapping[str, StageChoice]] = field(default_factory=dict)
     slowdowns: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    fallback: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    burst_qps: Mapping[str, float] = field(default_factory=dict)
+
+    def beside(self, worker: str) -> frozenset[str]:
+        """The fallback variants of a worker."""
+        return frozenset(self.fallback.get(worker, ()))
+
+    def usable(self, worker: str, holds: frozenset[str]) -> frozenset[str]:
+        """What a worker is there for that ``holds`` these variants beside what is planned; raises KeyError without."""
+        return self.held[worker] | (self.beside(worker) & holds)
 
     @property
     def shed(self) -> float:

@@ -25,6 +25,8 @@ def to_record(plan: ClusterPlan) -> dict[str, Any]:
             for endpoint, stages in plan.stages.items()
         },
         "slowdowns": {worker: dict(slowdowns) for worker, slowdowns in plan.slowdowns.items()},
+        "fallback": {worker: list(variants) for worker, variants in plan.fallback.items()},
+        "burst_qps": dict(plan.burst_qps),
         "report": {
             "status": report.status.value,
             "gap": report.gap,
@@ -52,5 +54,7 @@ def from_record(record: Mapping[str, Any]) -> ClusterPlan:
             for endpoint, stages in record.get("stages", {}).items()
         },
         slowdowns=record.get("slowdowns", {}),
+        fallback={worker: tuple(variants) for worker, variants in record.get("fallback", {}).items()},
+        burst_qps=record.get("burst_qps", {}),
         report=SolveReport(Status(report["status"]), report["gap"], report["solve_s"], tuple(report["explanation"])),
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from autoscaler.cluster.capacity import capacity_of
-from autoscaler.cluster.cluster import Cluster, Endpoint
+from autoscaler.cluster.cluster import Cluster, Endpoint, Pool
 from dispatch.selection.policy import Candidate
 
 
@@ -16,6 +16,16 @@ def most_accurate(cluster: Cluster) -> Cluster:
 def least_accurate(cluster: Cluster) -> Cluster:
     """Each endpoint has its least accurate variant only, of those that fit and are in time on some device."""
     return _only(cluster, min)
+
+
+def most_accurate_by_device(cluster: Cluster) -> Cluster:
+    """Each endpoint has on each device type the most accurate variant that fits and is in time there."""
+    return _each_only(cluster, max)
+
+
+def least_accurate_by_device(cluster: Cluster) -> Cluster:
+    """Each endpoint has on each device type the least accurate variant that fits and is in time there."""
+    return _each_only(cluster, min)
 
 
 def one_row(cluster: Cluster) -> Cluster:
@@ -34,17 +44,32 @@ def one_row(cluster: Cluster) -> Cluster:
 def _only(cluster: Cluster, choose: Callable[[list[float]], float]) -> Cluster:
     endpoints = []
     for endpoint in cluster.endpoints:
-        in_time = [
-            candidate
-            for pool in cluster.pools
-            for candidate in endpoint.candidates.get(pool.device, ())
-            if cluster.memory_bytes.get(candidate.variant, 0) <= pool.memory_bytes
-            and capacity_of(candidate, endpoint.slo_s) is not None
-        ]
-        wanted = choose([candidate.accuracy for candidate in in_time]) if in_time else 0.0
+        accuracies = [each.accuracy for pool in cluster.pools for each in _in_time(cluster, endpoint, pool)]
+        wanted = choose(accuracies) if accuracies else 0.0
         kept = {
             device: tuple(candidate for candidate in candidates if candidate.accuracy == wanted)
             for device, candidates in endpoint.candidates.items()
         }
         endpoints.append(replace(endpoint, candidates=kept))
     return replace(cluster, endpoints=tuple(endpoints))
+
+
+def _each_only(cluster: Cluster, choose: Callable[[list[float]], float]) -> Cluster:
+    endpoints = []
+    for endpoint in cluster.endpoints:
+        kept: dict[str, tuple[Candidate, ...]] = {}
+        for pool in cluster.pools:
+            own = _in_time(cluster, endpoint, pool)
+            wanted = choose([each.accuracy for each in own]) if own else 0.0
+            kept[pool.device] = tuple(each for each in own if each.accuracy == wanted)
+        endpoints.append(replace(endpoint, candidates=kept))
+    return replace(cluster, endpoints=tuple(endpoints))
+
+
+def _in_time(cluster: Cluster, endpoint: Endpoint, pool: Pool) -> list[Candidate]:
+    return [
+        candidate
+        for candidate in endpoint.candidates.get(pool.device, ())
+        if cluster.memory_bytes.get(candidate.variant, 0) <= pool.memory_bytes
+        and capacity_of(candidate, endpoint.slo_s) is not None
+    ]

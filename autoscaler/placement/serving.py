@@ -9,6 +9,8 @@ from autoscaler.cluster.cluster import Cluster
 from autoscaler.cluster.plan import ClusterPlan
 from autoscaler.placement.slowed import largest_factors, running_slowdowns, slowed
 from autoscaler.placement.stage_service import StageService, stage_services
+from dispatch.balancing.balancer import LoadBalancer
+from dispatch.balancing.overflow_shares import OverflowShares
 from dispatch.balancing.weighted_shares import WeightedShares
 from dispatch.plan import EndpointLimits, EndpointPlan, Plan, StagePlan
 from dispatch.query import ONLY_STAGE
@@ -27,6 +29,7 @@ class Service:
     has those of them that it was built for. ``shares`` are by worker and
     of all the endpoint's queries, wherever they arrive; None where the endpoint's own balancer decides. Workers of one
     of ``kinds`` hold the same and are alike to a query. Where ``stages`` are given, those have candidates of their own.
+    With ``overflow`` workers have fallback variants, and what is too much for one goes to others.
     """
 
     limits: EndpointLimits
@@ -34,6 +37,7 @@ class Service:
     shares: Mapping[str, float] | None
     kinds: Mapping[str, str]
     stages: Mapping[str, StageService] = field(default_factory=dict)
+    overflow: bool = False
 
 
 def services(
@@ -65,6 +69,7 @@ def services(
             None if endpoint.name in plan.own_balancing else plan.shares.get(endpoint.name, {}),
             kinds,
             stage_services(endpoint, plan.stages.get(endpoint.name, {})),
+            overflow=bool(plan.fallback),
         )
         for endpoint in cluster.endpoints
     }
@@ -122,11 +127,23 @@ def _next(endpoint: EndpointPlan, service: Service, before: Service | None) -> E
     if isinstance(endpoint.stage.selection, RamsisSelection):
         if endpoint.slo_s != service.limits.slo_s or (before is not None and before.candidates != service.candidates):
             limited_now = with_selection(limited_now, RamsisSelection())
-        return limited_now.with_stage(candidates=service.candidates)
-    balancer, shares = endpoint.stage.balancer, service.shares
-    if shares is not None and (before is None or (before.shares, before.kinds) != (shares, service.kinds)):
-        balancer = WeightedShares(shares, service.kinds)
-    return limited_now.with_stage(candidates=service.candidates, balancer=balancer)
+        if service.shares is None:
+            return limited_now.with_stage(candidates=service.candidates)
+    return limited_now.with_stage(candidates=service.candidates, balancer=_balancer(endpoint, service, before))
+
+
+def _balancer(endpoint: EndpointPlan, service: Service, before: Service | None) -> LoadBalancer | None:
+    """Where the shares are as before, the balancer that knows whose turn it is."""
+    shares = service.shares
+    if shares is None:
+        return endpoint.stage.balancer
+    if before is not None and _turns(before) == _turns(service):
+        return endpoint.stage.balancer
+    return (OverflowShares if service.overflow else WeightedShares)(shares, service.kinds)
+
+
+def _turns(service: Service) -> tuple[object, ...]:
+    return service.shares, service.kinds, service.overflow
 
 
 def _member(name: str, stage: StagePlan, service: Service) -> StagePlan:

@@ -88,6 +88,7 @@ def unplanned_config(planned: Mapping[str, Any]) -> dict[str, Any]:
     args = content["applications"][0]["args"]
     catalogue = load_catalogue(args.get("catalogue", "builtin"))
     args["controller"]["planner"] = planners.DEFAULT.name
+    args["controller"].pop("proteus", None)
     for endpoint in args["endpoints"].values():
         best = max(catalogue.of_task(endpoint["task"]), key=lambda variant: variant.accuracy)
         endpoint["selection"] = {"policy": "fixed", "variant": best.name}

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from benchmarks.cocktail.comparison import VIOLATIONS_PCT, Comparison
 from benchmarks.cocktail.figures import medians
 from benchmarks.cocktail.tuning import Tuned
-from simulator.comparison_plot import COLOURS
-from simulator.plot import GRID, INK
+from simulator.reporting.comparison_plot import COLOURS
+from simulator.reporting.plot import GRID, INK
 
 LEAST_PCT = 1e-2
 """Fewer violations are drawn as so many, on a logarithmic axis."""

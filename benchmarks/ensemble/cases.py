@@ -15,13 +15,13 @@ from benchmarks.cocktail.votes.drawn_votes import draw_votes
 from benchmarks.ensemble.members_csv import MemberCost, check, read_members
 from catalog.catalogue import SENTIMENT, load_catalogue
 from catalog.errors import ConfigError
+from catalog.labelled.labelled_data import BUILTIN, read_data
 from catalog.tensor import Arrays
 from catalog.variant import Variant
 from catalog.votes import RecordedVotes, read_votes
 from catalog.zoo import digits
 from deployments.worker.voting import packing_factors
 from deployments.worker.voting import recorded as voted
-from serve_app.cli.votes.examples import BUILTIN, read_examples
 
 SST2_TEST = Path(__file__).parents[3] / "shared" / "data" / "sst2" / "test.tsv"
 
@@ -68,8 +68,9 @@ def _sentiment(test: Path) -> Case:
     catalogue = load_catalogue(SENTIMENT)
     variants = catalogue.of_task(SENTIMENT)
     dev = read_votes(catalogue.votes[SENTIMENT])["dev"].of([variant.name for variant in variants])
-    inputs, labels = read_examples(str(test), variants[0])
-    votes, costs = _voted(SENTIMENT, variants, catalogue.root, inputs, labels, dev.classes)
+    data = read_data(str(test), variants[0])
+    labels = data.classes(variants[0], len(variants[0].labels))
+    votes, costs = _voted(SENTIMENT, variants, catalogue.root, data.inputs, labels, dev.classes)
     return Case(SENTIMENT, dev, votes, costs)
 
 
@@ -77,8 +78,9 @@ def _digits() -> Case:
     """Half of the held-out digits to learn from and half to judge by: copies of one digit are in one half."""
     catalogue = load_catalogue("builtin")
     variants = catalogue.of_task("digits")
-    inputs, labels = read_examples(BUILTIN, variants[0])
-    votes, costs = _voted("digits", variants, catalogue.root, inputs, labels, len(variants[0].labels))
+    data = read_data(BUILTIN, variants[0])
+    labels = data.classes(variants[0], len(variants[0].labels))
+    votes, costs = _voted("digits", variants, catalogue.root, data.inputs, labels, len(variants[0].labels))
     half = np.arange(votes.rows) // (votes.rows // digits.held_out_originals()) % 2
     return Case("digits", votes.take(np.flatnonzero(half == 0)), votes.take(np.flatnonzero(half == 1)), costs)
 

@@ -37,7 +37,7 @@ from serve_app.loadgen.record import Record, Run
 from serve_app.testing.served import served
 from simulator.host import Host
 from simulator.latency import SampledLatency
-from simulator.report import Report
+from simulator.reporting.report import Report
 from workload.arrivals import ArrivalOptions, create
 
 CONFIG = Path(__file__).parents[2] / "configs" / "quickstart.yaml"

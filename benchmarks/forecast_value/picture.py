@@ -14,8 +14,8 @@ from benchmarks.forecast_value.parts import LEAD_S, Part
 from benchmarks.forecast_value.play import Outcome
 from benchmarks.forecast_value.policies import ORACLE, REACTIVE
 from benchmarks.forecast_value.service import worker_qps
-from simulator.comparison_plot import COLOURS
-from simulator.plot import GRID, INK
+from simulator.reporting.comparison_plot import COLOURS
+from simulator.reporting.plot import GRID, INK
 
 SHOWN = 2
 WINDOW_S = 10

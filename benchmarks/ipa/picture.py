@@ -13,7 +13,7 @@ from benchmarks.ipa.comparison import Result
 from benchmarks.ipa.excerpts import MEAN_S
 from benchmarks.ipa.systems import FA2_HIGH, FA2_LOW, IPA, LOKI, RIM
 from benchmarks.ipa.tuning import ACCURACY, BALANCED_NAME, RESOURCE
-from simulator.plot import GRID, INK, LOAD
+from simulator.reporting.plot import GRID, INK, LOAD
 
 COLOURS = {IPA: "#c44e52", FA2_LOW: "#4c78a8", FA2_HIGH: "#2f4b6e", RIM: "#8f8f8f", LOKI: "#59a14f"}
 LABELS = {IPA: "IPA", FA2_LOW: "FA2-low", FA2_HIGH: "FA2-high", RIM: "RIM", LOKI: "Loki"}

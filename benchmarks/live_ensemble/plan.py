@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catalog.catalogue import SENTIMENT, load_catalogue
+from catalog.labelled.labelled_data import read_data
 from catalog.votes import read_votes
 from deployments.worker.voting import recorded
 from dispatch.ensemble.voting import vote
 from dispatch.ensemble.weights import ClassWeights
-from serve_app.cli.votes.examples import read_examples
 from serve_app.loadgen.dataset import Dataset, encode_request
 
 ENDPOINT = SENTIMENT
@@ -74,10 +74,11 @@ def plan(test: Path, members: int) -> Ensemble:
     accuracies = dev.accuracies
     chosen = tuple(sorted(accuracies, key=lambda name: -accuracies[name])[:members])
     variants = [catalogue.variant(name) for name in chosen]
-    inputs, labels = read_examples(str(test), variants[0])
-    records = recorded(variants, catalogue.root, inputs, 1, lambda *_: None)
+    data = read_data(str(test), variants[0])
+    labels = data.classes(variants[0], len(variants[0].labels))
+    records = recorded(variants, catalogue.root, data.inputs, 1, lambda *_: None)
     said = np.column_stack([records[name].votes for name in chosen])
     weights = ClassWeights.learned(dev.of(chosen))
     offline = vote(said, weights.matrix, weights.against).classes
-    (texts,) = inputs.values()
+    (texts,) = data.inputs.values()
     return Ensemble(chosen, tuple(texts.tolist()), labels, offline)

@@ -1,32 +1,55 @@
 """The systems that are compared: Accord's, the baselines of Proteus, section 6.1.1, and the ablations of 6.5."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf
 
 from autoscaler.cluster.cluster import Cluster
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan, NoPlan
-from autoscaler.cluster.restriction import least_accurate, most_accurate, one_row
+from autoscaler.cluster.restriction import (
+    least_accurate,
+    least_accurate_by_device,
+    most_accurate,
+    most_accurate_by_device,
+    one_row,
+)
 from autoscaler.demand.burst import BurstTrigger
 from autoscaler.planners.baselines.infaas import InfaasPlanner
 from autoscaler.planners.baselines.sommelier import SommelierPlanner
 from autoscaler.planners.baselines.uniform_shares import UniformShares
 from autoscaler.planners.planner import Planner
-from autoscaler.planners.proteus.proteus_planner import LEAST_QPS, ProteusOptions, ProteusPlanner
+from autoscaler.planners.proteus.options import ProteusOptions
+from autoscaler.planners.proteus.proteus_planner import LEAST_QPS, ProteusPlanner
 from benchmarks.proteus.saturation import saturation_qps
+from benchmarks.proteus.shipped import shipped_options
 from benchmarks.proteus.testbed import Testbed
 from dispatch.batching.adaptive_batching import AdaptiveBatching
 from dispatch.batching.aimd import AdditiveIncrease
-from dispatch.batching.nexus import EarlyDrop
 from dispatch.selection.policy import SelectionPolicy
 from dispatch.worker_info import workers_of
 
-PAPER = ProteusOptions(deviations=0.0, tolerance=0.0, use_idle_workers=False)
+PAPER = ProteusOptions(deviations=0.0, tolerance=0.0, room_down_to=1.0, use_idle_workers=False, accuracy="normalised")
 """The program of section 4 and nothing else: what the paper makes the baselines' first placement with."""
 
-HEADROOM = 1.1
-"""How much more than the present load the planners without a program plan for."""
+TUNED = ("sommelier", "infaas_accuracy", "clipper_ha", "clipper_ht")
+"""Baselines that have what Accord has besides its planner, with the headroom that suits them best on another trace."""
+
+SWEPT = ("proteus", *TUNED, "literal")
+"""Systems that are played with every headroom."""
+
+BASELINES = (*TUNED, "literal")
+"""What `proteus` is compared with."""
+
+AS_DESCRIBED = tuple(f"{name}_as_described" for name in TUNED)
+WITHOUT = tuple(
+    f"without_{part}" for part in ("placement", "selection", "batching", "assignment", "headroom", "room", "fallback")
+)
+SYSTEMS = (*SWEPT, *AS_DESCRIBED, *WITHOUT)
+
+USUAL_HEADROOM = 1.1
+"""How much more than the present load planners without a program plan for, where nothing says what suits them."""
 
 BY_LOAD = BurstTrigger(violation_ratio=inf)
 """Asks for plans when load changes, never for more careful ones: that is Accord's."""
@@ -71,40 +94,50 @@ class Study:
     interval_s: float
     solve_s: float
 
-    @property
-    def systems(self) -> dict[str, Callable[[], System]]:
-        """Accord's planner and the baselines of section 6.1.1."""
-        cluster = self.testbed.cluster
-        return {
-            "proteus": lambda: self._scaling(ProteusPlanner(cluster), cluster),
-            "clipper_ha": lambda: self._static(most_accurate(cluster)),
-            "clipper_ht": lambda: self._static(least_accurate(cluster)),
-            "sommelier": lambda: self._sommelier(PAPER, self.loads.first_qps),
-            "infaas_accuracy": lambda: self._infaas(AdditiveIncrease(), drop_late=True),
-        }
+    @cached_property
+    def shipped(self) -> ProteusOptions:
+        """What a service with the shipped config plans with on this testbed."""
+        return shipped_options(self.testbed.cluster, len(self.testbed.workers))
 
     @property
-    def stronger(self) -> dict[str, Callable[[], System]]:
-        """Baselines that get more than their papers give them.
+    def placing(self) -> ProteusOptions:
+        """The same for placements of baselines: no variants beside those that they choose."""
+        return replace(self.shipped, fallback=0)
 
-        Sommelier with a placement for the mean load that uses all workers, and INFaaS with the early drop of Nexus.
-        """
-        return {
-            "sommelier_spread": lambda: self._sommelier(ProteusOptions(), self.loads.mean_qps),
-            "infaas_early_drop": lambda: self._infaas(EarlyDrop(), drop_late=False),
-        }
+    def headroom_of(self, name: str) -> float:
+        """How many times the load a system plans for where nothing else was chosen for it."""
+        if name in TUNED or name in AS_DESCRIBED:
+            return USUAL_HEADROOM
+        return PAPER.headroom if name == "literal" else self.shipped.headroom
 
-    @property
-    def ablations(self) -> dict[str, Callable[[], System]]:
-        """Accord's planner without one of its parts (section 6.5), and the program of section 4 by itself."""
+    def system(self, name: str, headroom: float) -> System:
+        """One of `SYSTEMS`, which plans for so many times the load."""
+        return self._makers()[name](headroom)
+
+    def _makers(self) -> Mapping[str, Callable[[float], System]]:
         cluster = self.testbed.cluster
         best, single = most_accurate(cluster), one_row(cluster)
+        clipper, mean_qps, first_qps = AdditiveIncrease(), self.loads.mean_qps, self.loads.first_qps
         return {
+            "proteus": lambda h: self._scaling(cluster, headroom=h),
+            "literal": lambda h: self._scaling(cluster, replace(PAPER, headroom=h), BY_LOAD),
+            "sommelier": lambda h: self._sommelier(self.placing, mean_qps, h),
+            "infaas_accuracy": lambda h: self._infaas(AdaptiveBatching(), h),
+            "clipper_ha": lambda h: self._static(most_accurate_by_device(cluster), AdaptiveBatching(), h),
+            "clipper_ht": lambda h: self._static(least_accurate_by_device(cluster), AdaptiveBatching(), h),
+            "sommelier_as_described": lambda h: self._sommelier(PAPER, first_qps, h),
+            "infaas_accuracy_as_described": lambda h: self._infaas(AdditiveIncrease(begins_full=True), h),
+            "clipper_ha_as_described": lambda h: self._static(best, clipper, 1.0),
+            "clipper_ht_as_described": lambda h: self._static(least_accurate(cluster), clipper, 1.0),
             "without_placement": self._pinned,
-            "without_selection": lambda: self._scaling(ProteusPlanner(best), best),
-            "without_batching": lambda: self._scaling(ProteusPlanner(single, ProteusOptions(gap=5e-3)), single),
-            "without_assignment": lambda: self._scaling(UniformShares(ProteusPlanner(cluster)), cluster),
-            "without_headroom": lambda: self._scaling(ProteusPlanner(cluster, PAPER), cluster),
+            "without_selection": lambda h: self._scaling(best, headroom=h),
+            "without_batching": lambda h: self._scaling(single, replace(self.shipped, headroom=h, gap=5e-3)),
+            "without_assignment": self._uniform,
+            "without_headroom": lambda h: self._scaling(
+                cluster, replace(self.shipped, headroom=1.0, deviations=0.0, tolerance=0.0, room_down_to=1.0)
+            ),
+            "without_room": lambda h: self._scaling(cluster, replace(self.shipped, headroom=h, room_down_to=1.0)),
+            "without_fallback": lambda h: self._scaling(cluster, replace(self.placing, headroom=h)),
         }
 
     def _plan(self, planner: Planner, demand_qps: Mapping[str, float]) -> ClusterPlan:
@@ -113,44 +146,67 @@ class Study:
             raise RuntimeError(f"planner {planner.name!r} found no first plan in its time")
         return plan
 
-    def _scaling(self, planner: Planner, cluster: Cluster) -> System:
-        initial = self._plan(planner, self.loads.first_qps)
-        return System(cluster, planner, initial, AdaptiveBatching(), self.interval_s, BurstTrigger(), self.solve_s)
+    def _scaling(
+        self,
+        cluster: Cluster,
+        options: ProteusOptions | None = None,
+        trigger: BurstTrigger | None = None,
+        *,
+        headroom: float = 1.0,
+    ) -> System:
+        planner = ProteusPlanner(cluster, options or replace(self.shipped, headroom=headroom))
+        return self._replanning(planner, cluster, self.loads.first_qps, trigger)
 
-    def _static(self, cluster: Cluster) -> System:
+    def _replanning(
+        self, planner: Planner, cluster: Cluster, first_qps: Mapping[str, float], trigger: BurstTrigger | None = None
+    ) -> System:
+        initial = self._plan(planner, first_qps)
+        trigger = trigger or BurstTrigger()
+        return System(cluster, planner, initial, AdaptiveBatching(), self.interval_s, trigger, self.solve_s)
+
+    def _static(self, cluster: Cluster, batching: SelectionPolicy, headroom: float) -> System:
         """Placed once for the peak, or as much of it as can be served: infeasible demand shrinks (section 4).
 
-        Where no part of all endpoints' demand can be served at once, the planner sheds.
+        Where no part of all endpoints' demand can be served at once, the planner sheds. With its own batching, as
+        described, nothing is given up before it is late.
         """
-        peak_qps = self.loads.peak_qps
+        peak_qps = {name: qps * headroom for name, qps in self.loads.peak_qps.items()}
         total_qps = sum(peak_qps.values())
         mix = {name: qps / total_qps for name, qps in peak_qps.items()}
         most_qps = saturation_qps(Testbed(cluster, self.testbed.workers, ()), mix)
         part = min(1.0, most_qps / total_qps * 0.999) if most_qps > LEAST_QPS else 1.0
-        planner = ProteusPlanner(cluster)
+        planner = ProteusPlanner(cluster, self.placing)
         initial = self._plan(planner, {name: qps * part for name, qps in peak_qps.items()})
-        return System(cluster, planner, initial, AdditiveIncrease(), drop_late=True)
+        return System(cluster, planner, initial, batching, drop_late=isinstance(batching, AdditiveIncrease))
 
-    def _sommelier(self, options: ProteusOptions, demand_qps: Mapping[str, float]) -> System:
+    def _sommelier(self, options: ProteusOptions, demand_qps: Mapping[str, float], headroom: float) -> System:
         cluster = self.testbed.cluster
         initial = self._plan(ProteusPlanner(cluster, options), demand_qps)
-        planner = SommelierPlanner.after(cluster, initial, HEADROOM)
+        planner = SommelierPlanner.after(cluster, initial, headroom)
         return System(cluster, planner, initial, AdaptiveBatching(), self.interval_s, BY_LOAD)
 
-    def _infaas(self, batching: SelectionPolicy, *, drop_late: bool) -> System:
+    def _infaas(self, batching: SelectionPolicy, headroom: float) -> System:
         cluster = self.testbed.cluster
-        planner = InfaasPlanner(cluster, HEADROOM)
+        planner = InfaasPlanner(cluster, headroom)
         initial = self._plan(planner, self.loads.first_qps)
+        drop_late = isinstance(batching, AdditiveIncrease)
         return System(cluster, planner, initial, batching, INFAAS_INTERVAL_S, drop_late=drop_late)
 
-    def _pinned(self) -> System:
+    def _uniform(self, headroom: float) -> System:
+        """Queries are spread evenly over the workers that the planner chose."""
+        cluster = self.testbed.cluster
+        planner = UniformShares(ProteusPlanner(cluster, replace(self.shipped, headroom=headroom)))
+        return self._replanning(planner, cluster, self.loads.first_qps)
+
+    def _pinned(self, headroom: float) -> System:
         """Workers keep their endpoint, from a placement for the mean load."""
         cluster, workers = self.testbed.cluster, self.testbed.workers
-        initial = self._plan(ProteusPlanner(cluster), self.loads.mean_qps)
+        options = replace(self.shipped, headroom=headroom)
+        initial = self._plan(ProteusPlanner(cluster, options), self.loads.mean_qps)
         places: dict[tuple[str, str], int] = {}
         for endpoint, shares in initial.shares.items():
             for worker in shares:
                 place = (workers[worker], endpoint)
                 places[place] = places.get(place, 0) + 1
-        planner = ProteusPlanner(cluster, pinned=places)
+        planner = ProteusPlanner(cluster, options, pinned=places)
         return System(cluster, planner, initial, AdaptiveBatching(), self.interval_s, BurstTrigger(), self.solve_s)

@@ -14,7 +14,7 @@ from benchmarks.ramsis.systems import (
     SYSTEMS,
     ResponseJob,
     TableJob,
-    ladder_plan,
+    central_plan,
     table_plan,
 )
 from benchmarks.ramsis.task import ENDPOINT, Task
@@ -24,9 +24,9 @@ from dispatch.selection.load_based import jellyfish, model_switching
 from dispatch.selection.load_based.load_ladder import LoadLadder
 from dispatch.selection.ramsis.tables.maker import TableStore
 from dispatch.selection.ramsis.tables.table import DecisionTable
+from dispatch.selection.slack_fit import SlackFitSelection
 from simulator.host import Host
-from simulator.latency import PlannedLatency
-from simulator.report import Report
+from simulator.reporting.report import Report
 
 Result = TypeVar("Result")
 Key = TypeVar("Key", bound=Hashable)
@@ -47,8 +47,9 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Point:
-    """One load, or trace, on one number of workers; outcomes by system."""
+    """One load, or trace, on one number of workers with one objective; outcomes by system."""
 
+    slo_s: float
     workers: int
     load_qps: float
     outcomes: Mapping[str, Outcome]
@@ -64,8 +65,9 @@ class Run:
     seed: int
 
     def __call__(self) -> Outcome:
-        """Play it, at planned latencies as the paper's simulator does."""
-        host = Host(Plan(1, {ENDPOINT: self.plan}), self.task.worker_ids, PlannedLatency(self.plan))
+        """Play it, at planned latencies as the paper's simulator does, or at random ones."""
+        latency = self.task.latency(self.plan, self.seed)
+        host = Host(Plan(1, {ENDPOINT: self.plan}), self.task.worker_ids, latency)
         record = host.run({ENDPOINT: self.workload.arrivals_s(self.seed)})
         report = Report.of(record, interval_s=self.workload.duration_s).endpoints[ENDPOINT]
         return Outcome(
@@ -85,12 +87,13 @@ def play(
     runs = {}
     for number, (task, workload) in enumerate(cases):
         for system in SYSTEMS:
-            plan = _plan(system, task, workload, tables, ladders[task.workers, workload.highest_qps])
+            plan = _plan(system, task, workload, tables, ladders[task, workload.highest_qps])
             for seed in seeds:
                 runs[number, system, seed] = Run(task, workload, plan, seed)
     outcomes = _all(executor, "simulations", runs)
     return [
         Point(
+            task.slo_s,
             task.workers,
             workload.load_qps,
             {system: _mean([outcomes[number, system, seed] for seed in seeds]) for system in SYSTEMS},
@@ -101,36 +104,37 @@ def play(
 
 def _table_jobs(
     cases: Sequence[tuple[Task, Workload]], store: TableStore | None
-) -> dict[tuple[int, str, float], TableJob]:
+) -> dict[tuple[Task, str, float], TableJob]:
     return {
-        (task.workers, system, load_qps): TableJob(task, system, load_qps, store)
+        (task, system, load_qps): TableJob(task, system, load_qps, store)
         for task, workload in cases
         for system in FORMULATIONS
         for load_qps in workload.tables_qps
     }
 
 
-def _response_jobs(cases: Sequence[tuple[Task, Workload]]) -> dict[tuple[int, float], ResponseJob]:
-    """One per number of workers and sweep, for all the loads that are profiled in it."""
-    tasks = {(task.workers, workload.highest_qps): task for task, workload in cases}
-    loads_qps: dict[tuple[int, float], set[float]] = {key: set() for key in tasks}
+def _response_jobs(cases: Sequence[tuple[Task, Workload]]) -> dict[tuple[Task, float], ResponseJob]:
+    """One per task and sweep, for all the loads that are profiled in it."""
+    loads_qps: dict[tuple[Task, float], set[float]] = {(task, workload.highest_qps): set() for task, workload in cases}
     for task, workload in cases:
-        loads_qps[task.workers, workload.highest_qps].update(workload.profiled_qps)
-    return {key: ResponseJob(task, tuple(sorted(loads_qps[key]))) for key, task in tasks.items()}
+        loads_qps[task, workload.highest_qps].update(workload.profiled_qps)
+    return {key: ResponseJob(key[0], tuple(sorted(loads))) for key, loads in loads_qps.items()}
 
 
 def _plan(
     system: str,
     task: Task,
     workload: Workload,
-    tables: Mapping[tuple[int, str, float], DecisionTable],
+    tables: Mapping[tuple[Task, str, float], DecisionTable],
     switching: LoadLadder,
 ) -> EndpointPlan:
     if system == jellyfish.NAME:
-        return ladder_plan(task, workload, jellyfish.jellyfish_plus(task.candidates, task.slo_s, task.workers))
+        return central_plan(task, workload, jellyfish.jellyfish_plus(task.candidates, task.slo_s, task.workers))
     if system == model_switching.NAME:
-        return ladder_plan(task, workload, switching)
-    return table_plan(task, workload, tuple(tables[task.workers, system, load] for load in workload.tables_qps))
+        return central_plan(task, workload, switching)
+    if system == SlackFitSelection.name:
+        return central_plan(task, workload, SlackFitSelection())
+    return table_plan(task, workload, tuple(tables[task, system, load] for load in workload.tables_qps))
 
 
 def _mean(outcomes: Sequence[Outcome]) -> Outcome:

@@ -34,9 +34,9 @@ from dispatch.selection.ramsis.tables.maker import make_grid
 from dispatch.table_plan import with_tables
 from simulator.host import Host
 from simulator.latency import PlannedLatency
-from simulator.plot import save_plots
 from simulator.record import Record
-from simulator.report import Report
+from simulator.reporting.plot import save_plots
+from simulator.reporting.report import Report
 from workload import renewal
 from workload.rate import RateSchedule
 from workload.trace import read_trace

@@ -28,7 +28,8 @@ from rich.progress import track
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import NoPlan, SolveReport
 from autoscaler.planners.ipa import solver as ipa
-from autoscaler.planners.proteus.proteus_planner import ProteusOptions, ProteusPlanner
+from autoscaler.planners.proteus.options import ProteusOptions
+from autoscaler.planners.proteus.proteus_planner import ProteusPlanner
 from benchmarks.machine import with_machine
 from benchmarks.proteus.saturation import saturation_qps
 from benchmarks.proteus.synthetic import synthetic
@@ -106,7 +107,7 @@ def _case(name: str, testbed: Testbed, points: int, gap: float, limit_s: float, 
     most_qps = saturation_qps(testbed, mix)
     demands = [{name: share * qps for name, share in mix.items()} for qps in np.linspace(0.02, 1.0, points) * most_qps]
     seconds, reports = _solve(
-        name, testbed, demands, ProteusOptions(gap=gap, limit_s=limit_s, solver=solver, tolerance=0.0)
+        name, testbed, demands, ProteusOptions(gap=gap, limit_s=limit_s, solver=solver, tolerance=0.0, room_down_to=1.0)
     )
     with_headroom_s, _ = _solve(
         f"{name} with room", testbed, demands, ProteusOptions(gap=gap, limit_s=limit_s, solver=solver)

@@ -1,8 +1,9 @@
 """How long a variant takes, per batch size, on one device type."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,10 +40,15 @@ class LatencyProfile:
     A batch size that was not measured takes the least-squares line through the measured sizes, held between
     the nearest measured ones. Every quantity is non-decreasing in the batch size: a measured value above that of
     a larger batch is noise and is lowered to it, since the smaller batch could be padded to the larger one.
+
+    Of a variant whose inputs may be of any length it is the profile at the typical ``length``, and ``by_length`` has
+    those at all lengths that were measured, this one among them; elsewhere they are 0 and empty.
     """
 
     device: str
     by_batch: Mapping[int, BatchLatency]
+    length: int = 0
+    by_length: Mapping[int, "LatencyProfile"] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.by_batch:
@@ -51,6 +57,12 @@ class LatencyProfile:
             )
         if min(self.by_batch) < 1:
             raise ConfigError(f"batch size {min(self.by_batch)} in a latency profile; batch sizes start at 1")
+
+    @classmethod
+    def of_lengths(cls, device: str, typical: int, by_length: Mapping[int, Mapping[int, BatchLatency]]) -> Self:
+        """The profile of a variant that was measured at several lengths; ``typical`` must be among them."""
+        profiles = {length: cls(device, by_batch, length) for length, by_batch in by_length.items()}
+        return cls(device, by_length[typical], typical, profiles)
 
     @cached_property
     def batch_sizes(self) -> tuple[int, ...]:

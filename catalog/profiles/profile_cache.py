@@ -10,6 +10,7 @@ from pathlib import Path
 
 from catalog.errors import ConfigError
 from catalog.profiles.profile_csv import ProfiledVariant, read_profiles, write_profiles
+from catalog.user_code.source import source_of
 from catalog.variant import Variant
 
 logger = logging.getLogger(__name__)
@@ -37,14 +38,18 @@ def _cpu_model() -> str:
     return next(named, os.uname().machine if hasattr(os, "uname") else "CPU")
 
 
-def cache_path(task: str, device: str, threads: int, variants: Iterable[Variant], root: str) -> Path:
+def cache_path(
+    task: str, device: str, threads: int, variants: Iterable[Variant], root: str, environment: str = ""
+) -> Path:
     """File for the profiles of ``variants``, which do ``task``, on ``device`` with ``threads`` threads per run.
 
     The name changes with the device, the thread count, the versions of the runtimes and the artifacts, so that a
     profile is never read for something it was not measured on. An artifact counts by its SHA-256 where the catalogue
-    gives one, else by its uri and, for a file below ``root``, its time of change.
+    gives one, else by its uri and, for a file below ``root``, its time of change. A class counts by the Python files
+    beside it and the files that its options name. ``environment`` says what else it was measured in.
     """
     facts = [device, str(threads), *(f"{name}=={_installed(name)}" for name in _PACKAGES)]
+    facts += [environment] if environment else []
     facts += sorted(_fingerprint(variant, root) for variant in variants)
     key = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
     return cache_dir() / "profiles" / f"{_file_name(task)}-{key}.csv"
@@ -92,12 +97,21 @@ def _fingerprint(variant: Variant, root: str) -> str:
     """Everything about a variant that its latency depends on."""
     artifact = variant.artifact
     described = artifact.sha256
-    if described is None:
+    if artifact.import_path is not None:
+        source = source_of(artifact.import_path, root)
+        named = (Path(root) / value for value in variant.options.values() if isinstance(value, str))
+        files = [*source.parent.glob("*.py"), *filter(os.path.isfile, named)]
+        described = f"{artifact.import_path} {_changed(files)}"
+    elif described is None:
         local = Path(root) / artifact.uri.removeprefix("file://")
-        files = [local, *sorted(local.rglob("*"))] if local.exists() else []
-        described = f"{artifact.uri} {[(file.stat().st_mtime_ns, file.stat().st_size) for file in files]}"
+        described = f"{artifact.uri} {_changed([local, *local.rglob('*')] if local.exists() else [])}"
     tensors = [spec.oip() for spec in (*variant.inputs, *variant.outputs)]
-    return f"{variant.name} {variant.runtime} {sorted(variant.options.items())} {tensors} {described}"
+    lengths = "" if variant.lengths is None else f" {variant.lengths}"
+    return f"{variant.name} {variant.runtime} {sorted(variant.options.items())} {tensors} {described}{lengths}"
+
+
+def _changed(files: Iterable[Path]) -> list[tuple[int, int]]:
+    return [(file.stat().st_mtime_ns, file.stat().st_size) for file in sorted(files)]
 
 
 def _file_name(task: str) -> str:

@@ -1,6 +1,9 @@
 """Accuracy and latency profiles as CSV, in the columns of the RAMSIS artefact.
 
-One row per variant and batch size: ``variant,accuracy_pct,batch_size,samples,mean_ms,...``.
+One row per variant and batch size: ``variant,accuracy_pct,batch_size,samples,mean_ms,...``. Variants whose inputs may
+be of any length have a row per length and batch size, and the length in one more column, ``length``; the length of a
+variant's first row is the typical one, which stands for all where only one is looked at. A file without such variants
+needs no such column, and others leave it empty.
 """
 
 import csv
@@ -17,8 +20,15 @@ _LATENCIES = tuple(field.name for field in fields(BatchLatency) if field.name !=
 COLUMNS = ("variant", "accuracy_pct", "batch_size", "samples", *_LATENCIES)
 """Header of a profile file."""
 
+LENGTH = "length"
+"""One more column, the last."""
+
 _MAY_BE_ZERO = ("accuracy_pct", "std_ms")
 _HIGHEST = {"accuracy_pct": 100.0}
+
+
+Latencies = dict[str, dict[int, dict[int, BatchLatency]]]
+"""By variant, length (0 for none) and batch size."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +43,23 @@ def write_profiles(path: Path, variants: Mapping[str, ProfiledVariant]) -> None:
     """Write variants by name; numbers keep 12 significant digits. The device is not part of the file."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
+        lengths = any(variant.profile.by_length for variant in variants.values())
+        writer.writerow((*COLUMNS, LENGTH) if lengths else COLUMNS)
         for name, variant in variants.items():
-            for batch_size in variant.profile.batch_sizes:
-                latency = variant.profile.by_batch[batch_size]
-                numbers = [f"{getattr(latency, column):.12g}" for column in _LATENCIES]
-                writer.writerow([name, f"{variant.accuracy_pct:.12g}", batch_size, latency.samples, *numbers])
+            for profile in _typical_first(variant.profile):
+                for batch_size in profile.batch_sizes:
+                    latency = profile.by_batch[batch_size]
+                    numbers = [f"{getattr(latency, column):.12g}" for column in _LATENCIES]
+                    length = [profile.length or ""] if lengths else []
+                    writer.writerow(
+                        [name, f"{variant.accuracy_pct:.12g}", batch_size, latency.samples, *numbers, *length]
+                    )
+
+
+def _typical_first(profile: LatencyProfile) -> list[LatencyProfile]:
+    """The profiles of all lengths."""
+    others = [each for length, each in sorted(profile.by_length.items()) if length != profile.length]
+    return [profile, *others]
 
 
 def read_profiles(path: Path, device: str) -> dict[str, ProfiledVariant]:
@@ -47,14 +68,15 @@ def read_profiles(path: Path, device: str) -> dict[str, ProfiledVariant]:
     Raises `ConfigError` naming file, line, column and value where the file cannot be used.
     """
     accuracies_pct: dict[str, float] = {}
-    latencies: dict[str, dict[int, BatchLatency]] = {}
+    latencies: Latencies = {}
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file)
-            _check_header(path, next(reader, []))
+            header = next(reader, [])
+            columns = _checked_header(path, header)
             for cells in reader:
                 if cells:
-                    _read_row(_Row(path, reader.line_num, cells), accuracies_pct, latencies)
+                    _read_row(_Row(path, reader.line_num, cells, columns), accuracies_pct, latencies)
     except OSError as error:
         raise ConfigError(f"cannot read profile file {path}: {error.strerror}; give the path of a CSV file") from error
     except (UnicodeDecodeError, csv.Error) as error:
@@ -62,16 +84,23 @@ def read_profiles(path: Path, device: str) -> dict[str, ProfiledVariant]:
     if not latencies:
         raise ConfigError(f"profile file {path} has no rows; profile at least one variant")
     return {
-        name: ProfiledVariant(accuracies_pct[name], LatencyProfile(device, by_batch))
-        for name, by_batch in latencies.items()
+        name: ProfiledVariant(accuracies_pct[name], _profile(device, by_length))
+        for name, by_length in latencies.items()
     }
 
 
-def _check_header(path: Path, header: list[str]) -> None:
-    if tuple(header) != COLUMNS:
+def _profile(device: str, by_length: Mapping[int, Mapping[int, BatchLatency]]) -> LatencyProfile:
+    typical = next(iter(by_length))
+    return LatencyProfile.of_lengths(device, typical, by_length) if typical else LatencyProfile(device, by_length[0])
+
+
+def _checked_header(path: Path, header: list[str]) -> tuple[str, ...]:
+    if tuple(header) not in (COLUMNS, (*COLUMNS, LENGTH)):
         raise ConfigError(
-            f"profile file {path}, line 1: the header is {','.join(header)!r}; it must be {','.join(COLUMNS)!r}"
+            f"profile file {path}, line 1: the header is {','.join(header)!r}; it must be {','.join(COLUMNS)!r}, "
+            f"with {LENGTH!r} behind where inputs may be of any length"
         )
+    return tuple(header)
 
 
 @dataclass(frozen=True)
@@ -81,18 +110,19 @@ class _Row:
     path: Path
     line: int
     cells: list[str]
+    columns: tuple[str, ...]
 
     def fault(self, column: str, value: object, remedy: str) -> ConfigError:
         return ConfigError(f"profile file {self.path}, line {self.line}, column {column}: {value!r}; {remedy}")
 
     def text(self, column: str) -> str:
-        value = self.cells[COLUMNS.index(column)].strip()
+        value = self.cells[self.columns.index(column)].strip()
         if not value:
             raise self.fault(column, value, "give a name")
         return value
 
     def whole(self, column: str) -> int:
-        text = self.cells[COLUMNS.index(column)]
+        text = self.cells[self.columns.index(column)]
         try:
             value = int(text)
         except ValueError:
@@ -101,8 +131,14 @@ class _Row:
             raise self.fault(column, text, "give a whole number of at least 1")
         return value
 
+    def length(self) -> int:
+        """0 where the row is of no length."""
+        if self.columns[-1] != LENGTH or not self.cells[-1].strip():
+            return 0
+        return self.whole(LENGTH)
+
     def number(self, column: str) -> float:
-        text = self.cells[COLUMNS.index(column)]
+        text = self.cells[self.columns.index(column)]
         highest = _HIGHEST.get(column, np.inf)
         try:
             value = float(text)
@@ -117,17 +153,22 @@ class _Row:
         return value
 
 
-def _read_row(row: _Row, accuracies_pct: dict[str, float], latencies: dict[str, dict[int, BatchLatency]]) -> None:
+def _read_row(row: _Row, accuracies_pct: dict[str, float], latencies: Latencies) -> None:
     """Check one row and add it to both tables."""
-    if len(row.cells) != len(COLUMNS):
-        raise row.fault(COLUMNS[0], row.cells[0], f"the row has {len(row.cells)} cells; give {len(COLUMNS)}")
+    if len(row.cells) != len(row.columns):
+        raise row.fault(COLUMNS[0], row.cells[0], f"the row has {len(row.cells)} cells; give {len(row.columns)}")
     name = row.text("variant")
     accuracy_pct = row.number("accuracy_pct")
     if accuracies_pct.setdefault(name, accuracy_pct) != accuracy_pct:
         remedy = f"earlier rows of {name!r} say {accuracies_pct[name]:g}; give one accuracy per variant"
         raise row.fault("accuracy_pct", row.cells[COLUMNS.index("accuracy_pct")], remedy)
     batch_size = row.whole("batch_size")
-    by_batch = latencies.setdefault(name, {})
+    length = row.length()
+    by_length = latencies.setdefault(name, {})
+    if (length == 0) is not (0 in by_length) and by_length:
+        raise row.fault(LENGTH, row.cells[-1], f"{name!r} has rows with and without a length; give all of them one")
+    by_batch = by_length.setdefault(length, {})
     if batch_size in by_batch:
-        raise row.fault("batch_size", batch_size, f"{name!r} has this batch size twice; keep one row")
+        of_length = f" for length {length}" if length else ""
+        raise row.fault("batch_size", batch_size, f"{name!r} has this batch size twice{of_length}; keep one row")
     by_batch[batch_size] = BatchLatency(row.whole("samples"), *(row.number(column) for column in _LATENCIES))

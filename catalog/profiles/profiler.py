@@ -2,13 +2,17 @@
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from catalog.errors import ConfigError
+from catalog.lengths import Lengths
 from catalog.profiles.profile import BatchLatency, LatencyProfile
 from catalog.tensor import DTYPES, TensorSpec
+from catalog.texts.token_estimate import SPECIAL_TOKENS
+from catalog.variant import Variant
 
 BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64)
 """Batch sizes measured unless others are asked for."""
@@ -18,6 +22,13 @@ SAMPLE_WORDS = 20
 
 _VOCABULARY = """the a of and to is in it that as but with film its this for an movie be on you by not one more
 has are at from than all his so if or story some good work time even what when their best characters never little way"""
+
+FEW_BATCH_SIZES = (1, 4, 16, 64)
+"""Batch sizes that lengths other than the typical one are measured with."""
+
+LENGTHS_MEASURED = 5
+
+LARGEST_BATCHES = 2
 
 _WARMUP_RUNS = 3
 _MIN_SAMPLES = 20
@@ -77,21 +88,79 @@ def _measure(
     return np.array(samples_s)
 
 
-def sample_inputs(specs: Sequence[TensorSpec], batch_size: int, seed: int) -> dict[str, NDArray[np.generic]]:
-    """Valid random inputs for a variant: input name to an array [batch_size, *item_shape].
+def profile_lengths(
+    run: Callable[[int, int], float | None],
+    device: str,
+    budget_s: float,
+    lengths: Lengths,
+    max_batch: int,
+    clock: Callable[[], float] = time.perf_counter,
+    on_progress: Callable[[float], None] | None = None,
+) -> LatencyProfile:
+    """The same over lengths: ``run(length, batch_size)``. The typical one gets half of the budget and all batch sizes.
+
+    The other lengths are `measured_lengths`, with a few batch sizes each, so that no batch has more than
+    `LARGEST_BATCHES` times as much in it as the largest of the typical length. ``on_progress`` hears the share that is
+    done.
+    """
+    typical = lengths.typical_length
+    others = measured_lengths(lengths)
+    sizes = {typical: [size for size in BATCH_SIZES if size <= max_batch]}
+    most = LARGEST_BATCHES * sizes[typical][-1] * typical
+    sizes |= {
+        length: [size for size in FEW_BATCH_SIZES if size <= max_batch and size * length <= max(most, length)]
+        for length in others
+    }
+    steps, done = sum(map(len, sizes.values())), 0
+
+    def finished(*_: object) -> None:
+        nonlocal done
+        done += 1
+        if on_progress is not None:
+            on_progress(done / steps)
+
+    found = {}
+    for length, own in sizes.items():
+        share_s = budget_s * (0.5 if length == typical else 0.5 / len(others))
+        measured = profile_variant(partial(run, length), device, share_s, own, clock, finished)
+        found[length] = measured.by_batch
+    return LatencyProfile.of_lengths(device, typical, found)
+
+
+def measured_lengths(lengths: Lengths) -> tuple[int, ...]:
+    """Beside the typical length: the longest, and down from there by halves, `LENGTHS_MEASURED` at most."""
+    halves = {max(1, lengths.longest >> step) for step in range(LENGTHS_MEASURED)}
+    return tuple(sorted(halves - {lengths.typical_length}))
+
+
+def sample_of(variant: Variant, batch_size: int, length: int | None = None) -> dict[str, NDArray[np.generic]]:
+    """`sample_inputs` of a variant, of its typical length unless another one is asked for."""
+    rule = variant.length_rule
+    if rule is None:
+        return sample_inputs(variant.inputs, batch_size, seed=0)
+    specs = [spec for spec in variant.inputs if spec.name not in rule.optional]
+    return rule.with_mask(sample_inputs(specs, batch_size, 0, length or rule.lengths.typical_length))
+
+
+def sample_inputs(
+    specs: Sequence[TensorSpec], batch_size: int, seed: int, length: int | None = None
+) -> dict[str, NDArray[np.generic]]:
+    """Valid random inputs for a variant: input name to an array [batch_size, *item_shape], of ``length`` where any is.
 
     Floats are in [0, 1), integers are 0 or 1 (small enough for any vocabulary), BYTES are texts of `SAMPLE_WORDS`
-    common English words, about a sentence of a review: a model of text takes the longer, the longer its texts are.
+    common English words, about a sentence of a review: a model of text takes the longer, the longer its texts are. With
+    a ``length`` they have as many tokens, nearly.
     """
     rng = np.random.Generator(np.random.PCG64(seed))
-    return {spec.name: _sample(spec, (batch_size, *spec.item_shape), rng) for spec in specs}
+    words = SAMPLE_WORDS if length is None else max(1, length - SPECIAL_TOKENS)
+    return {spec.name: _sample(spec, (batch_size, *spec.item_shape_at(length or 1)), words, rng) for spec in specs}
 
 
-def _sample(spec: TensorSpec, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.generic]:
+def _sample(spec: TensorSpec, shape: tuple[int, ...], words: int, rng: np.random.Generator) -> NDArray[np.generic]:
     dtype = DTYPES[spec.datatype]
     if spec.datatype == "BYTES":
-        drawn = rng.choice(_VOCABULARY.split(), (*shape, SAMPLE_WORDS)).reshape(-1, SAMPLE_WORDS)
-        texts = np.array([" ".join(words) for words in drawn], dtype=object)
+        drawn = rng.choice(_VOCABULARY.split(), (*shape, words)).reshape(-1, words)
+        texts = np.array([" ".join(each) for each in drawn], dtype=object)
         return texts.reshape(shape)
     if dtype.kind == "f":
         return rng.random(shape).astype(dtype)

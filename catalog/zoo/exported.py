@@ -9,12 +9,23 @@ from typing import Any
 import onnx
 import torch
 import yaml
+from pydantic import TypeAdapter
 from torch import nn
 
+from catalog.evaluation.accuracy_file import (
+    MeasuredAccuracies,
+    accuracy_path,
+    measured_share,
+    read_accuracies,
+    write_accuracies,
+)
 from catalog.store import checksum
+from catalog.variant import Variant
 
 OPSET = 18
 _HEADER = "# Written by `python -m catalog.zoo.train` and `python -m catalog.zoo.strips.train`; see README.md.\n"
+
+_VARIANT = TypeAdapter(Variant)
 
 Tensors = Mapping[str, tuple[str, Sequence[int]]]
 """Datatype and shape of tensors by name."""
@@ -70,8 +81,11 @@ def _described(tensors: Tensors) -> list[dict[str, Any]]:
     return [{"name": name, "datatype": kind, "shape": list(shape)} for name, (kind, shape) in tensors.items()]
 
 
-def write_entries(catalogue: Path, entries: Sequence[Mapping[str, Any]]) -> None:
-    """Put ``entries`` into a catalogue file, in place of all that it had of their tasks; the others stay."""
+def write_entries(catalogue: Path, entries: Sequence[Mapping[str, Any]], examples: int, data: str) -> None:
+    """Put ``entries`` into a catalogue file, in place of all that it had of their tasks; the others stay.
+
+    Their accuracies were measured on so many examples of ``data``, which the file beside it says.
+    """
     content = yaml.safe_load(catalogue.read_text(encoding="utf-8"))
     tasks = {entry["task"] for entry in entries}
     kept = content["variants"]
@@ -80,3 +94,11 @@ def write_entries(catalogue: Path, entries: Sequence[Mapping[str, Any]]) -> None
     content["variants"] = [*before, *entries, *after]
     text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=120)
     catalogue.write_text(_HEADER + text, encoding="utf-8")
+    found = read_accuracies(accuracy_path(catalogue))
+    names = [entry["name"] for entry in content["variants"]]
+    measured = {
+        name: measured_share(variant, str(catalogue.parent), variant.accuracy, examples, data)
+        for name, variant in ((entry["name"], _VARIANT.validate_python(entry)) for entry in entries)
+    }
+    known = {name: each for name, each in {**found.variants, **measured}.items() if name in names}
+    write_accuracies(accuracy_path(catalogue), MeasuredAccuracies(known, found.votes))

@@ -21,7 +21,7 @@ from catalog.zoo.session import session
 
 ZOO = Path(__file__).parent
 VOTES = "digits_votes.csv"
-"""Recorded anew after training: ``accord votes record builtin --task digits --data builtin --split dev --out FILE``."""
+"""Recorded anew after training: ``accord evaluate builtin --task digits --data builtin --split dev``: ``votes.csv``."""
 
 _THREADS = 2
 _BATCH_SIZE = 64
@@ -92,7 +92,7 @@ def main() -> None:
             size_bytes = (ZOO / made["artifact"]["uri"]).stat().st_size
             table.add_row(recipe.name, f"{100 * made['accuracy']:.2f}", f"{size_bytes / 1e3:.0f}")
             variants.append(made)
-    exported.write_entries(ZOO / "catalogue.yaml", variants)
+    exported.write_entries(ZOO / "catalogue.yaml", variants, len(digits.held_out()[1]), "held-out digits")
     Console().print(table)
 
 

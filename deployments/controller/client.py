@@ -13,6 +13,7 @@ from deployments.state.learned_weights import Learned
 T = TypeVar("T")
 
 ANSWER_S = 5.0
+CONDITION_S = 1.0
 SIMULATE_S = 30.0
 """A solve may take its whole limit, after the one that is under way."""
 REGISTER_S = 120.0
@@ -33,6 +34,10 @@ class ControllerClient:
         """The plan in force, why and how it came about, and what it rests on."""
         return await self._call(self._handle.plan.remote)
 
+    async def condition(self) -> dict[str, Any]:
+        """How the controller is."""
+        return await self._call(self._handle.condition.remote, within_s=CONDITION_S)
+
     async def plans(self) -> list[dict[str, Any]]:
         """The decisions that are remembered, newest last."""
         return await self._call(self._handle.plans.remote)
@@ -44,6 +49,14 @@ class ControllerClient:
     async def register(self, variant: Mapping[str, Any]) -> dict[str, Any]:
         """Profile a variant, given as in a catalogue file, on every pool, and plan with it from then on."""
         return await self._call(self._handle.register.remote, dict(variant), within_s=REGISTER_S)
+
+    async def unregister(self, variant: str) -> dict[str, Any]:
+        """Plan without a registered variant from now on."""
+        return await self._call(self._handle.unregister.remote, variant)
+
+    async def take_back(self, variant: str) -> dict[str, Any]:
+        """Plan again with a variant that was unregistered."""
+        return await self._call(self._handle.take_back.remote, variant)
 
     async def report(self, report: RouterReport) -> None:
         """Tell what happened in a window."""

@@ -10,16 +10,16 @@ from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan, NoPlan
 from autoscaler.demand.demand import MovingMaximum
 from autoscaler.planners.registry import planner_kind
-from catalog.errors import ArtifactError, BadRequest, ConfigError
 from deployments.controller.loop_start import NO_PLAN, as_loop_counts, new_loop
-from deployments.controller.plan_maker import PlanMaker
-from deployments.controller.plan_views import plan_view, registered_view
+from deployments.controller.plan_maker import Change, PlanMaker
+from deployments.controller.plan_views import plan_view
 from deployments.controller.planner_process import PlannerProcess
-from deployments.controller.registration import as_variant, profile_everywhere
 from deployments.controller.reports import Reports
 from deployments.controller.rollout_runner import RolloutRunner
 from deployments.controller.routing_tables import RoutingTables
-from deployments.controller.variant_book import VariantBook
+from deployments.controller.state_keeper import StateKeeper
+from deployments.controller.variants import variant_changes
+from deployments.controller.variants.variant_book import VariantBook
 from deployments.controller.worker_registry import WorkerRegistry
 from deployments.forecasting.keeper import ForecastKeeper
 from deployments.messages.control import RouterReport, RouterState, RoutingTable
@@ -27,7 +27,7 @@ from deployments.messages.control_settings import ControlSettings
 from deployments.state.decisions import DecisionState
 from deployments.state.learned_weights import Learned
 from deployments.state.load_history import LoadHistory
-from deployments.state.saved_state import ControllerState, next_epoch, prune, write_all
+from deployments.state.saved_state import ControllerState, next_epoch
 from deployments.state.store import StateStore
 from deployments.worker.client import WorkerClient
 
@@ -40,8 +40,6 @@ MEET_S = 4.0
 CATCH_UP_S = 15.0
 """So long a new controller waits, before its first plan, for routers to report what comes now."""
 
-SAVE_EVERY_S = 5.0
-PRUNE_AFTER_SAVES = 720
 STUCK_S = 30.0
 
 
@@ -61,7 +59,6 @@ class Controller:
         wall_clock: Callable[[], float],
     ) -> None:
         self._settings = settings
-        self._store = store
         self._clock = wall_clock
         self._began_s = wall_clock()
         self._known = ControllerState(VariantBook(settings), history=LoadHistory(settings.endpoints))
@@ -83,14 +80,14 @@ class Controller:
         self._met = asyncio.Event()
         self.refused: str | None = None
         """What is wrong with the config's changes, if anything."""
-        self._saving = asyncio.Lock()
+        self._state = StateKeeper(store, self._known, wall_clock)
         self._ended: BaseException | None = None
         self._beat_s = wall_clock()
 
     async def start(self) -> None:
         """Begin; returns at once."""
         await self._worker_registry.start()
-        for work in (self._watch(), self._hand_over(), self._keep()):
+        for work in (self._watch(), self._hand_over(), self._state.run()):
             self._spawn(work)
         if self._forecasts is not None:
             self._spawn(self._forecasts.run())
@@ -125,7 +122,11 @@ class Controller:
         """The plan in force, how it came about, and what it rests on, in JSON values."""
         view = plan_view(self._settings, self._known, self._maker.sizes, self._worker_registry, self._clock())
         forecasts = {} if self._forecasts is None else self._forecasts.view()
-        return view | {"refused_config": self.refused, "forecast": forecasts}
+        return view | {"refused_config": self.refused, "forecast": forecasts, "state": self._state.view()}
+
+    def condition(self) -> dict[str, Any]:
+        """How the controller is, in JSON values, for those who ask how everything is."""
+        return {"answers": True, "state": self._state.view(), "refused_config": self.refused}
 
     def plans(self) -> list[dict[str, Any]]:
         """The decisions that are remembered, newest last."""
@@ -133,29 +134,33 @@ class Controller:
 
     async def simulate(self, load_qps: Mapping[str, float]) -> dict[str, Any]:
         """What the planner would do under such loads, in JSON values; raises `BadRequest`."""
-        for endpoint, qps in load_qps.items():
-            if endpoint not in self._settings.endpoints:
-                known = ", ".join(self._settings.endpoints)
-                raise BadRequest(f"load_qps has endpoint {endpoint!r}, which is not there; there are {known}")
-            if not 0 <= qps < float("inf"):
-                raise BadRequest(f"load_qps of {endpoint!r} is {qps!r}; give queries per second, from 0")
-        observation = self._observation()
-        return await self._maker.simulate(observation, dict(observation.demand_qps) | dict(load_qps), self._clock())
+        return await self._maker.simulate(self._observation(), load_qps, self._clock())
 
     async def register(self, described: Mapping[str, Any]) -> dict[str, Any]:
         """Profile a variant on the least busy worker of every pool that may serve it, then plan with it.
 
         Raises `BadRequest` that says what is wrong with it, or `NoWorker`.
         """
-        variant = as_variant(described)
-        registry, plan = self._worker_registry, self._loop.plan
-        try:
-            profiles = await profile_everywhere(variant, self._settings, self._known, registry, plan)
-        except (ConfigError, ArtifactError) as error:  # what stops a start is a client's mistake here
-            raise BadRequest(str(error)) from error
-        self._spawn(self._save())
-        self._ask(f"variant {variant.name} was registered")
-        return registered_view(variant.name, profiles)
+        settings, plan = self._settings, self._loop.plan
+        made = await variant_changes.register(described, settings, self._known, self._worker_registry, plan)
+        self._variants_changed(f"variant {made['variant']} was registered")
+        return made
+
+    def unregister(self, variant: str) -> dict[str, Any]:
+        """Plan without a registered variant: workers let go of it once queries go elsewhere. Raises `BadRequest`."""
+        made = variant_changes.unregister(variant, self._known)
+        self._variants_changed(f"variant {variant} was unregistered")
+        return made
+
+    def take_back(self, variant: str) -> dict[str, Any]:
+        """Plan again with a variant that was unregistered; one that serves stays as it is. Raises `BadRequest`."""
+        made = variant_changes.take_back(variant, self._known)
+        self._variants_changed(f"variant {variant} was taken back")
+        return made
+
+    def _variants_changed(self, reason: str) -> None:
+        self._spawn(self._state.save())
+        self._ask(reason)
 
     def knows(self, variant: str) -> bool:
         """Whether there is a variant of that name."""
@@ -173,6 +178,8 @@ class Controller:
 
     def check(self) -> None:
         """Raise RuntimeError where the controller does not go round any more."""
+        if self._state.begin_anew is not None:
+            raise RuntimeError(f"the controller begins anew: {self._state.begin_anew}")
         if self._ended is not None:
             raise RuntimeError(f"a part of the controller ended: {self._ended!r}")
         if self._clock() - self._beat_s > STUCK_S:
@@ -237,23 +244,6 @@ class Controller:
             await self._routing_tables.settle()
             await asyncio.sleep(TICK_S)
 
-    async def _keep(self) -> None:
-        while True:
-            try:
-                await asyncio.to_thread(prune, self._store, self._clock())
-            except Exception:
-                logger.exception("Outdated load could not be deleted; that is tried again.")
-            for _ in range(PRUNE_AFTER_SAVES):
-                await asyncio.sleep(SAVE_EVERY_S)
-                await self._save()
-
-    async def _save(self) -> None:
-        async with self._saving:  # or what was written last could be what was known first
-            try:
-                await asyncio.to_thread(write_all, self._store, self._known.documents(self._clock()))
-            except Exception:
-                logger.exception("The controller's state could not be saved; it serves on and tries again.")
-
     def _on_worker(self, worker: str, came: bool) -> None:
         if came:
             self._known.start_ups.on_worker(self._worker_registry.reports[worker].info.pool, self._clock())
@@ -269,6 +259,7 @@ class Controller:
         decision = self._known.decisions.begin(reason, asked_s)
         made: ClusterPlan | NoPlan = NO_PLAN
         again: str | None = None
+        change: Change | None = None
         try:
             change = await self._maker.make(self._observation(), decision, asked_s)
             if change is not None:
@@ -280,9 +271,11 @@ class Controller:
         if decision.under_way:
             decision.state = DecisionState.GIVEN_UP
         self._loop.on_plan(made)
-        await self._save()
+        await self._state.save()
         if again is not None:
             self._ask(again)
+        elif change is not None and made is change.plan:
+            await self._runner.load_fallbacks(change, decision)
 
     def _observation(self) -> Observation:
         workers = {worker: report.info for worker, report in self._worker_registry.reports.items()}

@@ -15,15 +15,15 @@ from autoscaler.placement.interference import Interference
 from autoscaler.placement.measured_interference import MeasuredInterference
 from autoscaler.placement.nodes import shared_nodes
 from autoscaler.placement.serving import Service, services
-from autoscaler.placement.shrinking import ready_to_shrink
 from autoscaler.placement.standing import Standing, WorkerVariant, standings_of
+from autoscaler.placement.transition.shrinking import ready_to_shrink
 from autoscaler.planners.neighbours.neighbours import Neighbours
 from autoscaler.planners.planner import Planner
 from autoscaler.planners.registry import PlannerOptions, planner_kind
-from catalog.errors import NoWorker
+from catalog.errors import BadRequest, NoWorker
 from deployments.controller.planner_process import PlannerProcess
 from deployments.controller.slowdown_model import kept
-from deployments.controller.variant_book import cluster_of
+from deployments.controller.variants.variant_book import cluster_of
 from deployments.messages.control_settings import ControlSettings, EndpointSettings
 from deployments.state.decisions import Decision
 from deployments.state.saved_state import ControllerState
@@ -118,12 +118,23 @@ class PlanMaker:
         await self._publish(sizes)
 
     async def simulate(self, observation: Observation, load_qps: Mapping[str, float], now_s: float) -> dict[str, Any]:
-        """The plan for such loads and the workers that are there, and the plan in force, as records."""
+        """The plan for such loads and the workers that are there, and the plan in force, as records.
+
+        Endpoints that are not named have the load that they have. Raises `BadRequest` for loads that there cannot be.
+        """
+        for endpoint, qps in load_qps.items():
+            if endpoint not in self._settings.endpoints:
+                known = ", ".join(self._settings.endpoints)
+                raise BadRequest(f"load_qps has endpoint {endpoint!r}, which is not there; there are {known}")
+            if not 0 <= qps < float("inf"):
+                raise BadRequest(f"load_qps of {endpoint!r} is {qps!r}; give queries per second, from 0")
         if not observation.workers:
             raise NoWorker("no worker is there yet to plan with; try again")
         cluster = self._cluster(self.candidates(now_s), sizing=True)
         async with self._simulating:  # one at a time, or plans would wait behind them all
-            plan = await self._solve(cluster, replace(observation, demand_qps=load_qps), now_s)
+            plan = await self._solve(
+                cluster, replace(observation, demand_qps={**observation.demand_qps, **load_qps}), now_s
+            )
         if isinstance(plan, NoPlan):
             raise NoWorker(" ".join(plan.report.explanation) or "the planner found no plan in time")
         decision = self._known.decisions.in_force
@@ -133,13 +144,13 @@ class PlanMaker:
         """By endpoint and pool what may answer there, as fast as it was lately, without what cannot be loaded there.
 
         Endpoints served by tables choose among their variants themselves, by what routers measure; they have the
-        variants that some table could choose.
+        variants that some table could choose, unless the planner assigns variants to workers.
         """
         known = self._known
         barred = frozenset(key for key, each in known.unloadable.items() if each.until_s > now_s)
         found = {}
         for name, endpoint in self._settings.endpoints.items():
-            if endpoint.by_tables:
+            if endpoint.by_tables and not planner_kind(self._settings.planner).assigns:
                 offered = known.book.candidates(endpoint, lambda _: 1.0, lambda _: 1.0, barred)
                 found[name] = {pool: worth_a_table(own, endpoint.limits.slo_s) for pool, own in offered.items()}
             else:
@@ -160,7 +171,9 @@ class PlanMaker:
         """Endpoints that nobody asks for still get a worker: see `MovingMaximum`."""
         kind = planner_kind(self._settings.planner)
         tasks = {stage.task for endpoint in self._settings.endpoints.values() for stage in endpoint.stages.values()}
-        options = PlannerOptions(len(observation.workers) / len(tasks), self._settings.ipa)
+        settings = self._settings
+        workers_per_task = len(observation.workers) / len(tasks)
+        options = PlannerOptions(workers_per_task, settings.ipa, settings.proteus, settings.per_worker)
         if self._interference is not None and shared_nodes(observation.workers):
             corrected = MeasuredInterference(self._interference, self._known.slowdowns.corrections(now_s))
             planner: Planner = Neighbours(_PlannerOf(kind.name, options), cluster, corrected)
@@ -224,6 +237,7 @@ class PlanMaker:
                     stage: replace(each, candidates=self._as_profiled(each.candidates))
                     for stage, each in served[name].stages.items()
                 },
+                overflow=served[name].overflow,
             )
             for name, endpoint in self._settings.endpoints.items()
         }

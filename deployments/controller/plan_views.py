@@ -50,6 +50,7 @@ def plan_view(
             pool: 1e3 * reckoned_s * known.transport.factor(pool, now_s)
             for pool, reckoned_s in known.book.transport_s.items()
         },
+        "accuracies": _accuracies(known),
         "slo_ms": {name: 1e3 * endpoint.limits.slo_s for name, endpoint in settings.endpoints.items()},
         "unloadable": [
             {"pool": pool, "variant": variant, "reason": each.reason, "until": iso(each.until_s)}
@@ -57,6 +58,12 @@ def plan_view(
             if each.until_s > now_s
         ],
     }
+
+
+def _accuracies(known: ControllerState) -> dict[str, dict[str, Any]]:
+    """By variant its accuracy and where that comes from."""
+    variants = (known.book.variant(name) for name in known.book.names)
+    return {each.name: {"task": each.task, "accuracy": each.accuracy, **each.origin.to_record()} for each in variants}
 
 
 def _interference(settings: ControlSettings, known: ControllerState, now_s: float) -> dict[str, Any] | None:

@@ -4,7 +4,8 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 
-from autoscaler.placement.rollout import Rollout
+from autoscaler.placement.transition.fallback_loader import FallbackLoader
+from autoscaler.placement.transition.rollout import Rollout
 from deployments.controller.plan_maker import Change, PlanMaker
 from deployments.controller.routing_tables import RoutingContent, RoutingTables
 from deployments.controller.worker_registry import WorkerRegistry
@@ -22,7 +23,7 @@ UNLOADABLE_S = 60.0
 
 
 class RolloutRunner:
-    """Carries the steps of a `Rollout` out; one at a time."""
+    """Carries the steps of a `Rollout` out, one at a time, and of a `FallbackLoader` between two of them."""
 
     def __init__(
         self,
@@ -37,12 +38,37 @@ class RolloutRunner:
         self._known = known
         self._maker = maker
         self._clock = clock
+        self._begun = 0
+        self._loading = asyncio.Lock()
+        """Held by whoever has workers load or unload."""
 
     async def run(self, change: Change, decision: Decision, asked_s: float) -> str | None:
         """Make it true; gives the reason for another plan where that failed, None where it is in force.
 
-        Workers that are gone meanwhile are left out.
+        Workers that are gone meanwhile are left out. Fallback variants that are being loaded are waited for.
         """
+        self._begun += 1
+        async with self._loading:
+            return await self._run(change, decision, asked_s)
+
+    async def load_fallbacks(self, change: Change, decision: Decision) -> None:
+        """Load what the plan in force has as fallback, and let routers use it as it comes.
+
+        Ends when all is there that can be had, or when the next plan is to be made true.
+        """
+        begun, loader = self._begun, FallbackLoader(change.plan)
+        while begun == self._begun:
+            async with self._loading:
+                missing = loader.next(self._worker_registry.loaded()) if begun == self._begun else {}
+                if not missing:
+                    return
+                await asyncio.gather(*(self._load_fallback(loader, decision, *each) for each in missing.items()))
+                serves = loader.serves(self._worker_registry.loaded())
+                await self._routing_tables.publish(self._content(change, decision.version, serves))
+
+    # -- inner steps ------------------------------------------------------------------------------------------
+
+    async def _run(self, change: Change, decision: Decision, asked_s: float) -> str | None:
         rollout = Rollout(
             change.plan, self._worker_registry.loaded(), self._known.book.memory_bytes, change.limit_bytes
         )
@@ -70,8 +96,6 @@ class RolloutRunner:
         await self._maker.shrink(change.sizes)
         return None
 
-    # -- inner steps ------------------------------------------------------------------------------------------
-
     async def _break(self, rollout: Rollout, change: Change, decision: Decision) -> None:
         """Where old and new do not fit together: nobody may use what is about to be unloaded."""
         broken = rollout.break_first
@@ -95,6 +119,24 @@ class RolloutRunner:
             logger.warning("Worker %s went while it was to load: %s", worker, error)
             rollout.on_lost(worker)
 
+    async def _load_fallback(self, loader: FallbackLoader, decision: Decision, worker: str, name: str) -> None:
+        try:
+            report = await self._worker_registry.load(worker, self._known.book.variant(name))
+        except WorkerGone as error:
+            logger.debug("Worker %s went while it was to load: %s", worker, error)
+            return
+        if name not in report.loaded:
+            loader.on_failed(worker, name)
+            self._bar(decision, worker, name, report.failed.get(name, "the worker did not say why"))
+
+    def _bar(self, decision: Decision, worker: str, variant: str, reason: str) -> str:
+        """Plan around a variant in this worker's pool for a while; gives the pool."""
+        pool = self._worker_registry.reports[worker].info.pool
+        logger.error("Worker %s of pool %s cannot load variant %s: %s", worker, pool, variant, reason)
+        decision.failed.setdefault(worker, {})[variant] = reason
+        self._known.unloadable[pool, variant] = Unloadable(reason, self._clock() + UNLOADABLE_S)
+        return pool
+
     async def _unload(self, worker: str, variants: Iterable[str]) -> None:
         try:
             for name in variants:
@@ -110,10 +152,7 @@ class RolloutRunner:
         """Remember what cannot be loaded where, so that the next plan does without."""
         words = []
         for (worker, variant), reason in rollout.failed.items():
-            pool = self._worker_registry.reports[worker].info.pool
-            logger.error("Worker %s of pool %s cannot load variant %s: %s", worker, pool, variant, reason)
-            decision.failed.setdefault(worker, {})[variant] = reason
-            self._known.unloadable[pool, variant] = Unloadable(reason, self._clock() + UNLOADABLE_S)
+            pool = self._bar(decision, worker, variant, reason)
             words.append(f"{variant} cannot be loaded in pool {pool}")
         decision.state = DecisionState.GIVEN_UP
         decision.why_not = "; ".join(dict.fromkeys(words)) or "workers do not hold what they were told to load"
@@ -128,8 +167,10 @@ class RolloutRunner:
             plan_version=plan_version,
             endpoints=change.endpoints,
             serves=serves,
+            planned=change.plan.held,
             profiled_s=book.profiled_s,
             transport_s=book.transport_s,
             emulated=book.emulated,
+            origins=book.origins,
             slowdowns=slowdowns,
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from autoscaler.placement.ownership import assign_routers
 from autoscaler.placement.serving import Service
+from catalog.evaluation.measured import AccuracyOrigin
 from deployments.controller.worker_registry import WorkerRegistry
 from deployments.messages.control import RouterState, RoutingTable, WorkerRouting
 from deployments.worker.client import WorkerGone
@@ -14,7 +15,7 @@ from deployments.worker.client import WorkerGone
 logger = logging.getLogger("ray.serve")
 
 SILENT_S = 3.0
-"""A router that has said nothing for so long is gone; its workers go to others."""
+"""A router that has said nothing for so long is gone, where others have; its workers go to them."""
 
 ASSIGN_S = 0.5
 """A worker changes its router within milliseconds, or when the batch that it runs has ended."""
@@ -22,7 +23,11 @@ ASSIGN_S = 0.5
 
 @dataclass(frozen=True)
 class RoutingContent:
-    """A routing table without its version, and without the routers of the workers."""
+    """A routing table without its version, and without the routers of the workers.
+
+    ``planned`` is what workers hold by the plan, by which they are shared out: fallback variants that come one by one
+    move no worker from router to router. Who is not in it is taken for what it ``serves``.
+    """
 
     plan_version: int
     endpoints: Mapping[str, Service]
@@ -30,7 +35,9 @@ class RoutingContent:
     profiled_s: Mapping[tuple[str, str], tuple[float, ...]]
     transport_s: Mapping[str, float]
     emulated: frozenset[str] = frozenset()
+    origins: Mapping[str, AccuracyOrigin] = field(default_factory=dict)
     slowdowns: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    planned: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 class RoutingTables:
@@ -78,9 +85,13 @@ class RoutingTables:
             self._wake()
 
     def silent(self) -> list[str]:
-        """Routers that should have spoken."""
+        """Routers that should have spoken, since others have: where nobody does, it is the machine or this process.
+
+        A router that is by itself keeps its workers, whatever it says: nobody else could use them.
+        """
         now_s = self._clock()
-        return [router for router, heard_s in self._heard_s.items() if now_s - heard_s > SILENT_S]
+        silent = [router for router, heard_s in self._heard_s.items() if now_s - heard_s > SILENT_S]
+        return silent if len(silent) < len(self._heard_s) else []
 
     async def publish(self, content: RoutingContent) -> int:
         """Tell routers something new; gives the version to wait for with `followed`."""
@@ -118,7 +129,10 @@ class RoutingTables:
             if content is None:
                 return
             assigned = {w: report.router for w, report in self._worker_registry.reports.items() if w in content.serves}
-            kinds = {w: (self._worker_registry.reports[w].info.pool, content.serves[w]) for w in assigned}
+            kinds = {
+                w: (self._worker_registry.reports[w].info.pool, content.planned.get(w, content.serves[w]))
+                for w in assigned
+            }
             if not anew and self._settled == (kinds, assigned, self.routers):
                 return
             owners = {w: router for w, router in assigned.items() if router in self._router_states}
@@ -181,6 +195,7 @@ class RoutingTables:
             content.transport_s,
             self.routers,
             content.emulated,
+            content.origins,
         )
         self._wake()
 

@@ -51,6 +51,8 @@ class ForecastTrainer:
         self._kept_models = dict.fromkeys(settings.endpoints, KeptModels())
         self._hours_kept = 0
         self._at_work: str | None = None
+        self._unsaved: set[str] = set()
+        """Endpoints whose last training is not in the store yet."""
 
     async def restore(self) -> dict[str, bytes]:
         """Take up what another controller left; gives the models that it promoted, by endpoint."""
@@ -87,6 +89,7 @@ class ForecastTrainer:
         while True:
             await asyncio.sleep(CHECK_EVERY_S)
             try:
+                await self._save()
                 await self._count_hours()
                 for name in self._kept_models:
                     if self._due(name):
@@ -134,14 +137,24 @@ class ForecastTrainer:
         finally:
             self._at_work = None
         record = replace(trained.record, at_s=begun_s, took_s=round(self._clock() - begun_s, 1))
-        self._kept_models[endpoint] = kept_models = self._kept_models[endpoint].after(record, trained.model)
+        self._kept_models[endpoint] = self._kept_models[endpoint].after(record, trained.model)
         if not record.failed:
             logger.info(
                 "Endpoint %s, forecaster %s: %s (%s).", endpoint, record.model, record.why, length(record.took_s)
             )
         if trained.model is not None:
             await self._promote(endpoint, trained.model)
-        await asyncio.to_thread(write_kept_models, self._store, endpoint, kept_models)
+        self._unsaved.add(endpoint)
+        await self._save()
+
+    async def _save(self) -> None:
+        """Write what is not written yet; a store that cannot be used is tried again within a minute."""
+        for endpoint in list(self._unsaved):
+            try:
+                await asyncio.to_thread(write_kept_models, self._store, endpoint, self._kept_models[endpoint])
+                self._unsaved.discard(endpoint)
+            except Exception as error:
+                logger.error("Endpoint %s: its forecaster could not be saved, and is tried again: %s", endpoint, error)
 
     async def _rival(self, endpoint: str, now_s: float) -> bytes | None:
         """The model to beat: one that will be too old before the next training has served its time."""

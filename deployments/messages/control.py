@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from autoscaler.placement.serving import Service
+from catalog.evaluation.measured import AccuracyOrigin
 from dispatch.query import StageKey
 from dispatch.worker_info import WorkerInfo
 
@@ -67,7 +68,8 @@ class RoutingTable:
 
     ``plan_version`` is what people know the plan by. ``profiled_s`` has, by pool and variant, the profiled run of 0
     (unused), 1, 2, ... rows, without corrections; ``transport_s``, by pool, what the config says of the way.
-    ``emulated`` names the variants whose answers no model gives.
+    ``emulated`` names the variants whose answers no model gives; ``origins`` says where the accuracies of variants come
+    from.
     """
 
     version: int
@@ -78,3 +80,4 @@ class RoutingTable:
     transport_s: Mapping[str, float]
     routers: frozenset[str] = frozenset()
     emulated: frozenset[str] = frozenset()
+    origins: Mapping[str, AccuracyOrigin] = field(default_factory=dict)

@@ -6,6 +6,8 @@ from math import inf
 
 from autoscaler.loop.sizing import Bounds
 from autoscaler.planners.ipa.problem import IpaOptions
+from autoscaler.planners.proteus.options import ProteusOptions
+from catalog.artifacts.rules import ArtifactRules
 from catalog.variant import Variant
 from dispatch.plan import EndpointLimits
 from dispatch.query import ONLY_STAGE
@@ -94,9 +96,11 @@ class InterferenceSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class ControlSettings:
-    """The application as it was built. ``planner`` is one of `autoscaler.planners.registry`, ``ipa`` are the options of
-    that of this name; with ``forecast`` None it plans for the load that is there, with ``interference`` None as if
-    every worker were alone on its node.
+    """The application as it was built.
+
+    ``planner`` is one of `autoscaler.planners.registry`, ``ipa`` and ``proteus`` are the options of those of these
+    names, ``per_worker`` as in `PlannerOptions`. With ``forecast`` None it plans for the load that is there, with
+    ``interference`` None as if every worker were alone on its node.
 
     ``profiled_s`` has, by pool and variant, the profiled 95th percentile of the run of 0 (unused), 1, 2, ... rows;
     ``transport_s`` is the way beside it. ``memory_bytes`` is by variant.
@@ -112,6 +116,9 @@ class ControlSettings:
     memory_bytes: Mapping[str, int]
     transport_s: float
     artifact_root: str
+    artifact_rules: ArtifactRules = field(default_factory=ArtifactRules)
     forecast: ForecastSettings | None = None
-    ipa: IpaOptions = IpaOptions()  # noqa: RUF009
+    ipa: IpaOptions = field(default_factory=IpaOptions)
+    proteus: ProteusOptions = field(default_factory=ProteusOptions)
+    per_worker: int | None = None
     interference: InterferenceSettings | None = None

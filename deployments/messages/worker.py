@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from catalog.artifacts.rules import ArtifactRules
 from catalog.tensor import Arrays
 from catalog.variant import Variant
 from dispatch.worker_info import WorkerInfo
@@ -23,6 +24,7 @@ class WorkerSpec:
     cache_dir: str
     preemptible: bool = False
     machine: str = ""
+    artifact_rules: ArtifactRules = field(default_factory=ArtifactRules)
 
 
 @dataclass(frozen=True)

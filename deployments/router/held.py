@@ -1,12 +1,27 @@
-"""What the workers of a dispatcher hold, as endpoints see it."""
+"""What the workers of a dispatcher hold, and those of a routing table, as endpoints see it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from deployments.messages.control import WorkerRouting
+from dispatch.plan import EndpointPlan
 from dispatch.query import StageKey
 from dispatch.queues.worker_state import WorkerState
 from dispatch.selection.policy import Candidate
 
 States = Mapping[str, WorkerState]
+
+
+def stages_served(endpoint: EndpointPlan, workers: Iterable[WorkerRouting]) -> set[str]:
+    """The stages of the endpoint that workers of a routing table serve.
+
+    A worker that serves a variant of the endpoint for another one only serves none.
+    """
+    return {
+        name
+        for routing in workers
+        for name, stage in endpoint.stages.items()
+        if any(routing.serves.issuperset(candidate.needs) for candidate in stage.offered(routing.info))
+    }
 
 
 def workers_of(states: States, endpoint: str) -> int:

@@ -9,8 +9,9 @@ from ray.serve.handle import DeploymentHandle
 
 from catalog.errors import AccordError, BadRequest, NoWorker
 from catalog.tensor import Arrays
-from deployments.messages.control import RoutingTable
+from deployments.messages.control import RoutingTable, WorkerRouting
 from deployments.router.feedback.labels import Label
+from deployments.router.held import stages_served
 from dispatch.commands import Answer
 from dispatch.ensemble.ground_truth import Told
 from dispatch.plan import EndpointPlan
@@ -40,20 +41,15 @@ class Peers:
         return able[next(self._turns) % len(able)] if able else None
 
     def able(self, endpoint: EndpointPlan, routing_table: RoutingTable | None) -> list[str]:
-        """All other routers that have workers for the endpoint, of a pipeline for each of its stages.
-
-        A worker that serves a variant of the endpoint for another one only is none.
-        """
+        """All other routers that have workers for the endpoint, of a pipeline for each of its stages."""
         if routing_table is None:
             return []
-        stages: dict[str, set[str]] = {}
+        workers: dict[str, list[WorkerRouting]] = {}
         for routing in routing_table.workers.values():
-            if routing.router is None or routing.router == self._router:
-                continue
-            for name, stage in endpoint.stages.items():
-                if any(routing.serves.issuperset(candidate.needs) for candidate in stage.offered(routing.info)):
-                    stages.setdefault(routing.router, set()).add(name)
-        return sorted(router for router, served in stages.items() if endpoint.flow.answers_with(served))
+            if routing.router is not None and routing.router != self._router:
+                workers.setdefault(routing.router, []).append(routing)
+        served = {router: stages_served(endpoint, own) for router, own in workers.items()}
+        return sorted(router for router, stages in served.items() if endpoint.flow.answers_with(stages))
 
     async def statuses(self, routing_table: RoutingTable | None) -> list[dict[str, Any]]:
         """What the other routers say of themselves, those that answer in time."""

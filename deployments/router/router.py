@@ -3,7 +3,6 @@
 import asyncio
 import contextvars
 import itertools
-import logging
 import math
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -14,6 +13,8 @@ from catalog.tensor import Arrays
 from deployments.messages.control import RouterState, RoutingTable
 from deployments.router import held
 from deployments.router.answers import RouterAnswers
+from deployments.router.batch_calls import BatchCalls
+from deployments.router.early_refusals import EarlyRefusals
 from deployments.router.feedback.labels import Labels
 from deployments.router.forwarding import Elsewhere, Forwarding
 from deployments.router.observing.endpoint_state import EndpointState
@@ -22,22 +23,16 @@ from deployments.router.observing.loop_lag import LoopLag
 from deployments.router.observing.query_observer import QueryObserver
 from deployments.router.observing.status import router_status
 from deployments.router.peers import Peers
-from deployments.router.stacking import stack, unstack
 from deployments.router.tables.progress import TableProgress
 from deployments.router.workers import RouterWorkers
-from deployments.worker.client import WorkerClient, WorkerGone
-from dispatch.commands import Answer, Answers, BatchDone, Command, Launch, Reject, WakeAt
+from deployments.worker.client import WorkerClient
+from dispatch.commands import Answer, Answers, BatchDone, Command, GiveUp, Launch, Reject, WakeAt
 from dispatch.dispatcher import Dispatcher
 from dispatch.latency.estimator import LatencyEstimator
 from dispatch.plan import Plan
-from dispatch.query import Batch, Query, StageKey
+from dispatch.query import NORMAL_PRIORITY, Query, StageKey
 from dispatch.refusals import unknown_endpoint
 from dispatch.selection.policy import Candidate
-
-logger = logging.getLogger("ray.serve")
-
-BATCH_TIMEOUT_S = 60.0
-"""A worker that has not answered for so long counts as lost."""
 
 LONGEST_TIMER_S = 3600.0
 
@@ -62,6 +57,7 @@ class Router:
         self.name = name
         self.latency = LatencyEstimator(path_s)
         self._dispatcher = Dispatcher(plan, self.latency)
+        self.shadows = self._dispatcher.shadows
         self._clock = clock
         self._peers = peers
         self._ids = itertools.count(1)
@@ -72,6 +68,7 @@ class Router:
         self._timer: asyncio.TimerHandle | None = None
         self.workers = RouterWorkers(name, self._dispatcher, clients, clock, self._carry_out, self._spawn)
         self.workers.on_change = self._on_workers
+        self.batches = BatchCalls(self._dispatcher, self.workers, clock, self._carry_out, self._spawn)
         self.on_change: Callable[[], None] = lambda: None
         """Called when workers come or go."""
         self.routing: RoutingTable | None = None
@@ -79,6 +76,7 @@ class Router:
         """How far the tables of endpoints are that have any."""
         self.lag = LoopLag()
         self.observer = QueryObserver(plan.endpoints, clock())
+        self.refusals = EarlyRefusals(self._dispatcher, self.observer, self._ids, clock)
         self._answers = RouterAnswers(self.observer, self.lag)
         self.labels: Labels | None = None
         """What clients said was true, where there is anyone to tell."""
@@ -102,23 +100,29 @@ class Router:
         slo_s: float | None,
         accuracy: float | None = None,
         *,
+        arrival_s: float | None = None,
+        priority: int = NORMAL_PRIORITY,
         forwarded: bool = False,
     ) -> Answer:
         """Answer a query, or raise the `AccordError` that says why there is no answer.
 
         ``inputs`` maps tensor name to an array of ``rows`` items, already validated. ``slo_s`` of None takes the
-        endpoint's objective. ``accuracy`` is what an ensemble is asked for at least. Cancelling the call withdraws the
-        query. A query that a peer has ``forwarded`` stays here.
+        endpoint's objective. ``accuracy`` is what an ensemble is asked for at least. The query's time counts from
+        ``arrival_s``, None for now. Cancelling the call withdraws the query. A query that a peer has ``forwarded``
+        stays here.
         """
         plan = self._dispatcher.plan.endpoints.get(endpoint)
         if plan is None:
             raise unknown_endpoint(endpoint, self._dispatcher.plan.endpoints)
         now_s = self._clock()
-        deadline_s = now_s + (plan.slo_s if slo_s is None else slo_s)
+        if arrival_s is None:
+            arrival_s = now_s
+        deadline_s = arrival_s + (plan.slo_s if slo_s is None else slo_s)
         away = not forwarded and not self.served(endpoint)
         if away and (peer := self._forwarding.peer(plan, self.routing)) is not None:
             return await self._forwarding.ask(peer, endpoint, inputs, rows, deadline_s, accuracy)
-        query = Query(next(self._ids), endpoint, now_s, deadline_s, rows, inputs, accuracy)
+        length = plan.length_of(inputs)
+        query = Query(next(self._ids), endpoint, arrival_s, deadline_s, rows, inputs, accuracy, priority, length)
         future = self._answers.expect(query)
         if forwarded:
             self._forwarding.keep(query)
@@ -130,9 +134,28 @@ class Router:
         except asyncio.CancelledError:
             if self._answers.withdraw(query):
                 self._dispatcher.on_cancel(query)
+                self.observer.on_cancel(query)
             raise
         finally:
             self._forwarding.forget(query)
+
+    def would_refuse(self, endpoint: str, arrival_s: float, slo_s: float | None) -> bool:
+        """Whether a query of normal priority is refused in any case; costs next to nothing."""
+        queues = self._dispatcher.queues.by_name.get(endpoint)
+        if queues is None or queues.admission is None or not self.warm:
+            return False
+        queues.admission.delay_s, queues.admission.high_delay_s = self.lag.mean_s, self.lag.high_s
+        deadline_s = arrival_s + (queues.plan.slo_s if slo_s is None else slo_s)
+        return queues.admission.surely_refused(arrival_s, deadline_s, self._clock())
+
+    def refused_by_proxy(self, endpoint: str, queries: int) -> None:
+        """The proxy has refused queries that it would have sent to this router, or to others; they count as load."""
+        self.refusals.by_proxy(endpoint, queries, self.routers)
+
+    @property
+    def routers(self) -> int:
+        """How many there are, this one among them."""
+        return 1 if self.routing is None else max(1, len(self.routing.routers))
 
     def _send_on(self) -> None:
         """What waits here for a worker that others have goes there; it may not be forwarded a second time."""
@@ -162,9 +185,11 @@ class Router:
             elif isinstance(command, Answer):
                 self._answers.on_answer(command, self._objective_s(command.query.endpoint))
             elif isinstance(command, Launch):
-                self.workers.calls[command.batch.worker] = self._spawn(self._run(command.batch))
+                self.batches.launch(command.batch)
             elif isinstance(command, Reject):
                 self._answers.on_reject(command, self._objective_s(command.query.endpoint))
+            elif isinstance(command, GiveUp):
+                self.batches.give_up(command)
             elif isinstance(command, WakeAt):
                 if self._timer is not None:
                     self._timer.cancel()
@@ -180,26 +205,6 @@ class Router:
         self._timer = None
         self._carry_out(self._dispatcher.on_timer(self._clock()))
 
-    async def _run(self, batch: Batch) -> None:
-        try:
-            call = self.workers.client(batch.worker).run(batch.worker, batch.variant, stack(batch))
-            result = await asyncio.wait_for(call, BATCH_TIMEOUT_S)
-            now_s = self._clock()
-            if result.error is None:
-                outputs = unstack(batch, result.outputs)
-                commands = self._dispatcher.on_done(batch.worker, batch.id, outputs, result.run_s, now_s)
-            else:
-                commands = self._dispatcher.on_failed(batch.worker, batch.id, result.error, now_s)
-        except (WorkerGone, TimeoutError) as error:
-            logger.warning("Worker %s did not answer a batch: %s", batch.worker, error)
-            self.workers.lose([batch.worker])
-            return
-        except Exception as error:  # a fault of ours, such as inputs that do not stack: nobody may wait for ever
-            logger.exception("A batch could not be run.")
-            commands = self._dispatcher.on_failed(batch.worker, batch.id, str(error), self._clock())
-        self._carry_out(commands)
-        self.workers.ended(batch)
-
     # -- plans and workers ------------------------------------------------------------------------------------
 
     def follow(self, routing_table: RoutingTable) -> None:
@@ -214,6 +219,7 @@ class Router:
         self.routing = routing_table
         self.observer.meter.follow(routing_table)
         serves = self.workers.follow(routing_table.workers)
+        self.workers.expect(plan, routing_table.workers)
         self._carry_out(self._dispatcher.apply(plan, self._clock(), serves))
         self.workers.settle()
         self._send_on()
@@ -258,14 +264,6 @@ class Router:
         """See `deployments.router.held.held`."""
         return held.held(self._dispatcher.workers.get(worker))
 
-    async def measure(self, worker: str, variant: str, rows: int, inputs: Arrays) -> None:
-        """Run a batch of no query, to learn what it takes; raises `WorkerGone`."""
-        launched_s = self._clock()
-        result = await self.workers.client(worker).run(worker, variant, inputs)
-        if result.error is None:
-            now_s = self._clock()
-            self._dispatcher.on_measured(worker, variant, rows, result.run_s, now_s - launched_s, now_s)
-
     def anticipated_qps(self, endpoint: str) -> float:
         """The load that the endpoint has to reckon with."""
         return self.plan.endpoints[endpoint].load_qps(self._clock())
@@ -286,7 +284,7 @@ class Router:
         plan_version = 0 if self.routing is None else self.routing.plan_version
         ready = {endpoint: self.ready(endpoint) for endpoint in self.plan.endpoints}
         known = (self._dispatcher, self.observer, self.tables, ready, self.labels)
-        return router_status(self.name, plan_version, *known, self.workers.reports, self._clock())
+        return router_status(self.name, plan_version, *known, self.workers.reports, self.workers.events, self._clock())
 
     async def status_of_all(self) -> dict[str, Any]:
         """The same of all routers together, as far as they answer."""

@@ -1,25 +1,71 @@
 """Many queries' tensors as one batch's, and back."""
 
-import numpy as np
+from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from catalog.lengths import LengthRule
 from catalog.tensor import Arrays
 from dispatch.query import Batch
 
 
-def stack(batch: Batch) -> Arrays:
-    """The inputs of all jobs in one array per tensor."""
-    first, *others = (job.inputs for job in batch.jobs)
+def stack(batch: Batch, rule: LengthRule | None = None) -> Arrays:
+    """The inputs of all jobs in one array per tensor.
+
+    With a ``rule`` they may be of different lengths: shorter ones are padded to the longest, and the mask is of ones
+    for a job's own elements where it brings none. Texts stay as they are: whoever makes tokens of them pads them.
+    """
+    given = [job.inputs for job in batch.jobs]
+    if rule is None or rule.text is not None:
+        return _together(given)
+    masked = None if rule.mask is None else rule.mask.name
+    varying = {spec.name for spec in (*rule.inputs, *([] if rule.mask is None else [rule.mask]))}
+    stacked = _together([{name: own[name] for name in own if name not in varying} for own in given])
+    for spec in rule.inputs:
+        assert spec.length_axis is not None
+        padding = "" if spec.datatype == "BYTES" else rule.lengths.padding.get(spec.name, 0)
+        stacked[spec.name] = _padded([own[spec.name] for own in given], spec.length_axis, padding)
+    if masked is not None:
+        stacked[masked] = _padded([rule.with_mask({**own})[masked] for own in given], 1, 0)
+    return stacked
+
+
+def unstack(batch: Batch, outputs: Arrays, rule: LengthRule | None = None) -> list[Arrays]:
+    """Each job's own rows of what came back for the batch, cut to the job's length where they were padded."""
+    cut = {} if rule is None else {spec.name: spec.length_axis for spec in rule.outputs}
+    own = []
+    row = 0
+    for job in batch.jobs:
+        end = row + job.rows
+        part = {name: values[row:end] for name, values in outputs.items()}
+        for name, axis in cut.items():
+            assert axis is not None
+            part[name] = part[name][(slice(None),) * axis + (slice(job.length),)]
+        own.append(part)
+        row = end
+    return own
+
+
+def _together(given: Sequence[Any]) -> Arrays:
+    first, *others = given
     if not others:
         return dict(first)
     return {name: np.concatenate([values, *(other[name] for other in others)]) for name, values in first.items()}
 
 
-def unstack(batch: Batch, outputs: Arrays) -> list[Arrays]:
-    """Each job's own rows of what came back for the batch."""
-    own = []
+def _padded(arrays: Sequence[NDArray[Any]], axis: int, padding: float | str) -> NDArray[Any]:
+    """One array of all rows, as long on ``axis`` as the longest of them."""
+    longest = max(array.shape[axis] for array in arrays)
+    if all(array.shape[axis] == longest for array in arrays):
+        return np.concatenate(arrays) if len(arrays) > 1 else arrays[0]
+    shape = list(arrays[0].shape)
+    shape[0], shape[axis] = sum(map(len, arrays)), longest
+    made = np.full(shape, padding, dtype=arrays[0].dtype)
     row = 0
-    for job in batch.jobs:
-        end = row + job.rows
-        own.append({name: values[row:end] for name, values in outputs.items()})
+    for array in arrays:
+        end = row + len(array)
+        made[(slice(row, end), *[slice(None)] * (axis - 1), slice(array.shape[axis]))] = array
         row = end
-    return own
+    return made

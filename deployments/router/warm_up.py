@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle
 
 from catalog.profiles.profiler import sample_inputs
-from catalog.tensor import TensorSpec
+from catalog.tensor import Arrays, TensorSpec
 from deployments.router.router import Router
 from deployments.worker.client import WorkerGone
 from dispatch.query import StageKey
@@ -59,16 +59,26 @@ class WarmUp:
             await asyncio.sleep(WAIT_EVERY_S)
 
     async def _measure(self) -> None:
-        end_s = self._clock() + self._length_s
+        """All workers at once; one that joins meanwhile is measured for as long as the others."""
+        begun: dict[str, asyncio.Task[None]] = {}
         try:
             async with asyncio.timeout(self._length_s + GRACE_S):
-                await asyncio.gather(*(self._on_worker(worker, end_s) for worker in self._router.workers.using))
+                while (new := self._router.workers.using - begun.keys()) or not all(t.done() for t in begun.values()):
+                    for worker in new:
+                        end_s = self._clock() + self._length_s
+                        begun[worker] = asyncio.ensure_future(self._on_worker(worker, end_s))
+                    await asyncio.sleep(WAIT_EVERY_S)
+                for task in begun.values():
+                    task.result()
         except TimeoutError:
             logger.warning("A worker did not answer in the warm-up; its latency is learned from the first queries.")
+        finally:
+            for task in begun.values():
+                task.cancel()
 
     async def _on_worker(self, worker: str, end_s: float) -> None:
         batches = [
-            (candidate.variant, rows, sample_inputs(self._inputs[stage], rows, seed=0))
+            (candidate.variant, rows, self._sample(stage, rows))
             for stage, candidates, slo_s in self._router.held(worker)
             for candidate in candidates
             for rows in sizes_in_time(candidate.latency_s, slo_s)
@@ -77,9 +87,18 @@ class WarmUp:
             if self._clock() >= end_s:
                 return
             try:
-                await self._router.measure(worker, variant, rows, inputs)
+                await self._router.batches.measure(worker, variant, rows, inputs)
             except WorkerGone:
                 return
+
+    def _sample(self, stage: StageKey, rows: int) -> Arrays:
+        """Inputs of the typical length, where they may be of any."""
+        served = self._router.plan.endpoints[stage.endpoint].stages[stage.stage].lengths
+        if served is None:
+            return sample_inputs(self._inputs[stage], rows, seed=0)
+        rule = served.rule
+        specs = [spec for spec in self._inputs[stage] if spec.name not in rule.optional]
+        return rule.with_mask(sample_inputs(specs, rows, 0, rule.lengths.typical_length))
 
 
 def sizes_in_time(latency_s: Sequence[float], slo_s: float) -> list[int]:

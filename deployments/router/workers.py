@@ -3,20 +3,28 @@
 import asyncio
 import functools
 import logging
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from math import inf
 from typing import Any
 
 from deployments.messages.control import WorkerRouting
 from deployments.messages.worker import WorkerReport
+from deployments.router.held import stages_served
+from deployments.router.observing.worker_events import WorkerEvent, WorkerEvents
 from deployments.worker.client import WorkerClient, WorkerGone, follow_pools
 from dispatch.commands import Command
 from dispatch.dispatcher import Dispatcher
+from dispatch.plan import Plan
 from dispatch.query import Batch
 
 logger = logging.getLogger("ray.serve")
 
 DESCRIBE_RETRY_S = 0.5
 DESCRIBE_TIMEOUT_S = 60.0
+FIRST_WORKERS_S = 5.0
+"""So long after a router's start workers that it is to get are on their way: a router that died keeps them for some 3 s
+(`deployments.controller.routing_tables`)."""
+
 LEAVE_S = 5.0
 """A worker that goes has so long for the batch that it runs; then others get it."""
 
@@ -48,17 +56,20 @@ class RouterWorkers:
         self._clock = clock
         self._carry_out = carry_out
         self._spawn = spawn
+        self._first_until_s = clock() + FIRST_WORKERS_S
         self._pool_of: dict[str, str] = {}
         self._mine: dict[str, WorkerRouting] = {}
         self._joining: set[str] = set()
         self._leaving: dict[str, asyncio.TimerHandle] = {}
         self.reports: dict[str, WorkerReport] = {}
         self.calls: dict[str, asyncio.Task[None]] = {}
+        self.events = WorkerEvents()
         self.on_change: Callable[[], None] = lambda: None
 
     async def start(self) -> None:
         """Begin to follow the workers of every pool; returns at once, workers join as they come."""
         follow_pools(self._clients, self._on_members)
+        self._dispatcher.queues.expect_workers(dict.fromkeys(self._dispatcher.plan.endpoints, self._first_until_s))
 
     @property
     def using(self) -> frozenset[str]:
@@ -80,6 +91,14 @@ class RouterWorkers:
         self._mine = {worker: routing for worker, routing in workers.items() if routing.router == self._router}
         return {worker: self._serves(worker) for worker in self._dispatcher.workers}
 
+    def expect(self, plan: Plan, workers: Mapping[str, WorkerRouting]) -> None:
+        """Of the endpoints of a plan that comes into force, those that no worker serves need not wait for any."""
+        until_s = {}
+        for name, endpoint in plan.endpoints.items():
+            promised = endpoint.flow.answers_with(stages_served(endpoint, workers.values()))
+            until_s[name] = self._first_until_s if promised else -inf
+        self._dispatcher.queues.expect_workers(until_s)
+
     def predicted(self, workers: Mapping[str, WorkerRouting]) -> dict[str, Mapping[str, float]]:
         """The slowdowns predicted of workers that are this router's, or may just be leaving it."""
         there = {worker: routing for worker, routing in workers.items() if routing.slowdowns}
@@ -95,33 +114,46 @@ class RouterWorkers:
         for worker in sorted(self._mine.keys() & self._pool_of.keys()):
             self._begin_join(worker)
 
-    def lose(self, workers: Collection[str]) -> None:
-        """Take workers out at once, and give up on the calls that they may never answer; they may come back."""
-        for worker in workers:
-            self.reports.pop(worker, None)
-            if (timer := self._leaving.pop(worker, None)) is not None:
-                timer.cancel()
-            call = self.calls.pop(worker, None)
-            if call is not None and call is not asyncio.current_task():
-                call.cancel()
-        self._carry_out(self._dispatcher.on_workers_lost(workers, self._clock()))
+    def lose(self, worker: str, *, died: bool = False) -> None:
+        """Take a worker out at once, and give up on the call that it may never answer; it may come back."""
+        now_s = self._clock()
+        self._let_go(worker)
+        if died:
+            self.events.on_event(worker, WorkerEvent.DIED, now_s)
+        self._carry_out(self._dispatcher.on_workers_lost([worker], now_s, died=died))
         self.on_change()
-        for worker in workers:
-            self._begin_join(worker, DESCRIBE_RETRY_S)
+        self._begin_join(worker, DESCRIBE_RETRY_S)
+
+    def give_up(self, worker: str) -> None:
+        """The dispatcher uses a worker no more that does not answer; it may come back, and is asked until it does."""
+        self._let_go(worker)
+        self.events.on_event(worker, WorkerEvent.HANGS, self._clock())
+        asyncio.get_running_loop().call_soon(self.on_change)  # the dispatcher's other commands come first
+        self._begin_join(worker, DESCRIBE_RETRY_S)
 
     def ended(self, batch: Batch) -> None:
         """A batch came back from its worker, which may run another by now."""
         if self.calls.get(batch.worker) is asyncio.current_task():
             del self.calls[batch.worker]
         if batch.worker in self._leaving:
-            self.lose([batch.worker])
+            self.lose(batch.worker)
 
     # -- inner steps ------------------------------------------------------------------------------------------
+
+    def _let_go(self, worker: str) -> None:
+        self.reports.pop(worker, None)
+        if (timer := self._leaving.pop(worker, None)) is not None:
+            timer.cancel()
+        call = self.calls.pop(worker, None)
+        if call is not None and call is not asyncio.current_task():
+            call.cancel()
 
     def _on_members(self, pool: str, live: frozenset[str]) -> None:
         """Serve says who is alive, or who is not told to stop."""
         for worker in [worker for worker, of in self._pool_of.items() if of == pool and worker not in live]:
             del self._pool_of[worker]
+            if worker in self._mine:
+                self.events.on_event(worker, WorkerEvent.GONE, self._clock())
             self._clients[pool].forget(worker)
             self._leave(worker)
         for worker in sorted(live - self._pool_of.keys()):
@@ -160,6 +192,7 @@ class RouterWorkers:
         if routing is None or worker not in self._pool_of or worker in self._dispatcher.workers:
             return
         self.reports[worker] = report
+        self.events.on_event(worker, WorkerEvent.JOINED, self._clock())
         for variant, reason in report.failed.items():
             logger.error("Worker %s cannot load variant %s: %s", worker, variant, reason)
         serves = routing.serves & frozenset(report.loaded)
@@ -173,7 +206,7 @@ class RouterWorkers:
             return
         self._carry_out(self._dispatcher.reassign({worker: NOTHING}, self._clock()))
         if state.batch is None:
-            self.lose([worker])
+            self.lose(worker)
         else:
-            give_up = functools.partial(self.lose, [worker])
+            give_up = functools.partial(self.lose, worker)
             self._leaving[worker] = asyncio.get_running_loop().call_later(LEAVE_S, give_up)

@@ -18,6 +18,9 @@ Tensors = dict[str, NDArray[Any]]
 TRIAL_ROWS = 2
 """Rows of the trial run: two, since one row would not show a model whose batch axis was fixed at 1."""
 
+TRIAL_LENGTH = 3
+"""Of the rows of the trial run where they may be of any length: not as many as rows, so that mixed-up axes show."""
+
 _Model = TypeVar("_Model")
 
 
@@ -56,14 +59,14 @@ class RuntimeOptions:
     """What a runtime may use. Raises `ConfigError` on a device or thread count that cannot be."""
 
     device: str = "cpu"
-    """``cpu``, ``cuda`` (the first device) or ``cuda:N``."""
+    """``cpu``, ``cuda`` (the first device) or ``cuda:N``; ``cuda-TYPE`` says what kind of GPU it is."""
     threads: int = 1
     """Threads that one run may compute with."""
     worker: str = ""
     """Id of the worker that the runtime is in; empty outside of a service."""
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"cpu|cuda(:\d+)?", self.device):
+        if not re.fullmatch(r"cpu(-[\w.-]+)?|cuda(-[\w.-]+)?(:\d+)?", self.device):
             raise ConfigError(f"device {self.device!r} is unknown; use cpu, cuda or cuda:N")
         if self.threads < 1:
             raise ConfigError(f"threads is {self.threads}; a runtime needs at least 1")
@@ -72,7 +75,7 @@ class RuntimeOptions:
     def cuda_index(self) -> int | None:
         """Number of the CUDA device; None on the CPU."""
         kind, _, index = self.device.partition(":")
-        return None if kind == "cpu" else int(index or 0)
+        return None if kind.startswith("cpu") else int(index or 0)
 
 
 def no_cuda(options: RuntimeOptions, reason: str) -> ConfigError:
@@ -93,6 +96,19 @@ def one_line(error: Exception) -> str:
     text = " ".join(str(error).split()) or type(error).__name__
     # TorchScript puts a traceback into its message: what failed comes first, and why comes last
     return text if len(text) <= 400 else f"{text[:200]} ... {text[-200:]}"
+
+
+def reason(error: Exception) -> str:
+    """Type and message of an error on one line, for a client and a log."""
+    return f"{type(error).__name__}: {one_line(error)}"
+
+
+def not_measurable(variant: Variant, error: Exception) -> ArtifactError:
+    """The error of a variant that was loaded, and raises on some number of rows."""
+    return ArtifactError(
+        f"variant {variant.name!r} cannot be measured: {reason(error)}; it must take any number of rows from 1 to "
+        f"{variant.max_batch}; correct max_batch in the catalogue or the artifact"
+    )
 
 
 def require_loaded(variant: Variant, model: _Model | None) -> _Model:
@@ -116,44 +132,62 @@ def trial_run(runtime: ModelRuntime, variant: Variant) -> None:
     """Run zeros through a runtime that was just loaded; unloads it and raises `ArtifactError` if that fails."""
     rows = min(TRIAL_ROWS, variant.max_batch)
     try:
-        runtime.run({spec.name: zeros(spec, rows) for spec in variant.inputs})
+        length = TRIAL_LENGTH if variant.lengths is None else min(TRIAL_LENGTH, variant.lengths.longest)
+        runtime.run({spec.name: zeros(spec, rows, length) for spec in variant.inputs})
     except Exception as error:
         runtime.unload()
         if isinstance(error, AccordError):
             raise
         raise ArtifactError(
             f"variant {variant.name!r} failed its trial run on {rows} rows of zeros: {one_line(error)}; "
-            f"it must take any number of rows of {_expected(variant.inputs)}; correct the catalogue or the artifact"
+            f"it must take any number of rows of {expected(variant.inputs)}; correct the catalogue or the artifact"
         ) from error
 
 
-def zeros(spec: TensorSpec, rows: int) -> NDArray[Any]:
-    """``rows`` rows of zeros, of empty strings for BYTES."""
-    return np.full((rows, *spec.item_shape), "" if spec.datatype == "BYTES" else 0, dtype=spec.dtype)
+def zeros(spec: TensorSpec, rows: int, length: int = 1) -> NDArray[Any]:
+    """``rows`` rows of zeros, of empty strings for BYTES, of this length on an axis of any length."""
+    return np.full((rows, *spec.item_shape_at(length)), "" if spec.datatype == "BYTES" else 0, dtype=spec.dtype)
 
 
-def check_outputs(variant: Variant, outputs: Tensors, rows: int) -> None:
+def batch_length(variant: Variant, inputs: Tensors) -> int:
+    """To what length a batch was padded; 1 where no input has an axis of any length."""
+    mask = None if variant.lengths is None else variant.lengths.mask
+    varying = ((spec, axis) for spec in variant.inputs if (axis := spec.length_axis) is not None and spec.name != mask)
+    return next((int(inputs[spec.name].shape[axis]) for spec, axis in varying), 1)
+
+
+def check_outputs(variant: Variant, outputs: Tensors, rows: int, length: int = 1) -> None:
     """Hold the outputs of ``rows`` rows to the variant's specs: names, dtypes, batch size and item shapes.
 
-    Raises `ArtifactError` saying what the catalogue promises and what the model gave.
+    An axis of any length must have ``length`` (`batch_length`). Raises `ArtifactError` saying what the catalogue
+    promises and what the model gave.
     """
-    expected = {spec.name: (spec.dtype, (rows, *spec.item_shape)) for spec in variant.outputs}
+    if (found := other_outputs(variant, outputs, rows, length)) is not None:
+        raise wrong_outputs(variant, found)
+
+
+def other_outputs(variant: Variant, outputs: Tensors, rows: int, length: int = 1) -> str | None:
+    """What outputs of ``rows`` rows are, in words, where they are not as the variant's specs say; else None."""
+    wanted = {spec.name: (spec.dtype, (rows, *spec.item_shape_at(length))) for spec in variant.outputs}
     given = {name: (getattr(array, "dtype", None), getattr(array, "shape", None)) for name, array in outputs.items()}
-    if given != expected:
-        found = ", ".join(
-            f"{name} {array.dtype}{list(array.shape)}" if isinstance(array, np.ndarray) else f"{name} {type(array)}"
-            for name, array in outputs.items()
-        )
-        raise wrong_outputs(variant, f"{found or 'nothing'} for {rows} rows")
+    if given == wanted:
+        return None
+    found = ", ".join(
+        f"{name} {array.dtype}{list(array.shape)}" if isinstance(array, np.ndarray) else f"{name} {type(array)}"
+        for name, array in outputs.items()
+    )
+    of_length = f" of length {length}" if any(spec.length_axis is not None for spec in variant.outputs) else ""
+    return f"{found or 'nothing'} for {rows} rows{of_length}"
 
 
 def wrong_outputs(variant: Variant, given: str) -> ArtifactError:
     """The error of a model whose outputs are not those of the catalogue; ``given`` says what they are."""
     return ArtifactError(
-        f"variant {variant.name!r} should give {_expected(variant.outputs)}, but its model gives {given}; "
+        f"variant {variant.name!r} should give {expected(variant.outputs)}, but its model gives {given}; "
         "correct the outputs in the catalogue or the artifact"
     )
 
 
-def _expected(specs: tuple[TensorSpec, ...]) -> str:
+def expected(specs: tuple[TensorSpec, ...]) -> str:
+    """Tensors as messages name them: ``label INT64 (int64) [-1]``."""
     return ", ".join(f"{spec.name} {spec.datatype} ({spec.dtype}) {list(spec.shape)}" for spec in specs)

@@ -51,8 +51,8 @@ def emulated_options(variant: Variant) -> EmulatedOptions:
 def emulated_profile(variant: Variant, artifact: Path, device: str) -> LatencyProfile:
     """The profile that a variant follows on a device: its rows in the artifact (`catalog.profiles.profile_csv`).
 
-    Of an artifact that is a folder it is the file ``cpu.csv`` or ``cuda.csv``. Raises `ConfigError` where there is no
-    such file or no row of the variant.
+    Of an artifact that is a folder it is the file of the device's name, such as ``cpu.csv`` or ``cuda-a100.csv``.
+    Raises `ConfigError` where there is no such file or no row of the variant.
     """
     kind = device.partition(":")[0]
     path = artifact / f"{kind}.csv" if artifact.is_dir() else artifact
@@ -83,6 +83,7 @@ class EmulatedRuntime:
         self._artifact = artifact
         self._options = options
         self._own = emulated_options(variant)
+        self._rule = variant.length_rule
         self._clock = clock
         self._sleep = sleep
         self._loaded: _Loaded | None = None
@@ -97,7 +98,9 @@ class EmulatedRuntime:
         if factor is not None:
             factor.read()  # what is wrong with it is to be seen now
         seeds = (own.seed, zlib.crc32(self._variant.name.encode()), zlib.crc32(worker.encode()))
-        run_times = RunTimes(profile, own.distribution, np.random.default_rng(seeds))
+        rng = np.random.default_rng(seeds)
+        of_lengths = profile.by_length or {0: profile}
+        run_times = {length: RunTimes(each, own.distribution, rng) for length, each in sorted(of_lengths.items())}
         self._loaded = _Loaded(run_times, EmulatedOutputs(self._variant, recorded), factor)
 
     def run(self, inputs: Tensors) -> Tensors:
@@ -105,8 +108,10 @@ class EmulatedRuntime:
         begun_s = self._clock()
         loaded = base.require_loaded(self._variant, self._loaded)
         rows = len(next(iter(inputs.values())))
-        run_s = loaded.run_times.draw_s(rows) * (1.0 if loaded.factor is None else loaded.factor.factor())
-        outputs = loaded.outputs.rows(rows)
+        run_s = self._run_times(loaded, inputs).draw_s(rows) * (
+            1.0 if loaded.factor is None else loaded.factor.factor()
+        )
+        outputs = loaded.outputs.rows(inputs)
         self._wait_until(begun_s + run_s)
         return outputs
 
@@ -119,6 +124,12 @@ class EmulatedRuntime:
         claimed = self._own.memory_bytes
         return base.artifact_bytes(self._artifact) if claimed is None else claimed
 
+    def _run_times(self, loaded: "_Loaded", inputs: Tensors) -> RunTimes:
+        """Those of the shortest profiled length that the batch is not longer than, else of the longest."""
+        length = 0 if self._rule is None else self._rule.length_of(inputs)
+        longest = max(loaded.run_times)
+        return loaded.run_times[min((each for each in loaded.run_times if each >= length), default=longest)]
+
     def _wait_until(self, end_s: float) -> None:
         while (left_s := end_s - self._clock()) > 0:
             if left_s > WAKE_EARLY_S:
@@ -126,6 +137,6 @@ class EmulatedRuntime:
 
 
 class _Loaded(NamedTuple):
-    run_times: RunTimes
+    run_times: dict[int, RunTimes]  # by length, ascending
     outputs: EmulatedOutputs
     factor: FactorFile | None

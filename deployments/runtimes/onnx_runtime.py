@@ -32,7 +32,8 @@ class OnnxRuntime:
         """See `ModelRuntime.run`."""
         session = base.require_loaded(self._variant, self._session)
         outputs = dict(zip(self._outputs, session.run(self._outputs, inputs), strict=True))
-        base.check_outputs(self._variant, outputs, len(next(iter(inputs.values()))))
+        rows, length = len(next(iter(inputs.values()))), base.batch_length(self._variant, inputs)
+        base.check_outputs(self._variant, outputs, rows, length)
         return outputs
 
     def unload(self) -> None:

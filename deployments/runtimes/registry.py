@@ -5,7 +5,7 @@ from pathlib import Path
 
 from catalog.errors import ConfigError
 from catalog.extras import require
-from catalog.variant import EMULATED, Variant
+from catalog.variant import EMULATED, PYTHON, Variant
 from deployments.runtimes.base import ModelRuntime, RuntimeOptions
 
 Factory = Callable[[Variant, Path, RuntimeOptions], ModelRuntime]
@@ -69,6 +69,13 @@ def _text(variant: Variant, artifact: Path, options: RuntimeOptions) -> ModelRun
     from deployments.runtimes.text_runtime import TextRuntime
 
     return TextRuntime(variant, artifact, options)
+
+
+@register(PYTHON)
+def _python(variant: Variant, artifact: Path, options: RuntimeOptions) -> ModelRuntime:
+    from deployments.runtimes.user_code.python_runtime import PythonRuntime
+
+    return PythonRuntime(variant, artifact, options)
 
 
 @register(EMULATED)

@@ -74,7 +74,7 @@ class StackedRuntime:
                 tally.add(column, label)
         voted = self._ballots.write(tallies)
         outputs = {spec.name: np.asarray(voted[spec.name], spec.dtype) for spec in self._variant.outputs}
-        base.check_outputs(self._variant, outputs, rows)
+        base.check_outputs(self._variant, outputs, rows, base.batch_length(self._variant, inputs))
         return outputs
 
     def unload(self) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from catalog.profiles import profile_cache
-from catalog.profiles.profiler import sample_inputs
+from catalog.profiles.profiler import sample_of
 from catalog.store import FsspecStore
 from catalog.variant import Variant
 from deployments.runtimes.base import ModelRuntime, RuntimeOptions
@@ -21,7 +21,7 @@ class RuntimeProgram:
 
     def batch_of(self, rows: int) -> Callable[[], object]:
         """See `Program.batch_of`; the same sample inputs each time."""
-        inputs = sample_inputs(self.variant.inputs, rows, seed=0)
+        inputs = sample_of(self.variant, rows)
         return lambda: self.runtime.run(inputs)
 
     def memory_bytes(self) -> int:

@@ -1,7 +1,6 @@
 """PyTorch models that need no Python class: exported programs and TorchScript."""
 
 import warnings
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,8 @@ import numpy as np
 import torch
 from torch.export.passes import move_to_device_pass
 
+from catalog.artifacts.code import code_in
+from catalog.artifacts.rules import EXPORTED_PROGRAM, TORCHSCRIPT
 from catalog.errors import ConfigError
 from catalog.variant import Variant
 from deployments.runtimes import base
@@ -62,7 +63,7 @@ class TorchRuntime:
             # "W" copies an array of shared memory, which is read-only and which torch would warn about
             arguments = [torch.from_numpy(np.require(inputs[s.name], None, ["C", "W"])) for s in self._variant.inputs]
             outputs = self._by_name(module(*(argument.to(self._device) for argument in arguments)))
-        base.check_outputs(self._variant, outputs, rows)
+        base.check_outputs(self._variant, outputs, rows, base.batch_length(self._variant, inputs))
         return outputs
 
     def unload(self) -> None:
@@ -97,11 +98,10 @@ class TorchRuntime:
 
 def _open(artifact: Path, device: torch.device) -> torch.nn.Module:
     """The model on ``device``. Both formats are zip archives with one top folder, told apart by its files."""
-    with zipfile.ZipFile(artifact) as archive:
-        files = {name.partition("/")[2] for name in archive.namelist()}
-    if "archive_format" in files:
+    kinds = code_in(artifact)
+    if EXPORTED_PROGRAM in kinds:
         return _open_exported(artifact, device)
-    if "constants.pkl" in files:
+    if TORCHSCRIPT in kinds:
         return _open_torchscript(artifact, device)
     raise ValueError("it is neither an exported program nor TorchScript; save it with torch.export.save")
 

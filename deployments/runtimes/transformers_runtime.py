@@ -64,9 +64,15 @@ class TransformersRuntime:
         if not self._artifact.is_dir():  # transformers would take it for the name of a model on the hub
             raise ArtifactError(f"variant {self._variant.name!r}: {self._artifact} is no folder; fetch it first")
         try:
-            tokenizer = AutoTokenizer.from_pretrained(str(self._artifact), local_files_only=True)
+            tokenizer = AutoTokenizer.from_pretrained(
+                str(self._artifact), local_files_only=True, trust_remote_code=False
+            )
             model, report = AutoModelForSequenceClassification.from_pretrained(
-                str(self._artifact), local_files_only=True, output_loading_info=True
+                str(self._artifact),
+                local_files_only=True,
+                trust_remote_code=False,  # else it would ask at a terminal that nobody is at
+                use_safetensors=True,  # never pickled weights
+                output_loading_info=True,
             )
         except Exception as error:  # transformers raises whatever its parsers do
             raise base.load_error(self._variant, self._artifact, error) from error

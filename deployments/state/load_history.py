@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +71,12 @@ class LoadHistory:
         }
         self._hours = {hour: counts for hour, counts in self._hours.items() if hour >= max(self._hours) - 1}
         return copied
+
+    def take_back(self, documents: Mapping[str, Any]) -> None:
+        """What `take_documents` gave could not be written: know again what was forgotten of it."""
+        for name, document in documents.items():
+            if name.startswith(PREFIX):
+                self._hours.setdefault(int(name.removeprefix(PREFIX)), document)
 
 
 def hours_kept(store: StateStore, from_s: float) -> int:

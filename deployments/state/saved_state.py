@@ -9,10 +9,12 @@ from typing import Any
 from autoscaler.demand.profile_drift import ProfileDrift
 from autoscaler.placement.measured_interference import MeasuredSlowdowns
 from autoscaler.placement.standing import Standing, WorkerVariant
-from deployments.controller.variant_book import RunKey, VariantBook
+from catalog.errors import StateUnavailable
+from deployments.controller.variants.variant_book import RunKey, VariantBook
 from deployments.state.decisions import Decisions
 from deployments.state.learned_weights import LearnedWeights
 from deployments.state.load_history import HOUR_S, PREFIX, LoadHistory
+from deployments.state.opening import StateIsBack
 from deployments.state.start_ups import StartUps
 from deployments.state.store import StateStore
 
@@ -94,9 +96,15 @@ class ControllerState:
 
 
 def next_epoch(store: StateStore) -> int:
-    """The number of this controller among all that ever used the store."""
+    """The number of this controller among all that ever used the store.
+
+    Where it cannot be kept the next one may get it as well, and goes on from the versions that routers have.
+    """
     epoch = int(store.read("epoch") or 0) + 1
-    store.write("epoch", epoch)
+    try:
+        store.write("epoch", epoch)
+    except (StateUnavailable, StateIsBack) as error:
+        logger.error("The number of this controller, %d, could not be saved: %s", epoch, error)
     return epoch
 
 

@@ -1,9 +1,9 @@
 """Where the controller keeps what must survive it: JSON values by name, in SQLite or in files anywhere."""
 
 import json
-import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,16 +13,21 @@ from uuid import uuid4
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from catalog.errors import ConfigError
+from catalog.errors import ConfigError, StateRefused, StateUnavailable
+from deployments.state.durable_file import PARTIAL, remove_partial, write_durably
 
-SQLITE_SUFFIXES = (".db", ".sqlite")
+VERSION_FILE = "schema-version"
+
+LEFT_AFTER_S = 3600.0
+"""A file that was begun so long ago is of a writer that was killed."""
 
 
 class StateStore(Protocol):
     """JSON values by name; a name may be any text. Every method blocks on disk or network, and any thread may call it.
 
     A value that was written outlives its writer, also one that is killed. Writing replaces the value before as a
-    whole or not at all. A store can be pickled, and is the same one in another process.
+    whole or not at all. A store can be pickled, and is the same one in another process. Methods raise
+    `StateUnavailable` where the place cannot be used just now.
     """
 
     def read(self, name: str) -> Any | None:
@@ -36,17 +41,6 @@ class StateStore(Protocol):
 
     def delete(self, name: str) -> None:
         """Let go of a value; one that is not there is fine."""
-
-
-def open_store(where: str) -> StateStore:
-    """The store at a path or URL: a local .db or .sqlite file is an SQLite database, anything else a folder of files.
-
-    Raises `ConfigError` where it cannot be had.
-    """
-    local = where.removeprefix("file://")
-    if local.endswith(SQLITE_SUFFIXES) and "://" not in local:
-        return SqliteStateStore(Path(local))
-    return FsspecStateStore(where)
 
 
 class SqliteStateStore:
@@ -88,6 +82,14 @@ class SqliteStateStore:
         """See `StateStore.delete`."""
         self._run("DELETE FROM state WHERE name = ?", name)
 
+    def version(self) -> int:
+        """See `VersionedStore.version`: what SQLite keeps in a database for those who use it."""
+        return int(self._run("PRAGMA user_version")[0][0])
+
+    def mark(self, version: int) -> None:
+        """See `VersionedStore.mark`."""
+        self._run(f"PRAGMA user_version = {version:d}")
+
     def _run(self, statement: str, *values: str) -> list[Any]:
         try:
             with self._one_at_a_time:
@@ -95,8 +97,8 @@ class SqliteStateStore:
         except sqlite3.Error as error:
             raise self._unusable(error) from error
 
-    def _unusable(self, error: Exception) -> ConfigError:
-        return ConfigError(
+    def _unusable(self, error: Exception) -> StateUnavailable:
+        return StateUnavailable(
             f"cannot use {self._path} as the database of the controller's state: {error}; give a file that can be "
             "written, or move a damaged one away to start without what was learned"
         )
@@ -109,16 +111,17 @@ class FsspecStateStore:
         self._url = url
         try:
             self._files, self._folder = fsspec.core.url_to_fs(url)
+        except (ImportError, ValueError) as error:
+            raise ConfigError(
+                f"cannot keep the controller's state at {url}: {error}; give a path or a URL that fsspec knows, and "
+                "install its driver (`pip install 'accord[cloud]'`)"
+            ) from error
+        try:
             self._files.makedirs(self._folder, exist_ok=True)
-        except ImportError as error:
-            raise ConfigError(
-                f"cannot keep the controller's state at {url}: {error}; install the driver with "
-                "`pip install 'accord[cloud]'`"
-            ) from error
-        except Exception as error:  # drivers raise their own kinds: botocore, gcsfs, aiohttp
-            raise ConfigError(
-                f"cannot keep the controller's state at {url}: {error}; give a folder or bucket that can be written"
-            ) from error
+            if isinstance(self._files, LocalFileSystem):
+                remove_partial(Path(self._folder), LEFT_AFTER_S, time.time())
+        except Exception as error:
+            raise self._unusable(error) from error
 
     def __reduce__(self) -> tuple[type["FsspecStateStore"], tuple[str]]:
         return FsspecStateStore, (self._url,)
@@ -126,31 +129,20 @@ class FsspecStateStore:
     def read(self, name: str) -> Any | None:
         """See `StateStore.read`."""
         path = self._path(name)
-        try:
-            content = self._files.cat_file(path)
-        except FileNotFoundError:
-            return None
-        return _parsed(content, path)
+        content = self._content(path)
+        return None if content is None else _parsed(content, path)
 
     def write(self, name: str, value: Any) -> None:
         """See `StateStore.write`."""
-        partial = f"{self._folder}/{uuid4().hex}.partial"
-        try:
-            with self._files.open(partial, "wb") as file:
-                file.write(json.dumps(value).encode())
-                if isinstance(self._files, LocalFileSystem):
-                    file.flush()
-                    os.fsync(file.fileno())
-            self._files.mv(partial, self._path(name))
-        except BaseException:
-            if self._files.exists(partial):
-                self._files.rm_file(partial)
-            raise
+        self._put(self._path(name), json.dumps(value).encode())
 
     def names(self, prefix: str) -> list[str]:
         """See `StateStore.names`."""
-        self._files.invalidate_cache(self._folder)  # another process may have written
-        paths = self._files.ls(self._folder, detail=False)
+        try:
+            self._files.invalidate_cache(self._folder)  # another process may have written
+            paths = self._files.ls(self._folder, detail=False)
+        except Exception as error:
+            raise self._unusable(error) from error
         files = (str(path).rsplit("/", 1)[-1] for path in paths)
         return _beginning_with(prefix, (unquote(file[: -len(".json")]) for file in files if file.endswith(".json")))
 
@@ -160,6 +152,51 @@ class FsspecStateStore:
             self._files.rm_file(self._path(name))
         except FileNotFoundError:
             return
+        except Exception as error:
+            raise self._unusable(error) from error
+
+    def version(self) -> int:
+        """See `VersionedStore.version`: a file of its own, which is no document."""
+        content = self._content(f"{self._folder}/{VERSION_FILE}")
+        if content is None:
+            return 0
+        try:
+            return int(content)
+        except ValueError as error:
+            raise StateRefused(
+                f"{self._folder}/{VERSION_FILE} holds {content[:40]!r} instead of the version of the state; restore it "
+                "from a copy, or set controller.state to another place to begin anew"
+            ) from error
+
+    def mark(self, version: int) -> None:
+        """See `VersionedStore.mark`."""
+        self._put(f"{self._folder}/{VERSION_FILE}", f"{version:d}\n".encode())
+
+    def _content(self, path: str) -> bytes | None:
+        try:
+            return bytes(self._files.cat_file(path))
+        except FileNotFoundError:
+            return None
+        except Exception as error:
+            raise self._unusable(error) from error
+
+    def _put(self, path: str, content: bytes) -> None:
+        try:
+            if isinstance(self._files, LocalFileSystem):
+                write_durably(Path(path), content)
+            else:
+                partial = f"{self._folder}/{uuid4().hex}{PARTIAL}"
+                self._files.pipe_file(partial, content)
+                self._files.mv(partial, path)
+        except Exception as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: Exception) -> StateUnavailable:
+        """Of whatever went wrong: drivers raise their own kinds, as botocore, gcsfs and aiohttp."""
+        return StateUnavailable(
+            f"cannot keep the controller's state at {self._url}: {error or type(error).__name__}; give a folder or "
+            "bucket that can be written and has room"
+        )
 
     def _path(self, name: str) -> str:
         # whatever is in a name, it can neither leave the folder nor mean a pattern

@@ -6,6 +6,8 @@ carries none. A call for a replica that is gone goes to any other, which refuses
 spin without a pause on an empty list of candidates, and hold up every other call.
 """
 
+from collections.abc import Iterable
+
 from ray.serve.request_router import PendingRequest, ReplicaID, ReplicaResult, RequestRouter, RunningReplica
 
 from deployments.worker import membership
@@ -22,6 +24,7 @@ class WorkerAddressRouter(RequestRouter):
         """Serve reports who is alive."""
         super().update_replicas(replicas)
         self._publish(list(replicas))
+        self._forget_sent(tuple(self._pending_requests_by_model_id))
 
     def on_replica_actor_died(self, replica_id: ReplicaID) -> None:
         """A call failed because its replica is dead."""
@@ -39,8 +42,20 @@ class WorkerAddressRouter(RequestRouter):
         if pending_request is None:
             return [candidate_replicas]
         pending_request.routing_context.should_backoff = True  # else Serve tries again without a pause
-        replica = self._by_id.get(pending_request.metadata.multiplexed_model_id)
+        model_id = pending_request.metadata.multiplexed_model_id
+        self._forget_sent((model_id,))
+        replica = self._by_id.get(model_id)
         return [candidate_replicas] if replica is None else [[replica]]
 
     def on_request_routed(self, pending_request: PendingRequest, replica_id: ReplicaID, result: ReplicaResult) -> None:
         """Nothing is learned from a call that was sent."""
+
+    def _forget_sent(self, model_ids: Iterable[str]) -> None:
+        """Serve keeps calls by their model ids, and takes out what it has sent only in routers that choose replicas by
+        loaded models: here each call would stay for good, with 3 KB of memory."""
+        for model_id in model_ids:
+            calls = self._pending_requests_by_model_id.get(model_id)
+            while calls and calls[0].future.done():
+                calls.popleft()
+            if not calls:
+                self._pending_requests_by_model_id.pop(model_id, None)

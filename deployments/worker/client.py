@@ -5,7 +5,7 @@ import functools
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
-from ray.exceptions import RayTaskError
+from ray.exceptions import ActorDiedError, OutOfMemoryError, RayTaskError, WorkerCrashedError
 from ray.serve.handle import DeploymentHandle
 
 from catalog.errors import AccordError
@@ -28,8 +28,15 @@ def follow_pools(clients: "Mapping[str, WorkerClient]", on_members: Callable[[st
         client.follow()
 
 
+DEATHS = (ActorDiedError, OutOfMemoryError, WorkerCrashedError)
+
+
 class WorkerGone(Exception):
-    """No answer of the worker: it died, was cut off, belongs to another router, or took longer than a batch should."""
+    """No answer of the worker: it ``died``, was cut off, or belongs to another router."""
+
+    def __init__(self, why: str, *, died: bool = False) -> None:
+        super().__init__(why)
+        self.died = died
 
 
 class WorkerClient:
@@ -100,7 +107,7 @@ class WorkerClient:
         except Exception as error:  # what variants raise comes back as a value, so this is the way to the worker
             # the message of Ray's own error is a traceback
             cause = error.cause if isinstance(error, RayTaskError) else error
-            raise WorkerGone(f"{type(cause).__name__}: {cause}") from cause
+            raise WorkerGone(f"{type(cause).__name__}: {cause}", died=isinstance(cause, DEATHS)) from cause
 
 
 def _hop(loop: asyncio.AbstractEventLoop, report: membership.Listener, live: frozenset[str]) -> None:

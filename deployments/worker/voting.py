@@ -1,6 +1,5 @@
 """What variants say of labelled examples, through the runtimes that serve them, and how long one row takes them."""
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -14,10 +13,7 @@ from catalog.tensor import Arrays
 from catalog.variant import Variant
 from deployments.runtimes.base import ModelRuntime, RuntimeOptions, Tensors
 from deployments.runtimes.making import make_runtime
-
-BATCH_SIZE = 32
-TIMED_ROWS = 100
-"""Rows that are run alone, for the latency of one row."""
+from deployments.worker.evaluation import BATCH_SIZE, row_latency_ms, rows_of
 
 MOST_PACKED = 10
 """Largest packing factor."""
@@ -52,7 +48,7 @@ def recorded(
         runtime = make_runtime(variant, store, RuntimeOptions(threads=threads))
         runtime.load()
         try:
-            records[variant.name] = MemberRecord(_votes(variant, runtime, inputs), _latency_ms(runtime, inputs))
+            records[variant.name] = MemberRecord(_votes(variant, runtime, inputs), row_latency_ms(runtime, inputs))
         finally:
             runtime.unload()
     return records
@@ -71,7 +67,7 @@ def packing_factors(latency_ms: dict[str, float]) -> dict[str, int]:
 def _votes(variant: Variant, runtime: ModelRuntime, inputs: Arrays) -> NDArray[np.int64]:
     count = len(next(iter(inputs.values())))
     size = min(BATCH_SIZE, variant.max_batch)
-    parts = [_classes(variant, runtime.run(_rows(inputs, start, size))) for start in range(0, count, size)]
+    parts = [_classes(variant, runtime.run(rows_of(inputs, start, size))) for start in range(0, count, size)]
     return np.concatenate(parts)
 
 
@@ -86,18 +82,3 @@ def _classes(variant: Variant, outputs: Tensors) -> NDArray[np.int64]:
     raise ConfigError(
         f"variant {variant.name!r} gives {given}; votes need an output label INT64 [-1] or probabilities [-1, classes]"
     )
-
-
-def _latency_ms(runtime: ModelRuntime, inputs: Arrays) -> float:
-    count = len(next(iter(inputs.values())))
-    taken_s = []
-    for index in range(min(TIMED_ROWS, count)):
-        row = _rows(inputs, index, 1)
-        started_s = time.perf_counter()
-        runtime.run(row)
-        taken_s.append(time.perf_counter() - started_s)
-    return 1e3 * float(np.median(taken_s))
-
-
-def _rows(inputs: Arrays, start: int, count: int) -> Arrays:
-    return {name: array[start : start + count] for name, array in inputs.items()}

@@ -13,25 +13,23 @@ import ray
 from ray import serve
 from ray.serve.exceptions import RayServeException
 
-from catalog.errors import AccordError, ArtifactError
+from catalog.errors import AccordError
 from catalog.machine_type import machine_type
 from catalog.profiles.profile import LatencyProfile
-from catalog.profiles.profiler import BATCH_SIZES, profile_variant, sample_inputs
+from catalog.profiles.profiler import BATCH_SIZES, profile_variant, sample_of
 from catalog.store import FsspecStore
 from catalog.tensor import Arrays
 from catalog.variant import Variant
 from deployments.messages.worker import BatchResult, WorkerReport, WorkerSpec
-from deployments.runtimes.base import ModelRuntime, RuntimeOptions, one_line
+from deployments.runtimes.base import ModelRuntime, RuntimeOptions, not_measurable, reason
 from deployments.runtimes.making import make_runtime
+from deployments.worker.hang_watch import HangWatch
 from dispatch.worker_info import WorkerInfo
 
 logger = logging.getLogger("ray.serve")
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-HANGS_AFTER_S = 60.0
-"""A batch that runs longer than this will not end."""
 
 
 class WrongWorker(Exception):
@@ -58,7 +56,7 @@ class Worker:
         self._id = _own_id()
         self._node = ray.get_runtime_context().get_node_id() if ray.is_initialized() else ""
         self._machine = spec.machine or machine_type(spec.device)
-        self._store = FsspecStore(spec.artifact_root, Path(spec.cache_dir))
+        self._store = FsspecStore(spec.artifact_root, Path(spec.cache_dir), spec.artifact_rules)
         self._batches = ThreadPoolExecutor(max_workers=1, thread_name_prefix="accord-batch")
         self._loads = ThreadPoolExecutor(max_workers=1, thread_name_prefix="accord-load")
         self._changing = asyncio.Lock()
@@ -67,7 +65,7 @@ class Worker:
         self._failed: dict[str, str] = {}
         self._runs_for_anyone = True
         self._router: str | None = None
-        self._running_since_s: float | None = None
+        self._hangs = HangWatch()
         for variant in spec.variants:
             self._put(variant.name, self._make_or_reason(variant))
 
@@ -125,19 +123,15 @@ class Worker:
         except AccordError:
             raise
         except Exception as error:
-            raise ArtifactError(
-                f"variant {variant.name!r} cannot be measured: {_reason(error)}; it must take any number of rows "
-                f"from 1 to {variant.max_batch}; correct max_batch in the catalogue or the artifact"
-            ) from error
+            raise not_measurable(variant, error) from error
         finally:
             if held is None and runtime is not None:
                 await _on(self._batches, runtime.unload)
 
     async def check_health(self) -> None:
-        """Called by Serve, which replaces the replica when this raises: a batch hangs."""
-        since_s = self._running_since_s
-        if since_s is not None and time.perf_counter() - since_s > HANGS_AFTER_S:
-            raise RuntimeError(f"a batch has been running for more than {HANGS_AFTER_S:.0f} s")
+        """Called by Serve, which replaces the replica when this raises a few times in a row: a batch hangs."""
+        if (why := self._hangs.why()) is not None:
+            raise RuntimeError(why)
 
     def _check_meant(self, worker: str | None) -> None:
         if worker is not None and worker != self._id:
@@ -184,19 +178,19 @@ class Worker:
             return BatchResult({}, 0.0, f"this worker does not hold it: {why}")
         started_s = time.perf_counter()
         try:
-            outputs = self._watched(runtime, inputs)
+            outputs = self._watched(variant, runtime, inputs)
         except Exception as error:
             logger.exception("Variant %s raised on a batch.", variant)
-            return BatchResult({}, time.perf_counter() - started_s, _reason(error))
+            return BatchResult({}, time.perf_counter() - started_s, reason(error))
         return BatchResult(outputs, time.perf_counter() - started_s)
 
-    def _watched(self, runtime: ModelRuntime, inputs: Arrays) -> Arrays:
+    def _watched(self, variant: str, runtime: ModelRuntime, inputs: Arrays) -> Arrays:
         """A run that `check_health` keeps an eye on."""
-        self._running_since_s = time.perf_counter()
+        self._hangs.begin(variant, len(next(iter(inputs.values()), ())))
         try:
             return runtime.run(inputs)
         finally:
-            self._running_since_s = None
+            self._hangs.end()
 
     # -- beside batches ---------------------------------------------------------------------------------------
 
@@ -212,21 +206,21 @@ class Worker:
             return self._make(variant)
         except Exception as error:
             logger.exception("Variant %s could not be loaded.", variant.name)
-            return _reason(error)
+            return reason(error)
 
     def _measure(self, variant: Variant, runtime: ModelRuntime, budget_s: float) -> LatencyProfile:
         sizes = [size for size in BATCH_SIZES if size <= variant.max_batch]
-        inputs = {size: sample_inputs(variant.inputs, size, seed=0) for size in sizes}
+        inputs = {size: sample_of(variant, size) for size in sizes}
 
         def run(size: int) -> float:
-            return self._batches.submit(self._timed, runtime, inputs[size]).result()
+            return self._batches.submit(self._timed, variant.name, runtime, inputs[size]).result()
 
         return profile_variant(run, self._spec.device, budget_s, batch_sizes=sizes)
 
-    def _timed(self, runtime: ModelRuntime, inputs: Arrays) -> float:
+    def _timed(self, variant: str, runtime: ModelRuntime, inputs: Arrays) -> float:
         """Seconds of a run without the wait for its turn."""
         started_s = time.perf_counter()
-        self._watched(runtime, inputs)
+        self._watched(variant, runtime, inputs)
         return time.perf_counter() - started_s
 
 
@@ -240,11 +234,6 @@ def _own_id() -> str | None:
         return str(serve.get_replica_context().replica_id.unique_id)
     except RayServeException:
         return None
-
-
-def _reason(error: Exception) -> str:
-    """Type and message of an error on one line, for a client and a log."""
-    return f"{type(error).__name__}: {one_line(error)}"
 
 
 WorkerDeployment = serve.deployment(Worker)

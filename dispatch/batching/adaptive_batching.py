@@ -4,6 +4,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import ClassVar
 
+from dispatch.batching.fallback import fallen_back
 from dispatch.batching.window import ROUNDING_S, settled
 from dispatch.selection.policy import Candidate, Choice, Drop, Hold, QueueView
 
@@ -23,6 +24,8 @@ class AdaptiveBatching:
       than a single row, and not at all where latency is linear in the rows.
     - Where the first deadline leaves no time for all rows that one batch could hold, those in front of the window that
       serves the most rows per second are given up: nobody where a smaller batch is as good, and whoever cannot be met.
+    - Where the worker holds faster variants beside the planned one, a batch runs on one of them when the planned one
+      cannot serve all that waits in time (`fallen_back`); such a batch waits for nobody.
 
     ``margin_s`` is how much earlier than at the last instant a hold ends, for hosts whose timers come late.
     """
@@ -32,10 +35,11 @@ class AdaptiveBatching:
 
     def choose(self, view: QueueView) -> Choice | Hold | Drop:
         """A batch, or the instant until which to wait for more, or who is given up."""
-        candidate = settled(view)
+        planned = settled(view)
+        candidate = fallen_back(view, planned)
         latency_s, rows = candidate.latency_s, view.rows
         most = candidate.max_batch
-        if rows < most:
+        if rows < most and candidate is planned:
             last_s = view.earliest_deadline_s - latency_s[rows + 1] - self.margin_s
             until_s = min(last_s, view.first_arrival_s + latency_s[1] - latency_s[most] / most)
             if until_s > view.now_s + SHORTEST_HOLD_S:

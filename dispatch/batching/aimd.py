@@ -14,21 +14,25 @@ DECREASE = 0.9
 class AdditiveIncrease:
     """Launches what waits at once, up to a limit that it feels its way to.
 
-    The limit begins at one row. It grows by a row with every batch, up to the variant's largest, and shrinks by a tenth
-    when a batch took longer than the objective (Clipper, section 4.3). Reactive and work-conserving: it looks at no
-    deadline beforehand and gives nobody up; where the endpoint drops late queries, what has expired leaves.
+    The limit begins at one row, or with ``begins_full`` at the variant's largest batch. It grows by a row with every
+    batch, up to the variant's largest, and shrinks by a tenth when a batch took longer than the objective (Clipper,
+    section 4.3). Reactive and work-conserving: it looks at no deadline beforehand and gives nobody up; where the
+    endpoint drops late queries, what has expired leaves.
 
     With ``on_timeouts`` the limit shrinks when a query of the batch was answered late, its time in the queue included,
     as Proteus, section 6.4, describes Clipper. Under overload that spirals down: smaller batches make longer queues.
+    A worker that changes its variant begins anew.
     """
 
     name: ClassVar[str] = "aimd"
     on_timeouts: bool = False
+    begins_full: bool = False
 
     def choose(self, view: QueueView) -> Choice:
         """As much as the limit allows; the limit is the choice's state."""
         candidate, last = settled(view), view.last
-        limit_rows = 1.0 if view.state is None else view.state
+        first_rows = float(candidate.max_batch) if self.begins_full else 1.0
+        limit_rows = first_rows if view.state is None else view.state
         if last is not None and (last.late if self.on_timeouts else last.overran):
             limit_rows = max(limit_rows * DECREASE, 1.0)
         elif last is not None:

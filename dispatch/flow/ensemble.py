@@ -217,7 +217,7 @@ class EnsembleFlow:
 
     def _job(self, vote: OpenVote, member: str) -> Job:
         query = vote.query
-        return Job(next(self._ids), query, query.deadline_s, query.rows, query.inputs, member)
+        return Job(next(self._ids), query, query.deadline_s, query.rows, query.inputs, member, length=query.length)
 
     def _go_on(
         self, vote: OpenVote, now_s: float, enqueue: list[Job], withdraw: list[Job], outcomes: list[Outcome]

@@ -12,12 +12,10 @@ from dispatch.commands import NO_VOTES, Answer, BatchDone, Outcome, Reject
 from dispatch.flow.flow import Step
 from dispatch.flow.open_pipeline import NO_OUTPUTS, OpenPipeline, OpenStage
 from dispatch.pipeline.graph import QUERY, Graph, Node
-from dispatch.query import Job, Query, quick
+from dispatch.query import FRESH, Job, Query, quick
 
 GIVE_UP_AFTER = 2.0
 """A query is given up when it is older than this many times the time that it had (section 4.5)."""
-
-FIRST, NOTHING_EXCLUDED = 0, frozenset[str]()
 
 
 class PipelineFlow:
@@ -173,7 +171,7 @@ class PipelineFlow:
                 first_id = self._last_id + 1
                 for inputs, rows in parts:
                     self._last_id += 1
-                    fields = (self._last_id, query, query.deadline_s, rows, inputs, node.name, FIRST, NOTHING_EXCLUDED)
+                    fields = (self._last_id, query, query.deadline_s, rows, inputs, node.name, *FRESH, 0)
                     made.append(quick(Job, fields))
                 opened.running[node.name] = OpenStage(number, first_id, len(parts), now_s)
                 continue

@@ -5,10 +5,9 @@ from collections.abc import Collection, Sequence
 from catalog.errors import AccordError
 from dispatch.commands import Answers, BatchDone, Reject
 from dispatch.flow.flow import Step
-from dispatch.query import ONLY_STAGE, Job, Query, quick
+from dispatch.query import FRESH, ONLY_STAGE, Job, Query, quick
 
 NONE: tuple[()] = ()
-FIRST, NOTHING_EXCLUDED = 0, frozenset[str]()
 
 
 class SingleFlow:
@@ -18,8 +17,8 @@ class SingleFlow:
 
     def start(self, query: Query, now_s: float) -> tuple[Job, Sequence[Job]]:
         """See `QueryFlow.start`."""
-        query_id, _, _, deadline_s, rows, inputs, _ = query
-        return quick(Job, (query_id, query, deadline_s, rows, inputs, ONLY_STAGE, FIRST, NOTHING_EXCLUDED)), NONE
+        query_id, _, _, deadline_s, rows, inputs, _, _, length = query
+        return quick(Job, (query_id, query, deadline_s, rows, inputs, ONLY_STAGE, *FRESH, length)), NONE
 
     def on_done(self, done: BatchDone) -> Step:
         """See `QueryFlow.on_done`."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import hypot
 from statistics import fmean
 
@@ -14,7 +15,8 @@ class LatencyEstimate:
 
     A batch whose profiled run takes r seconds on average runs for ``run_factor * r`` here, ``run_factors`` by variant
     where that is known, and needs ``path_s`` to the worker and back. In nearly all cases its run takes no more than
-    ``run_tail`` times its mean, and its way no more than ``path_tail_s``.
+    ``run_tail`` times its mean, and its way no more than ``path_tail_s``. Where inputs may be of any length, factors
+    are of what came of late, which takes ``length_factor`` times what profiles have; elsewhere that is 1.
     """
 
     run_factor: float = 1.0
@@ -24,6 +26,19 @@ class LatencyEstimate:
     typical_run_s: float = 0.0  # profiled mean run of recent batches; 0 before the first
     batches: float = 0.0  # how many recent batches this rests on
     run_factors: Mapping[str, float] = field(default_factory=dict)
+    length_factor: float = 1.0
+
+    @cached_property
+    def of_one_length(self) -> "LatencyEstimate":
+        """The same for candidates that are of one length already."""
+        if self.length_factor == 1.0:
+            return self
+        return replace(
+            self,
+            run_factor=self.run_factor / self.length_factor,
+            run_factors={variant: factor / self.length_factor for variant, factor in self.run_factors.items()},
+            length_factor=1.0,
+        )
 
     def beside(self, slowdowns: Mapping[str, float]) -> "LatencyEstimate":
         """The estimate of a worker alone on its machine as it is beside others, with these predicted slowdowns.

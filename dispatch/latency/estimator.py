@@ -52,23 +52,34 @@ class LatencyEstimator:
         return frozenset(w for w in before.keys() | slowdowns.keys() if before.get(w) != slowdowns.get(w))
 
     def on_batch(
-        self, worker: str, candidate: Candidate, rows: int, run_s: float, total_s: float, load_qps: float, now_s: float
+        self,
+        worker: str,
+        candidate: Candidate,
+        rows: int,
+        run_s: float,
+        total_s: float,
+        load_qps: float,
+        now_s: float,
+        length_ratio: float = 1.0,
     ) -> LatencyEstimate | None:
         """A batch of ``rows`` came back ``total_s`` after its launch, having run for ``run_s``.
 
-        ``candidate`` is the plan's, with the profile in it. Gives the worker's estimate where it has changed.
+        ``candidate`` is the plan's, with the profile in it, which a batch of this length takes ``length_ratio`` times
+        of. Gives the worker's estimate where it has changed.
         """
         known = self._workers.get(worker)
         if known is None:
             known = self._workers[worker] = WorkerLatency(self._alone(worker))
         path_s = max(total_s - run_s, 0.0)
         alone_s = run_s / slowdown_of(candidate.variant, self._slowdowns(worker))
-        known.on_batch(candidate.variant, candidate.runs_s[rows], alone_s, path_s, load_qps, now_s)
+        profiled_s = candidate.runs_s[rows] * length_ratio
+        known.on_batch(candidate.variant, profiled_s, alone_s, path_s, load_qps, now_s, length_ratio)
         if now_s - self._renewed_s.get(worker, -RENEW_EVERY_S) < RENEW_EVERY_S:
             return None
         self._renewed_s[worker] = now_s
         estimate = known.estimate(load_qps)
-        if not _differ(estimate, self._alone(worker)):
+        before = self._given.get(worker)
+        if before is not None and not _differ(estimate, before):
             return None
         self._given[worker] = estimate
         self._typical = self._typical_alone = None
@@ -114,6 +125,7 @@ class LatencyEstimator:
             path_s=median(each.path_s for each in known),
             path_tail_s=median(each.path_tail_s for each in known),
             typical_run_s=median(each.typical_run_s for each in known),
+            length_factor=median(each.length_factor for each in known),
         )
 
     def forget(self, worker: str) -> None:
@@ -129,6 +141,7 @@ def _differ(one: LatencyEstimate, other: LatencyEstimate) -> bool:
         (one.run_tail, other.run_tail),
         (one.path_s, other.path_s),
         (one.path_tail_s, other.path_tail_s),
+        (one.length_factor, other.length_factor),
         *((factor, other.run_factors.get(variant, other.run_factor)) for variant, factor in one.run_factors.items()),
     ]
     return any(abs(a - b) > DEADBAND * b for a, b in pairs)

@@ -50,6 +50,8 @@ class WorkerLatency:
         self._runs: Sums | None = None
         # Against the factor of all: what a variant has not shown lately follows that.
         self._of_variant: dict[str, Sums] = {}
+        self._lengths: Sums | None = None
+        """Profiled runs of batches as long as they were, and of the typical length; None before any was another."""
         self._path = _mean(prior.path_s)
         self._run_tail = DecayedHistogram(TAIL_HALF_LIFE_S, TAIL_HALF_LIFE_BATCHES, least=2.0**-4)
         self._path_tail = DecayedHistogram(TAIL_HALF_LIFE_S, TAIL_HALF_LIFE_BATCHES, least=1e-5)
@@ -59,11 +61,23 @@ class WorkerLatency:
         self._remembered_s = -1.0
 
     def on_batch(
-        self, variant: str, profiled_s: float, run_s: float, path_s: float, load_qps: float, now_s: float
+        self,
+        variant: str,
+        profiled_s: float,
+        run_s: float,
+        path_s: float,
+        load_qps: float,
+        now_s: float,
+        length_ratio: float = 1.0,
     ) -> None:
-        """A batch came back: its run took ``run_s`` where the profile has ``profiled_s``, and its way ``path_s``."""
+        """A batch came back: its run took ``run_s`` where the profile has ``profiled_s``, and its way ``path_s``.
+
+        The profile of a batch of as many rows of the typical length has ``profiled_s`` divided by ``length_ratio``.
+        """
         if self._runs is None:
-            self._runs = _sums(self._prior.run_factor, profiled_s)
+            self._runs = _sums(self._prior.of_one_length.run_factor, profiled_s)
+        if length_ratio != 1.0 or self._lengths is not None:
+            self._on_length(profiled_s, profiled_s / length_ratio, now_s)
         here_s = _factor(self._runs) * profiled_s
         own = self._of_variant.get(variant)
         if own is None:
@@ -91,15 +105,27 @@ class WorkerLatency:
             expected = self._memory.expected(load_qps)
             if expected is not None:
                 levels = measured.at_least(expected)
+        length_factor = self._prior.length_factor if self._lengths is None else _factor(self._lengths)
+        profiled = self._runs if self._lengths is None else self._lengths
         return LatencyEstimate(
-            run_factor=levels.run_factor,
+            run_factor=levels.run_factor * length_factor,
             run_tail=levels.run_tail,
             path_s=levels.path_s,
             path_tail_s=max(levels.path_tail_s, levels.path_s),
-            typical_run_s=self._runs[1].value if self._runs is not None else self._prior.typical_run_s,
+            typical_run_s=self._prior.typical_run_s if profiled is None else profiled[1].value,
             batches=self._path_tail.evidence,
-            run_factors={variant: _factor(own) * levels.run_factor for variant, own in self._of_variant.items()},
+            run_factors={
+                variant: _factor(own) * levels.run_factor * length_factor for variant, own in self._of_variant.items()
+            },
+            length_factor=length_factor,
         )
+
+    def _on_length(self, at_length_s: float, typical_s: float, now_s: float) -> None:
+        if self._lengths is None:
+            self._lengths = _sums(self._prior.length_factor, typical_s)
+        at_length, typical = self._lengths
+        at_length.add(at_length_s, now_s)
+        typical.add(typical_s, now_s)
 
     def _measured(self) -> Levels:
         prior = self._prior
@@ -107,7 +133,7 @@ class WorkerLatency:
         run_tail = max(self._run_tail.quantile(TAIL), 1.0)
         path_s, path_tail_s = self._path.value, self._path_tail.quantile(TAIL)
         return Levels(
-            run_factor=prior.run_factor if self._runs is None else _factor(self._runs),
+            run_factor=prior.of_one_length.run_factor if self._runs is None else _factor(self._runs),
             run_tail=prior.run_tail**prior_share * run_tail ** (1.0 - prior_share),
             path_s=path_s,
             path_tail_s=max(path_s, (1.0 - prior_share) * path_tail_s + prior_share * prior.path_tail_s),

@@ -43,7 +43,7 @@ def _node(stage: StageWiring) -> Node:
         needs=stage.needs,
         independent=stage.independent,
         runs=None if stage.condition is None else StageRuns(stage),
-        nothing={spec.name: np.empty((0, *spec.item_shape), spec.dtype) for spec in stage.outputs},
+        nothing={spec.name: np.empty((0, *spec.item_shape_at(1)), spec.dtype) for spec in stage.outputs},
     )
 
 

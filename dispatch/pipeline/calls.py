@@ -124,7 +124,7 @@ def checked(where: str, given: Any, wanted: Iterable[TensorSpec]) -> int:
         array = given[spec.name]
         if not isinstance(array, np.ndarray):
             raise AdapterFailed(f"{where} gave {_kind(array)} as {spec.name!r}; expected an array, {type_of(spec)}")
-        if array.dtype != spec.dtype or not array.ndim or array.shape[1:] != spec.item_shape:
+        if array.dtype != spec.dtype or not array.ndim or not spec.fits(array.shape[1:]):
             _other_type(where, array, spec)
         if spec.datatype == "BYTES" and not all(isinstance(item, str) for item in array.flat):
             raise AdapterFailed(f"{where} gave something other than text in {spec.name!r}; expected str in all of it")

@@ -160,12 +160,12 @@ class GuaranteeMonitor:
         self.queries += queries
         self.violations += late
 
-    def on_refused(self) -> None:
-        """A query got an error, which violates its objective as well."""
-        self._bucket.refused += 1
-        self._bucket.promised += TARGET_RATE
-        self.queries += 1
-        self.violations += 1
+    def on_refused(self, queries: int = 1) -> None:
+        """Queries got an error, which violates their objective as well."""
+        self._bucket.refused += queries
+        self._bucket.promised += queries * TARGET_RATE
+        self.queries += queries
+        self.violations += queries
 
     def roll(self, now_s: float) -> GuaranteeEvent | None:
         """Close the seconds that are over; gives the event that begins or ends with them."""

@@ -1,6 +1,6 @@
 """What waits for every endpoint, and for whom."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from catalog.errors import AccordError
 from dispatch import refusals
@@ -12,8 +12,6 @@ from dispatch.queues.lane import Lane
 from dispatch.queues.stage_queues import StageQueues
 from dispatch.queues.worker_state import WorkerState
 
-NO_IDS: frozenset[int] = frozenset()
-
 
 class AllQueues:
     """The queues of the plan's endpoints, ``by_name``, and by batch that is ``running`` the endpoint that it is of.
@@ -24,6 +22,15 @@ class AllQueues:
     def __init__(self) -> None:
         self.by_name: dict[str, EndpointQueues] = {}
         self.running: dict[int, EndpointQueues] = {}
+
+    def expect_workers(self, until_s: Mapping[str, float]) -> None:
+        """By endpoint, until when its first workers are expected; the dispatcher wakes up for that with its next event.
+
+        What comes waits for them meanwhile and is not refused for want of workers. An endpoint that has had workers is
+        left alone: whether others will come nobody knows.
+        """
+        for name in until_s.keys() & self.by_name.keys():
+            self.by_name[name].expect_workers(until_s[name])
 
     # -- for who asks -----------------------------------------------------------------------------------------
 
@@ -80,21 +87,24 @@ class AllQueues:
     def take_late(self, lane: Lane, now_s: float) -> list[tuple[Job, EndpointQueues, AccordError]]:
         """Take the lane's jobs whose deadline has come, with why they end: they are dropped, or no worker is there."""
         endpoint, served = self.by_name[lane.stage.key.endpoint], bool(lane.stage.lanes)
-        if served and not endpoint.plan.limits.drop_late:
+        if (served and not endpoint.plan.limits.drop_late) or lane.stage.leaves_s(now_s) > now_s:
             return []
         return [
             (job, endpoint, refusals.deadline_missed(job.query, now_s) if served else refusals.no_worker(endpoint.plan))
             for job in lane.expired(now_s)
         ]
 
-    def remove(self, endpoint: str, workers: Iterable[WorkerState]) -> tuple[EndpointQueues, list[Job]]:
-        """Serve an endpoint no more; gives the jobs that waited."""
-        queues = self.by_name.pop(endpoint)
-        queues.removed = True
-        for worker in workers:
-            for stage in queues.stages.values():
-                worker.set_lane(stage.key, None)
-        return queues, [job for lane in queues.distinct_lanes() for job in lane.drain()]
+    def remove_all_but(
+        self, endpoints: Collection[str], workers: Collection[WorkerState]
+    ) -> Iterator[tuple[EndpointQueues, Job]]:
+        """Serve these endpoints only; gives the jobs that waited for others."""
+        for name in [name for name in self.by_name if name not in endpoints]:
+            queues = self.by_name.pop(name)
+            queues.removed = True
+            for worker in workers:
+                for stage in queues.stages.values():
+                    worker.set_lane(stage.key, None)
+            yield from [(queues, job) for lane in queues.distinct_lanes() for job in lane.drain()]
 
     def withdraw_query(self, query: Query, workers: Iterable[WorkerState]) -> None:
         """Nobody waits for a query: see `withdraw`; one of an unknown endpoint is ignored."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
+from math import inf
 
 from dispatch.query import Job
 
@@ -16,6 +17,7 @@ class DeadlineQueue:
         self._heap: list[tuple[float, int, Job]] = []
         self._cancelled: set[int] = set()
         self._any_alone = False
+        self._latest_s = -inf  # no job is due later
         self.rows = 0
 
     def __bool__(self) -> bool:
@@ -35,11 +37,23 @@ class DeadlineQueue:
             return [entry[0] for entry in self._heap]
         return [job.deadline_s for job in self for _ in range(job.rows)]
 
+    def rows_before(self, deadline_s: float) -> int:
+        """How many waiting rows are due then or earlier."""
+        if deadline_s >= self._latest_s:
+            return self.rows
+        rows = sum([entry[2].rows for entry in self._heap if entry[0] <= deadline_s])
+        if self._cancelled:
+            rows -= sum([e[2].rows for e in self._heap if e[0] <= deadline_s and e[1] in self._cancelled])
+        return rows
+
     def push(self, job: Job) -> None:
         """Add a job, which must not be waiting here already."""
-        heappush(self._heap, (job.deadline_s, job.id, job))
+        deadline_s = job.deadline_s
+        if deadline_s > self._latest_s:
+            self._latest_s = deadline_s
+        heappush(self._heap, (deadline_s, job.id, job))
         self.rows += job.rows
-        if job.excluded:
+        if job.losses or job.excluded:  # `Job.alone`, on the way of every query
             self._any_alone = True
 
     def cancel(self, job: Job) -> None:
@@ -81,12 +95,12 @@ class DeadlineQueue:
         batch: list[Job] = []
         rows = 0
         while (job := self.first()) is not None:
-            if batch and (rows + job.rows > max_rows or job.excluded):
+            if batch and (rows + job.rows > max_rows or job.alone):
                 break
             heappop(heap)
             batch.append(job)
             rows += job.rows
-            if job.excluded:
+            if job.alone:
                 break
         self.rows -= rows
         self._any_alone = self._any_alone and bool(heap)

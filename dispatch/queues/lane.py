@@ -1,29 +1,41 @@
 """What waits for a stage, and the lanes on which it reaches workers."""
 
+from math import inf
 from typing import Any
 
+from dispatch.admission.pace import Pace
 from dispatch.balancing.balancer import WorkerLoad
 from dispatch.latency.estimate import LatencyEstimate
+from dispatch.lengths.buckets import LengthBuckets
 from dispatch.plan import StagePlan
 from dispatch.promise.feedback import SlackFeedback
 from dispatch.query import Batch, Job, StageKey, quick
 from dispatch.queues.deadline_queue import DeadlineQueue
+from dispatch.queues.length_queue import LengthQueue
 from dispatch.selection.policy import Candidate, Outcome
 
 
 class EndpointWaiting:
-    """All that waits for one endpoint: ``rows`` in sum, and by job id the lane in which it does."""
+    """All that waits for one endpoint: ``rows`` in sum, and by job id the lane in which it does.
+
+    With ``admission`` not everything is let in that comes. Until ``expected_until_s`` the endpoint's first workers are
+    expected; where it is answered late (``keeps_late``), what waits for them stays until then, whatever its deadline.
+    """
 
     def __init__(self) -> None:
         self.rows = 0
         self.lane_of: dict[int, Lane] = {}
         self.feedback = SlackFeedback()
+        self.admission: Any = None  # an `AdmissionControl`, which knows lanes itself
+        self.expected_until_s = -inf
+        self.keeps_late = False
 
 
 class Stage:
     """One stage of an endpoint, with a lane for each worker that serves it.
 
     ``deadlines_matter`` where jobs leave at them: no worker serves the stage, or its endpoint drops what is late.
+    ``buckets`` say which lengths share a batch, None where inputs have fixed sizes.
     """
 
     def __init__(self, key: StageKey, endpoint: EndpointWaiting, plan: StagePlan, slo_s: float) -> None:
@@ -33,35 +45,55 @@ class Stage:
         self.slo_s = slo_s
         self.lanes: list[Lane] = []
         self.deadlines_matter = True
+        self.buckets: LengthBuckets | None = None
+
+    def leaves_s(self, deadline_s: float) -> float:
+        """When a job with this deadline leaves, where ``deadlines_matter``."""
+        endpoint = self.endpoint
+        if self.lanes or not endpoint.keeps_late:
+            return deadline_s
+        return max(deadline_s, endpoint.expected_until_s)
+
+    def worth_rows(self, rows: int, length: int) -> int:
+        """How many rows of the usual length so many rows of this one are worth."""
+        if self.plan.lengths is None or not self.lanes or not length:
+            return rows
+        return max(1, round(rows * self.lanes[0].weight(length)))
 
 
 class Lane:
     """The queue from which one worker takes the jobs of one stage.
 
     ``load`` is what the queue's rows count for: the worker's, or nobody's where workers share the queue. ``offered`` is
-    what the plan has for the worker, ``candidates`` the same with the ``latency`` that was measured on it.
-    ``accuracies`` are by variant; ``index`` is the worker's number among all that serve the stage. ``state`` is what
-    the policy wants to see again with its next decision, ``last`` what became of the batch ``batch_id``, which its last
-    decision launched: see `QueueView`.
+    what the plan has for the worker, whose type is ``device``, ``candidates`` the same with the ``latency`` that was
+    measured on it. Where inputs may be of any length, ``candidates`` are as they are on average over what came, and
+    `at` has them by length. ``accuracies`` are by variant; ``index`` is the worker's number among all that serve the
+    stage. ``state`` is what the policy wants to see again with its next decision, ``last`` what became of the batch
+    ``batch_id``, which its last decision launched: see `QueueView`.
     """
 
     __slots__ = (
+        "_at",
+        "_planned_at",
         "accuracies",
         "batch_id",
         "candidates",
+        "device",
         "endpoint",
         "index",
         "last",
         "latency",
         "load",
         "offered",
+        "pace",
         "queue",
         "stage",
         "state",
     )
 
-    def __init__(self, stage: Stage, queue: DeadlineQueue, load: WorkerLoad) -> None:
+    def __init__(self, stage: Stage, queue: DeadlineQueue, load: WorkerLoad, device: str = "") -> None:
         self.stage = stage
+        self.device = device
         self.endpoint = stage.endpoint
         self.queue = queue
         self.load = load
@@ -70,12 +102,16 @@ class Lane:
         self.offered: tuple[Candidate, ...] = ()
         self.candidates: tuple[Candidate, ...] = ()
         self.accuracies: dict[str, float] = {}
+        self.pace: Pace | None = None  # of these candidates, once somebody asked (`dispatch.admission.drain`)
+        self._at: dict[int, tuple[Candidate, ...]] = {}  # by the edge of a bucket
+        self._planned_at: dict[int, tuple[Candidate, ...]] = {}  # the same as the plan has them
         self.forget_decisions()
 
     def offer(self, candidates: tuple[Candidate, ...]) -> None:
         """The worker holds these from now on, most accurate first; with others than before, decisions begin anew."""
         if candidates != self.offered:
             self.offered = candidates
+            self._planned_at = {}
             self.accuracies = {c.variant: c.accuracy for c in candidates}
             self.forget_decisions()
             self._correct()
@@ -88,6 +124,42 @@ class Lane:
     def _correct(self) -> None:
         latency = self.latency
         self.candidates = self.offered if latency is None else tuple(map(latency.corrected, self.offered))
+        self.pace = None
+        self._at = {}
+
+    def at(self, length: int) -> tuple[Candidate, ...]:
+        """The candidates for batches that are padded to the longest length that may share one with this one."""
+        lengths, buckets = self.stage.plan.lengths, self.stage.buckets
+        if lengths is None or buckets is None:
+            return self.candidates
+        edge = buckets.edge(length)
+        found = self._at.get(edge)
+        if found is None:
+            planned = self._planned_at.get(edge)
+            if planned is None:
+                planned = tuple([lengths.at(self.device, each, edge) for each in self.offered])
+                self._planned_at[edge] = planned
+            pure = None if self.latency is None else self.latency.of_one_length
+            found = self._at[edge] = planned if pure is None else tuple(map(pure.corrected, planned))
+        return found
+
+    def rebucket(self, buckets: LengthBuckets) -> None:
+        """These lengths share batches from now on."""
+        self._at, self._planned_at = {}, {}
+        if isinstance(self.queue, LengthQueue):
+            self.queue.rebucket(buckets)
+
+    def weight(self, length: int) -> float:
+        """How many rows of the usual length a row of this one is worth."""
+        lengths, buckets = self.stage.plan.lengths, self.stage.buckets
+        if lengths is None or buckets is None:
+            return 1.0
+        usual = 1.0 if self.latency is None else self.latency.length_factor
+        return lengths.weight(self.device, self.offered, buckets.edge(length)) / usual
+
+    def candidate_of(self, batch: Batch) -> Candidate | None:
+        """What the batch should take here; None where its variant is not offered any more."""
+        return next((each for each in self.at(batch.length) if each.variant == batch.variant), None)
 
     def forget_decisions(self) -> None:
         """The policy sees nothing of its decisions so far."""
@@ -97,7 +169,7 @@ class Lane:
 
     def on_done(self, batch: Batch, now_s: float) -> None:
         """A batch came back from the worker; its jobs are in the order of their deadlines."""
-        if batch.id == self.batch_id:
+        if self.state is not None and batch.id == self.batch_id:
             first = batch.jobs[0]
             overran = now_s - batch.launched_s > first.query.allowed_s
             self.last = quick(Outcome, (now_s > first.deadline_s - self.stage.plan.after_s, overran))

@@ -1,10 +1,12 @@
 """What waits for one stage of an endpoint, and where."""
 
 from dispatch.balancing.balancer import WorkerLoad
+from dispatch.lengths.observed import ObservedLengths
 from dispatch.plan import EndpointPlan, StagePlan
 from dispatch.query import Job, StageKey
 from dispatch.queues.deadline_queue import DeadlineQueue
 from dispatch.queues.lane import EndpointWaiting, Lane, Stage
+from dispatch.queues.length_queue import LengthQueue
 from dispatch.queues.worker_state import WorkerState
 
 
@@ -18,8 +20,13 @@ class StageQueues(Stage):
     def __init__(self, key: StageKey, endpoint: EndpointWaiting, plan: StagePlan, slo_s: float) -> None:
         super().__init__(key, endpoint, plan, slo_s)
         self.workers: list[WorkerState] = []
-        self.common = Lane(self, DeadlineQueue(), WorkerLoad(""))
+        self._observed = ObservedLengths()
+        if plan.lengths is not None:
+            self.buckets = plan.lengths.buckets({})
+        self.common = Lane(self, self._new_queue(), WorkerLoad(""))
         self._loads: list[WorkerLoad] = []
+        self.choice: int | None = None
+        """The worker that the next job joins, where `choose` was asked for it."""
         self.on_row = plan.load.on_arrival
         """A row comes: the load learns of it."""
 
@@ -31,12 +38,43 @@ class StageQueues(Stage):
     def join(self, job: Job, now_s: float) -> WorkerState | None:
         """Queue a job with the worker that the balancer picks; None where it waits in the common queue."""
         balancer = self.plan.balancer
+        if self.buckets is not None:
+            job = self._with_length(job)
         if balancer is None or balancer.central or not self.lanes:
             self.common.push(job)
             return None
-        index = balancer.pick(self._loads, now_s)
+        index = self.choice
+        if index is None:
+            index = balancer.pick(self._loads, now_s)
+        else:
+            self.choice = None
         self.lanes[index].push(job)
         return self.workers[index]
+
+    def _with_length(self, job: Job) -> Job:
+        """The job with its length, which is observed; from time to time buckets are made anew for what came."""
+        lengths = self.plan.lengths
+        assert lengths is not None
+        if not job.length:
+            job = job._replace(length=lengths.rule.length_of(job.inputs) if job.inputs else 1)
+        if self._observed.add(job.length):
+            self.buckets = lengths.buckets(self._observed.counts)
+            for lane in (self.common, *self.lanes):
+                lane.rebucket(self.buckets)
+        return job
+
+    def _new_queue(self) -> DeadlineQueue:
+        return DeadlineQueue() if self.buckets is None else LengthQueue(self.buckets, self._weight)
+
+    def _weight(self, length: int) -> float:
+        return self.lanes[0].weight(length) if self.lanes else 1.0
+
+    def choose(self, now_s: float) -> int:
+        """The worker that the balancer picks for the job that joins next; may be changed in ``choice``."""
+        balancer = self.plan.balancer
+        assert balancer is not None
+        self.choice = balancer.pick(self._loads, now_s)
+        return self.choice
 
     def idle(self, now_s: float) -> list[WorkerState]:
         """The workers that run nothing, the one that is to take from a central queue first to the front."""
@@ -55,11 +93,14 @@ class StageQueues(Stage):
         if plan.selection.name != self.plan.selection.name:  # a policy does not know another's state
             for known in self.lanes:
                 known.forget_decisions()
+        for known in self.lanes:
+            known.pace = None
         self.plan = plan
         self.on_row = plan.load.on_arrival
         self.slo_s = endpoint.slo_s
         before = self.lanes
         served = [(worker, lane) for worker in workers if (lane := self._lane(worker)) is not None]
+        self.choice = None
         self.workers = [worker for worker, _ in served]
         self.lanes = [lane for _, lane in served]
         self._loads = [lane.load for lane in self.lanes]
@@ -82,8 +123,8 @@ class StageQueues(Stage):
             return None
         central = self.plan.central
         if lane is None or (lane.queue is self.common.queue) != central:
-            own = (DeadlineQueue(), worker.load)
-            lane = Lane(self, *((self.common.queue, self.common.load) if central else own))
+            queue, load = (self.common.queue, self.common.load) if central else (self._new_queue(), worker.load)
+            lane = Lane(self, queue, load, worker.info.device)
         held.sort(key=lambda c: (-c.accuracy, c.latency_s[1]))
         lane.offer(tuple(held))
         worker.set_lane(self.key, lane)

@@ -18,8 +18,9 @@ class VariantHealth:
 
     def on_success(self, worker: str, variant: str) -> None:
         """A batch came back: the variant works there."""
-        self._failures.pop((worker, variant), None)
-        self._avoid_until_s.pop((worker, variant), None)
+        if self._failures:
+            self._failures.pop((worker, variant), None)
+            self._avoid_until_s.pop((worker, variant), None)
 
     def on_failure(self, worker: str, variant: str, now_s: float) -> None:
         """A batch raised."""
@@ -33,11 +34,6 @@ class VariantHealth:
         for table in (self._failures, self._avoid_until_s):
             for key in [key for key in table if key[0] == worker]:
                 del table[key]
-
-    @property
-    def any_failed(self) -> bool:
-        """Whether some variant failed somewhere and has not worked there since."""
-        return bool(self._failures)
 
     @property
     def any_avoided(self) -> bool:

@@ -1,6 +1,6 @@
 """When a dispatcher has to be asked again although nothing happens."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import inf
 
 from dispatch.commands import Command, WakeAt
@@ -8,18 +8,27 @@ from dispatch.queues.endpoint_queues import EndpointQueues
 from dispatch.queues.lane import Lane
 from dispatch.queues.timed_flows import TimedFlows
 from dispatch.queues.worker_state import WorkerState
+from dispatch.recovery.batch_watch import BatchWatch
+
+NOTHING: tuple[()] = ()
 
 
 class WakeUps:
-    """Asks for a WakeAt at the first deadline that matters, where a policy's hold ends and where a flow is due.
+    """Asks for a WakeAt at the first deadline that matters, where a policy's hold ends, where a flow is due and where
+    running batches are to be looked at.
 
     ``workers`` and ``endpoints`` are the dispatcher's own, by id and name, and change while this looks at them.
     """
 
     def __init__(
-        self, workers: Mapping[str, WorkerState], endpoints: Mapping[str, EndpointQueues], flows: TimedFlows
+        self,
+        workers: Mapping[str, WorkerState],
+        endpoints: Mapping[str, EndpointQueues],
+        flows: TimedFlows,
+        watch: BatchWatch,
     ) -> None:
         self._flows = flows
+        self._watch = watch
         self._workers = workers
         self._endpoints = endpoints
         self._wake_s = inf  # a WakeAt for this instant is under way
@@ -31,10 +40,14 @@ class WakeUps:
         return self._waiting() if self._due_s <= now_s else []
 
     def on_deadline(self, deadline_s: float) -> list[Command]:
-        """A job waits that leaves at this deadline."""
+        """A job waits that leaves then."""
         if deadline_s < self._due_s:
             self._due_s = deadline_s
         return self.at(deadline_s)
+
+    def on_launch(self, now_s: float) -> Sequence[Command]:
+        """A batch runs from now on, at which somebody has to look."""
+        return NOTHING if self._watch.look_s < inf else self.at(self._watch.begin(now_s))
 
     def on_change(self) -> None:
         """Deadlines may matter from now on that did not before."""
@@ -52,7 +65,7 @@ class WakeUps:
         at_s = min((worker.hold_s for worker in self._workers.values()), default=inf)
         if self._due_s < at_s:
             self._due_s = self._first_deadline_s()
-        return self.at(max(now_s, min(at_s, self._due_s, self._flows.due_s)))
+        return self.at(max(now_s, min(at_s, self._due_s, self._flows.due_s, self._watch.look_s)))
 
     def _waiting(self) -> list[Lane]:
         """Where something waits that leaves at its deadline."""
@@ -67,5 +80,5 @@ class WakeUps:
         ]
 
     def _first_deadline_s(self) -> float:
-        firsts = [lane.queue.first() for lane in self._waiting()]
-        return min((first.deadline_s for first in firsts if first is not None), default=inf)
+        firsts = [(lane.stage, lane.queue.first()) for lane in self._waiting()]
+        return min((stage.leaves_s(first.deadline_s) for stage, first in firsts if first is not None), default=inf)

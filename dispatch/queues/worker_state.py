@@ -13,6 +13,7 @@ class WorkerState:
     """A worker's variants, its lane per stage that it serves, and the one batch that it runs.
 
     ``hold_s`` is when a policy that keeps the idle worker waiting is to be asked again, infinity where none does.
+    ``looks`` is how often its batch was looked at (`BatchWatch`); batches of the variants in ``proven`` came back.
     """
 
     def __init__(self, worker: str, info: WorkerInfo) -> None:
@@ -23,6 +24,8 @@ class WorkerState:
         self._lanes: tuple[Lane, ...] = ()
         self.batch: Batch | None = None
         self.hold_s = inf
+        self.looks = 0
+        self.proven: set[str] = set()
         self.load = WorkerLoad(worker)
 
     def set_lane(self, stage: StageKey, lane: Lane | None) -> None:
@@ -38,6 +41,7 @@ class WorkerState:
         assert self.batch is None
         self.batch = batch
         self.hold_s = inf
+        self.looks = 0
         self.load.running_rows = batch.rows
 
     def finish(self) -> None:

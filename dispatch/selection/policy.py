@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from catalog.profiles.profile import LatencyProfile
 from catalog.variant import Variant
@@ -88,7 +88,9 @@ class QueueView(NamedTuple):
 
     ``state`` is None at first and where the worker's variants or the policy are others since; ``last`` is None where
     the batch of that choice did not come back or the choice had no state. Candidates have ``latency`` in them already,
-    deadlines and load ``slack_share``.
+    deadlines and load ``slack_share``. Where inputs may be of any length, the view is of the rows that may share the
+    next batch: ``rows``, ``waiting`` and the candidates are of their lengths, and deadlines are earlier by what the
+    others need.
     """
 
     now_s: float
@@ -107,6 +109,7 @@ class QueueView(NamedTuple):
     latency: Any = None  # what is known of the worker's latency, None where candidates are taken to be exact
     slack_share: float = 1.0  # of the slack, that feedback lets policies spend
     after_s: float = 0.0  # what queries still need after this stage: deadlines are that much earlier than in the queue
+    queued_rows: int = 0  # where lengths differ: rows of all lengths, as so many of the usual one; 0 elsewhere
 
     def deadlines_s(self) -> Sequence[float]:
         """The deadlines of the ``rows`` rows, ascending; all the earliest where the queue cannot be seen."""
@@ -183,4 +186,14 @@ class SelectionPolicy(Protocol):
 
     def choose(self, view: QueueView) -> Choice | Hold | Drop:
         """The next batch of this queue, that it is worth waiting for more, or who is to be given up."""
+        ...
+
+
+@runtime_checkable
+class KeepsToOne(SelectionPolicy, Protocol):
+    """A policy that runs ``variant`` wherever a worker holds it, however much waits."""
+
+    @property
+    def variant(self) -> str:
+        """Its name."""
         ...

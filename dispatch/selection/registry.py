@@ -12,6 +12,7 @@ from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.load_based import jellyfish, load_ladder, model_switching
 from dispatch.selection.policy import SelectionPolicy
 from dispatch.selection.ramsis.policy import RamsisSelection
+from dispatch.selection.slack_fit import SlackFitSelection
 
 TIMER_MARGIN_S = 0.002
 """How late the timer of a live host may come."""
@@ -22,12 +23,22 @@ BATCHING: Mapping[str, SelectionPolicy] = MappingProxyType(
 """Policies that leave the variant to whoever loaded the worker."""
 
 LADDERS = (jellyfish.NAME, model_switching.NAME, load_ladder.NAME)
-"""Policies that decide by the load alone; their workers take batches from one central queue."""
+"""Policies that decide by the load alone."""
 
 MADE = (RamsisSelection.name, *LADDERS)
 """Policies that are made beforehand, for the endpoint's variants, objective and workers."""
 
-POLICIES = (RamsisSelection.name, GreedySelection.name, FixedSelection.name, *LADDERS, *BATCHING)
+CENTRAL = (*LADDERS, SlackFitSelection.name)
+"""Policies whose workers take batches from one central queue."""
+
+POLICIES = (
+    RamsisSelection.name,
+    GreedySelection.name,
+    SlackFitSelection.name,
+    FixedSelection.name,
+    *LADDERS,
+    *BATCHING,
+)
 
 
 def create_selection(
@@ -51,6 +62,8 @@ def create_selection(
         )
     if policy == GreedySelection.name:
         return GreedySelection()
+    if policy == SlackFitSelection.name:
+        return SlackFitSelection()
     if policy in BATCHING:
         return BATCHING[policy]
     if policy in MADE:

@@ -61,16 +61,18 @@ class Cycle:
     others_frac: float
 
 
-def measure(positions: Positions, roles: Sequence[Role], share_s: float, rng: Random) -> CoLocation:
+def measure(
+    positions: Positions, roles: Sequence[Role], share_s: float, rng: Random, cycles: list[Cycle]
+) -> CoLocation:
     """Measure ``roles`` together for up to about ``share_s`` seconds, one cycle of turns at least.
 
-    There must be as many positions as roles, or more. Loading them is not part of that time.
+    There must be as many positions as roles, or more. Loading them is not part of that time. ``cycles`` are those that
+    were measured before of these roles in this order, to which new ones are added: all count.
     """
     for first in range(len(roles)):
         positions.load(roles, first)
     began_s = perf_counter()
     slowest_s = max(positions.trial_s(role) for role in set(roles))
-    cycles: list[Cycle] = []
     while True:
         before_s = perf_counter()
         cycles.append(_cycle(positions, roles, slowest_s, rng))

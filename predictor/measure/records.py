@@ -4,7 +4,7 @@ import hashlib
 import os
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,8 +72,11 @@ class Records:
         self._metrics = [*others, own]
         _write(self.variants, self._metrics)
 
-    def add(self, roles: list[Role], measured: CoLocation, instead_of: str | None = None) -> None:
-        """Keep what was measured of one configuration, under the name of another measurement of it, or a new one."""
+    def add(self, roles: Sequence[Role], measured: CoLocation, instead_of: str | None = None) -> str:
+        """Keep what was measured of one configuration, under the name of another measurement of it, or a new one.
+
+        Gives that name.
+        """
         name = instead_of or self._new_name(tuple(sorted(role.variant for role in roles)))
         self._rows = [row for row in self._rows if row["configuration"] != name]
         for role, alone_s, together_s, error in zip(
@@ -97,6 +100,7 @@ class Records:
                 }
             )
         _write(self.measurements, self._rows)
+        return name
 
     def _new_name(self, variants: Variants) -> str:
         known = "|".join((*map(str, self._setting), *variants))

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from types import MappingProxyType
@@ -14,6 +14,7 @@ from catalog.profiles.profile_cache import cache_dir
 from deployments.messages.worker import WorkerSpec
 from deployments.router.tables.making import Grids
 from dispatch.balancing.registry import create_balancer
+from dispatch.lengths.stage_lengths import StageLengths
 from dispatch.plan import EndpointPlan, Plan, StagePlan
 from dispatch.query import ONLY_STAGE
 from dispatch.selection.load_based import jellyfish, model_switching
@@ -25,8 +26,11 @@ from dispatch.selection.ramsis.tables.work import worth_a_table
 from dispatch.selection.registry import create_selection
 from dispatch.table_plan import with_tables
 from serve_app.build.candidates import Profiles, candidates_of, served_variants, variants_of
-from serve_app.build.ensembles import ballots_of, ensemble_plan
-from serve_app.build.pipelines import CSV, pipeline_info, pipeline_plan, wired_pipeline
+from serve_app.build.endpoints.ensembles import ballots_of, ensemble_plan
+from serve_app.build.endpoints.lengths import rule_of, stage_lengths
+from serve_app.build.endpoints.pipelines import CSV, pipeline_info, pipeline_plan, wired_pipeline
+from serve_app.build.endpoints.shadow import shadow_rules
+from serve_app.build.user_code import take_any_bytes
 from serve_app.config.endpoints.endpoint import EndpointConfig
 from serve_app.config.schema import AppConfig
 from serve_app.http.endpoint_info import EndpointInfo
@@ -83,12 +87,17 @@ def assemble(
             endpoint.ensemble is not None,
             ballots_of(variants[0]),
             dict.fromkeys([v.name for v in variants] if endpoint.ensemble else [ONLY_STAGE], variants[0].inputs),
+            rule_of(variants),
+            take_any_bytes(variants),
         )
         candidates = candidates_of(name, config, catalogue, profiles)
         if endpoint.ensemble is not None:
-            plans[name] = ensemble_plan(name, endpoint, catalogue, variants, candidates)
+            members = {v.name: stage_lengths([v], profiles, endpoint.padding_share) for v in variants}
+            plans[name] = ensemble_plan(name, endpoint, catalogue, variants, candidates, members)
             continue
-        plan = _plain_plan(name, endpoint, candidates, grids.get(name), ladders.get(name))
+        lengths = stage_lengths(variants, profiles, endpoint.padding_share)
+        plan = _plain_plan(name, endpoint, candidates, grids.get(name), ladders.get(name), lengths)
+        plan = replace(plan, shadow=shadow_rules(name, endpoint, catalogue, variants))
         plans[name] = with_tables(plan, grids[name]) if name in grids else plan
     workers = {}
     for pool, spec in config.pools.items():
@@ -111,6 +120,7 @@ def assemble(
             str(cache_dir()),
             spec.preemptible,
             spec.machine or "",
+            config.artifacts.rules,
         )
     return Assembly(Plan(1, plans), infos, workers)
 
@@ -121,6 +131,7 @@ def _plain_plan(
     candidates: dict[str, tuple[Candidate, ...]],
     grids: Mapping[str, TableGrid] | None,
     ladder: LadderSelection | None,
+    lengths: StageLengths | None,
 ) -> EndpointPlan:
     """An endpoint of one stage, whose queries one variant each answers."""
     by_tables = endpoint.selection.policy == RamsisSelection.name
@@ -133,7 +144,7 @@ def _plain_plan(
     if by_tables:
         candidates = {device: worth_a_table(own, endpoint.slo_ms / 1e3) for device, own in candidates.items()}
     pools = None if endpoint.pools is None else frozenset(endpoint.pools)
-    stage = StagePlan(candidates, selection, create_balancer(endpoint.balancing), pools=pools)
+    stage = StagePlan(candidates, selection, create_balancer(endpoint.balancing), pools=pools, lengths=lengths)
     return EndpointPlan(name, endpoint.limits, {ONLY_STAGE: stage})
 
 
@@ -156,6 +167,7 @@ def resolve_paths(config: AppConfig, base: Path) -> AppConfig:
     if emulate is not None and emulate.factor_file is not None:
         emulate = emulate.model_copy(update={"factor_file": str(base / emulate.factor_file)})
     paths = {"catalogue": catalogue, "profiles": profiles, "controller": controller, "emulate": emulate}
+    paths |= {"security": config.security.beside(base), "artifacts": config.artifacts.beside(base)}
     endpoints = {name: _located(endpoint, base) for name, endpoint in config.endpoints.items()}
     return config.model_copy(update={**paths, "endpoints": endpoints})
 

@@ -1,14 +1,20 @@
 """What the controller has to know of a config, and what a config may change while the controller runs."""
 
+from collections.abc import Iterable
 from dataclasses import replace
+from math import inf
 from typing import cast
 
 from autoscaler.loop.sizing import Bounds
 from autoscaler.planners.ipa.problem import Accuracy, IpaOptions
+from autoscaler.planners.proteus.options import Accuracy as ProteusAccuracy
+from autoscaler.planners.proteus.options import Overload, ProteusOptions
+from catalog.artifacts.rules import ArtifactRules
 from catalog.catalogue import Catalogue
 from catalog.errors import ConfigError
-from deployments.controller.registration import artifact_bytes
-from deployments.controller.variant_book import tabulated_s
+from catalog.variant import Variant
+from deployments.controller.variants.registration import artifact_bytes, size_unknown
+from deployments.controller.variants.variant_book import tabulated_s
 from deployments.messages.control_settings import (
     ControlSettings,
     EndpointSettings,
@@ -19,11 +25,12 @@ from deployments.messages.control_settings import (
 from dispatch.query import ONLY_STAGE
 from forecast.model_file import read
 from serve_app.build.candidates import Profiles, served_variants, variants_of
-from serve_app.build.pipelines import WiredPipeline, measured_accuracy, wired_pipeline
+from serve_app.build.endpoints.pipelines import WiredPipeline, measured_accuracy, wired_pipeline
 from serve_app.config.endpoints.endpoint import EndpointConfig
-from serve_app.config.forecast import ForecastConfig
-from serve_app.config.ipa import IpaConfig
 from serve_app.config.live_changes import LiveChanges, PoolChange
+from serve_app.config.planning.forecast import ForecastConfig
+from serve_app.config.planning.ipa import IpaConfig
+from serve_app.config.planning.proteus import ProteusConfig
 from serve_app.config.pool import PoolConfig
 from serve_app.config.schema import AppConfig
 
@@ -37,6 +44,7 @@ def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles
         if endpoint.pipeline is not None
     }
     limited = any(pool.memory_bytes is not None for pool in config.pools.values())
+    rules = config.artifacts.rules
     sized = limited or config.controller.kind.assigns
     return ControlSettings(
         planner=config.controller.planner,
@@ -60,11 +68,14 @@ def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles
             for variant in variants
             if variant.name in profiles[pool.device] and pool.may_hold(variant.name)
         },
-        memory_bytes={variant.name: artifact_bytes(variant, catalogue.root) for variant in variants} if sized else {},
+        memory_bytes=_sizes(variants, catalogue.root, rules, limited=limited) if sized else {},
         transport_s=config.transport_ms / 1e3,
         artifact_root=catalogue.root,
+        artifact_rules=rules,
         forecast=_forecast(config.controller.forecast),
         ipa=_ipa(config),
+        proteus=proteus_options(config.controller.proteus or ProteusConfig()),
+        per_worker=None if config.controller.proteus is None else config.controller.proteus.per_worker,
     )
 
 
@@ -94,6 +105,17 @@ def changed(settings: ControlSettings, changes: LiveChanges) -> ControlSettings:
             raise ConfigError("user_config.forecast is given, but nothing is forecast; add controller.forecast to args")
         forecast = replace(forecast, quantile=changes.forecast.quantile)
     return replace(settings, endpoints=endpoints, pools=pools, forecast=forecast)
+
+
+def _sizes(variants: Iterable[Variant], root: str, rules: ArtifactRules, *, limited: bool) -> dict[str, int]:
+    """By name what variants take of a worker's memory; with ``limited`` it has to be known."""
+    found = {}
+    for variant in variants:
+        size_bytes = artifact_bytes(variant, root, rules)
+        if size_bytes is None and limited:
+            raise size_unknown(variant)
+        found[variant.name] = size_bytes or 0
+    return found
 
 
 def _stages(
@@ -132,6 +154,21 @@ def _ipa(config: AppConfig) -> IpaOptions:
         delta=given.delta,
         accuracy=cast(Accuracy, accuracy),
         headroom=given.headroom,
+    )
+
+
+def proteus_options(given: ProteusConfig) -> ProteusOptions:
+    """What planner ``proteus`` of a service with this config is told, but for the variants per worker."""
+    return ProteusOptions(
+        headroom=given.headroom,
+        deviations=given.deviations,
+        tolerance=given.tolerance,
+        room_down_to=given.room_down_to,
+        accuracy=cast(ProteusAccuracy, given.accuracy),
+        fair=given.fair,
+        price_per_point=inf if given.price_per_point is None else given.price_per_point,
+        overload=cast(Overload, given.overload),
+        fallback=given.fallback,
     )
 
 

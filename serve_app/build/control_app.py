@@ -4,7 +4,6 @@ import asyncio
 import contextvars
 import functools
 import logging
-import time
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
@@ -16,11 +15,13 @@ from catalog.errors import AccordError, ConfigError, NoWorker
 from catalog.faults import describe
 from catalog.profiles.profile_cache import cache_dir
 from deployments.controller.controller import Controller
+from deployments.controller.variants.vetting import vet
+from deployments.epoch_clock import epoch_clock
 from deployments.messages.control import RouterReport, RouterState, RoutingTable
 from deployments.messages.control_settings import ControlSettings
 from deployments.scaling import pool_sizes
 from deployments.state.learned_weights import Learned
-from deployments.state.store import open_store
+from deployments.state.opening import open_or_wait
 from deployments.worker.client import WorkerClient
 from serve_app.build.control import changed
 from serve_app.config.live_changes import LiveChanges
@@ -41,9 +42,9 @@ class ControllerApp:
         self._controller = Controller(
             settings,
             {pool: WorkerClient(pool, handle) for pool, handle in pools.items()},
-            await asyncio.to_thread(open_store, state),
+            await asyncio.to_thread(open_or_wait, state),
             functools.partial(pool_sizes.publish, application),
-            time.time,
+            epoch_clock(),
         )
         self._working: set[asyncio.Task[Any]] = set()
         self._context = contextvars.copy_context()
@@ -90,6 +91,10 @@ class ControllerApp:
         """See `Controller.plan`."""
         return self._controller.plan()
 
+    async def condition(self) -> dict[str, Any]:
+        """See `Controller.condition`."""
+        return self._controller.condition()
+
     async def plans(self) -> list[dict[str, Any]]:
         """See `Controller.plans`."""
         return self._controller.plans()
@@ -99,8 +104,20 @@ class ControllerApp:
         return await self._controller.simulate(load_qps)
 
     async def register(self, variant: dict[str, Any]) -> dict[str, Any]:
-        """See `Controller.register`; goes on where the caller gives up waiting."""
-        return await asyncio.shield(self._begin(self._controller.register(variant)))
+        """See `Controller.register` and `vet`, for a client; goes on where the caller gives up waiting."""
+        return await asyncio.shield(self._begin(self._vetted(variant)))
+
+    async def _vetted(self, variant: dict[str, Any]) -> dict[str, Any]:
+        await asyncio.to_thread(vet, variant, self._settings.artifact_root, self._settings.artifact_rules)
+        return await self._controller.register(variant)
+
+    async def unregister(self, variant: str) -> dict[str, Any]:
+        """See `Controller.unregister`."""
+        return self._controller.unregister(variant)
+
+    async def take_back(self, variant: str) -> dict[str, Any]:
+        """See `Controller.take_back`."""
+        return self._controller.take_back(variant)
 
     async def _register(self, variant: dict[str, Any]) -> None:
         """A variant of ``user_config``, as soon as there are workers to measure it on."""
@@ -122,12 +139,15 @@ class ControllerApp:
         return task
 
 
-ControllerDeployment = serve.deployment(
+as_controller = serve.deployment(
     name="Controller",
     max_ongoing_requests=1000,
     health_check_period_s=1,
     health_check_timeout_s=10,
     graceful_shutdown_timeout_s=2,
     graceful_shutdown_wait_loop_s=0.2,
-)(ControllerApp)
-"""One replica; Serve starts another when it dies, which goes on from the saved state."""
+)
+"""Makes a deployment of a `ControllerApp`, or of a class derived from it. One replica; Serve starts another when it
+dies, which goes on from the saved state."""
+
+ControllerDeployment = as_controller(ControllerApp)

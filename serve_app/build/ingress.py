@@ -9,13 +9,17 @@ from ray.serve.handle import DeploymentHandle
 
 from catalog.tensor import Arrays
 from deployments.controller.client import ControllerClient
+from deployments.epoch_clock import epoch_clock
 from deployments.router.control_link import ControlLink
 from deployments.router.feedback.exchange import LearnedExchange
 from deployments.router.feedback.feedback import Feedback
 from deployments.router.feedback.labels import Label, Labels
-from deployments.router.observing.guarantee_metrics import GuaranteeMetrics
+from deployments.router.garbage import look_at_all_seldom
+from deployments.router.live_accuracy.metrics import ShadowMetrics
 from deployments.router.observing.guarantee_watch import GuaranteeWatch
-from deployments.router.observing.slowdown_metrics import SlowdownMetrics
+from deployments.router.observing.metrics.guarantee_metrics import GuaranteeMetrics
+from deployments.router.observing.metrics.refusal_metrics import RefusalMetrics
+from deployments.router.observing.metrics.slowdown_metrics import SlowdownMetrics
 from deployments.router.peers import Peers
 from deployments.router.router import Router
 from deployments.router.tables.keeper import TableKeeper
@@ -27,11 +31,23 @@ from dispatch.commands import Answer
 from dispatch.ensemble.ground_truth import Told
 from dispatch.plan import Plan
 from dispatch.query import StageKey
+from serve_app.build.gatehouse import gate_for
 from serve_app.build.router_settings import RouterSettings
+from serve_app.grpc.access import Access
+from serve_app.grpc.methods import GrpcMethods
+from serve_app.grpc.service import InferenceService
 from serve_app.http import fast_path
 from serve_app.http.api import build_api
 from serve_app.http.edge import Edge
 from serve_app.http.endpoint_info import EndpointInfo
+from serve_app.http.in_front.refusals import ProxyRefusals
+from serve_app.http.in_front.request_age import RequestAge, boot_id
+from serve_app.http.in_front.shedding import FrontShedding
+from serve_app.http.in_front.wait import FrontWait
+from serve_app.http.intake import Intake
+from serve_app.http.security.watch import SecretWatch
+from serve_app.oip.inference import Inference
+from serve_app.oip.repository import Repository
 
 ROUTER = "Router"
 
@@ -44,7 +60,7 @@ MOST_QPS = 6000.0
 microseconds and more on a query (docs/benchmarks.md)."""
 
 
-class Ingress:
+class Ingress(GrpcMethods):
     """One router with its edge, on the event loop of its replica."""
 
     def __init__(
@@ -55,6 +71,7 @@ class Ingress:
         pools: dict[str, DeploymentHandle],
         controller: DeploymentHandle,
     ) -> None:
+        self._gate = gate_for(settings.security)
         context = serve.get_replica_context()
         self._name = str(context.replica_id.unique_id)
         self._endpoints = endpoints
@@ -67,26 +84,49 @@ class Ingress:
         ballots = {name: info.ballots for name, info in endpoints.items() if info.ballots is not None}
         self._labels = Labels(plan.endpoints, ballots)
         self._router.labels = self._labels
+        self._inference = Inference(self._name, self._router, endpoints, self._labels, time.monotonic)
         self._feedback = Feedback(self._router, self._labels, peers, time.monotonic)
         self._beside: list[asyncio.Task[None]] = []
         self._table_maker = TableMaker()
 
     async def __serve_build_asgi_app__(self) -> Any:
         """Called by Serve on the replica's event loop, before the replica counts as ready."""
+        look_at_all_seldom()
         await self._address(self._name)
         await self._router.start()
         if self._settings.balancing:
             self._table_maker.begin()  # while workers load their variants
         watch = GuaranteeWatch(self._router, GuaranteeMetrics(), time.monotonic)
         stats = self._router.observer.meter.slowdowns
-        link = ControlLink(self._router, self._controller, time.time)
+        link = ControlLink(self._router, self._controller, epoch_clock())
         exchange = LearnedExchange(self._name, self._labels, self._controller)
         slowdowns = SlowdownMetrics(lambda: {w: stats.of(w) for w in self._router.workers.using})
-        beside = (self._warm_up_and_keep(), watch.run(), slowdowns.run(), link.run(), exchange.run())
+        refusals = RefusalMetrics(lambda: self._router.observer.stats)
+        shadows = ShadowMetrics(lambda: self._router.shadows.by_endpoint)
+        metrics = (slowdowns.run(), refusals.run(), shadows.run())
+        beside = (self._warm_up_and_keep(), watch.run(), *metrics, link.run(), exchange.run())
         self._beside = [asyncio.create_task(work) for work in beside]
+        if self._gate is not None:
+            secrets = SecretWatch(self._gate, self._settings.security)
+            self._beside.append(asyncio.create_task(secrets.run()))
         other = build_api(self._router, self._endpoints, self._controller, self._feedback)
-        max_bytes = self._settings.max_body_bytes
-        edge = Edge(self._name, self._router, self._endpoints, max_bytes, other, self._labels, time.monotonic)
+        intake = Intake(
+            self._settings.intake,
+            RequestAge(boot_id()),
+            FrontWait(self._settings.shortest_slo_s),
+            FrontShedding(self._endpoints, time.monotonic),
+            ProxyRefusals(boot_id()),
+            self._settings.token_buckets(),
+            time.monotonic,
+        )
+        self.grpc = InferenceService(
+            self._inference,
+            self._router,
+            Repository(self._router, self._endpoints, self._controller),
+            intake,
+            Access(self._gate, self._settings.security.anonymous),
+        )
+        edge = Edge(self._inference, self._router, intake, other, self._gate)
         fast_path.install(edge)
         return edge
 
@@ -100,6 +140,7 @@ class Ingress:
             time.monotonic,
             highest_qps=MOST_QPS,
             busy_share=lambda: machine.busy_share,
+            formulations=self._settings.formulations,
         )
         try:
             if self._settings.warm_up_s:

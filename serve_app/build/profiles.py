@@ -7,6 +7,7 @@ from catalog.catalogue import Catalogue
 from catalog.errors import ArtifactError, ConfigError
 from catalog.profiles.profile import LatencyProfile
 from catalog.profiles.profile_csv import read_profiles
+from catalog.variant import PYTHON, Variant
 from deployments.worker.measure import OnProgress, measured_profiles
 from serve_app.build.candidates import served_variants
 from serve_app.config.schema import AppConfig
@@ -20,6 +21,7 @@ def profiles_for(
     Measures what no file gives and what is not kept from an earlier start. Raises `ConfigError` or `ArtifactError`.
     """
     variants = served_variants(config, catalogue)
+    apart = variants_apart(config, catalogue)
     profiles: dict[str, Mapping[str, LatencyProfile]] = {}
     for pool in config.pools.values():
         if pool.device in profiles:
@@ -28,10 +30,25 @@ def profiles_for(
         if path is not None:
             profiles[pool.device] = {name: row.profile for name, row in read_profiles(Path(path), pool.device).items()}
             continue
-        try:
-            profiles[pool.device] = measured_profiles(
-                variants, catalogue.root, pool.device, pool.threads, on_progress=on_progress
+        if "-" in pool.device and not all(variant.emulated for variant in variants):
+            raise ConfigError(
+                f"profiles.{pool.device} names no file, and the machine that starts a service need not have this type "
+                f"of device; measure it where it is with `accord profile --output FILE.csv` and give profiles: "
+                f"{{{pool.device}: FILE.csv}}"
             )
+        groups = {name: own for name, own in apart.items() if config.pools[name].device == pool.device}
+        elsewhere = {variant.name for own in groups.values() for variant in own}
+        try:
+            measured = measured_profiles(
+                [variant for variant in variants if variant.name not in elsewhere],
+                catalogue.root,
+                pool.device,
+                pool.threads,
+                on_progress=on_progress,
+                rules=config.artifacts.rules,
+            )
+            for name, own in groups.items():
+                measured |= _measured_apart(name, own, config, catalogue)
         except (ArtifactError, ConfigError) as error:
             if config.emulate is None:
                 raise
@@ -40,4 +57,31 @@ def profiles_for(
                 f"them give profiles: {{{pool.device}: FILE.csv}}, measured where they run with `accord profile "
                 f"--device {pool.device} --output FILE.csv`"
             ) from error
+        profiles[pool.device] = measured
     return profiles
+
+
+def variants_apart(config: AppConfig, catalogue: Catalogue) -> dict[str, tuple[Variant, ...]]:
+    """By pool the classes that only its workers may be able to run, for its ``runtime_env``, and that have no profile.
+
+    A class that another pool of the device may hold without one is measured like any other variant.
+    """
+    found: dict[str, list[Variant]] = {}
+    for variant in served_variants(config, catalogue):
+        if variant.runtime != PYTHON:
+            continue
+        for device in {pool.device for pool in config.pools.values()} - config.profiles.keys():
+            holding = [n for n, pool in config.pools.items() if pool.device == device and pool.may_hold(variant.name)]
+            if holding and all(config.pools[name].runtime_env for name in holding):
+                found.setdefault(holding[0], []).append(variant)
+    return {name: tuple(own) for name, own in found.items()}
+
+
+def _measured_apart(
+    name: str, variants: tuple[Variant, ...], config: AppConfig, catalogue: Catalogue
+) -> dict[str, LatencyProfile]:
+    from deployments.worker.measure_apart import Surroundings, profiles_apart  # with Ray, which commands need not
+
+    pool = config.pools[name]
+    around = Surroundings(name, pool.device, pool.threads, pool.runtime_env, pool.num_gpus, pool.label_selector)
+    return profiles_apart(variants, catalogue.root, around, config.artifacts.rules)

@@ -6,7 +6,7 @@ from catalog.catalogue import Catalogue
 from deployments.processes import processes
 from deployments.router.tables.making import OnProgress, make_grids
 from dispatch.selection.ramsis.arrivals import Poisson
-from dispatch.selection.ramsis.problem import Balancing, Formulation, WorkerProblem
+from dispatch.selection.ramsis.problem import Balancing, WorkerProblem, formulation_for
 from dispatch.selection.ramsis.tables.grid import TableGrid
 from serve_app.build.candidates import Profiles, candidates_of
 from serve_app.config.schema import AppConfig
@@ -18,7 +18,6 @@ LATE_BY_PROFILE = 0.05
 def problems_for(config: AppConfig, catalogue: Catalogue, profiles: Profiles) -> dict[str, dict[str, WorkerProblem]]:
     """Endpoint to device to problem, for endpoints with policy ``ramsis``; raises `ConfigError`.
 
-    Queues joined by length have no process per query yet, and take the paper's formulation.
     The workers that one router has of the endpoint's pools share its load, which is for `make_grids` to vary.
     """
     problems: dict[str, dict[str, WorkerProblem]] = {}
@@ -26,7 +25,7 @@ def problems_for(config: AppConfig, catalogue: Catalogue, profiles: Profiles) ->
         if endpoint.policy != "ramsis":
             continue
         balancing = cast(Balancing, endpoint.balancing)
-        formulation: Formulation = "per_query" if endpoint.balancing == "round_robin" else "per_decision"
+        formulation = formulation_for(balancing, endpoint.selection.formulation)
         workers = sum(pool.workers for pool in config.pools_of(name).values())
         each = max(1, workers // config.routers)  # a router has its part of the workers and of the load
         problems[name] = {

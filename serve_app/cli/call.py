@@ -7,6 +7,7 @@ import aiohttp
 import orjson
 
 from catalog.errors import AccordError
+from serve_app.cli.credentials import key_headers
 from serve_app.loadgen.failure import CATCH, describe_failure
 
 START_HINT = (
@@ -27,13 +28,16 @@ class Reply:
     content: bytes
 
 
-async def call(url: str, server_url: str, timeout_s: float, body: bytes | None = None) -> Reply:
-    """GET ``url``, or POST ``body`` to it; raises `CallFailed` where no answer comes back."""
-    method, headers = ("GET", {}) if body is None else ("POST", {"Content-Type": "application/json"})
+async def call(
+    url: str, server_url: str, timeout_s: float, body: bytes | None = None, method: str | None = None
+) -> Reply:
+    """GET ``url``, or POST ``body`` to it, or as ``method`` says; raises `CallFailed` where no answer comes back."""
+    usual, headers = ("GET", {}) if body is None else ("POST", {"Content-Type": "application/json"})
+    headers |= key_headers()
     try:
         async with (
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=timeout_s)) as session,
-            session.request(method, url, data=body, headers=headers) as response,
+            session.request(method or usual, url, data=body, headers=headers) as response,
         ):
             return Reply(response.status, await response.read())
     except CATCH as error:
@@ -49,6 +53,11 @@ async def get_object(url: str, server_url: str, timeout_s: float) -> dict[str, A
 async def post_object(url: str, server_url: str, timeout_s: float, body: bytes) -> dict[str, Any]:
     """The JSON object that answers the JSON ``body``; raises as `get_object` does."""
     return _object(url, await call(url, server_url, timeout_s, body))
+
+
+async def delete_object(url: str, server_url: str, timeout_s: float) -> dict[str, Any]:
+    """The JSON object that answers a DELETE; raises as `get_object` does."""
+    return _object(url, await call(url, server_url, timeout_s, method="DELETE"))
 
 
 def _object(url: str, reply: Reply) -> dict[str, Any]:

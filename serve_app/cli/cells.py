@@ -1,5 +1,6 @@
 """Values as they stand in a table."""
 
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -23,3 +24,11 @@ def slowdown(factor: float | None) -> str:
 def marked(variant: str, emulated: bool | None) -> str:
     """The name of a variant, with a mark where it is emulated."""
     return f"{variant} *" if emulated else variant
+
+
+def origin(variant: Mapping[str, Any]) -> str:
+    """Where an accuracy comes from; where it was measured, half the width of its 95% interval in points."""
+    measured = variant.get("measured")
+    if not measured:
+        return cell(variant.get("accuracy_source"))
+    return f"measured ±{50 * (measured['high'] - measured['low']):.1f}"

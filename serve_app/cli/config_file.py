@@ -7,24 +7,43 @@ from typing import Any
 import yaml
 
 from catalog.errors import ConfigError
+from catalog.yaml_file import read_yaml
 from serve_app.config.read import app_config
 from serve_app.config.schema import AppConfig
 
 IMPORT_PATH = "serve_app.main:build"
 
+GRPC_SERVICER = "serve_app.grpc.protocol.inference_pb2_grpc.add_GRPCInferenceServiceServicer_to_server"
+"""What ``grpc_options.grpc_servicer_functions`` has to name for the calls of the protocol."""
+
+LOOPBACK, SERVES_DEFAULT = "127.0.0.1", "0.0.0.0"
+"""Serve listens everywhere where a config does not say ``http_options.host``."""
+
+SERVES_GRPC = 9000
+"""Serve's port for gRPC where a config does not say ``grpc_options.port``."""
+
+_HERE = {SERVES_DEFAULT: LOOPBACK, "::": "[::1]", "::1": "[::1]"}
+"""Where this machine reaches what listens on such a host."""
+
 
 @dataclass(frozen=True)
 class ServeFile:
-    """``url`` is where clients on this machine reach the HTTP interface; ``app`` the first Accord application."""
+    """``url`` is where clients on this machine reach the HTTP interface; ``app`` the first Accord application.
+
+    It listens on ``host``, with ``tls`` where it has a certificate for that, and for gRPC on ``grpc_port``, if any.
+    """
 
     path: Path
     url: str
     app: AppConfig
+    host: str = LOOPBACK
+    tls: bool = False
+    grpc_port: int | None = None
 
 
 def read_serve_file(path: Path) -> ServeFile:
     """Read a file that ``serve run`` takes; raises `ConfigError` naming the file, the field and the value."""
-    content = _content(path)
+    content = read_yaml(path, str(path), "the path of a Serve config file")
     ours = _ours(path, content)
     try:
         app = app_config(ours[0].get("args", {}))
@@ -33,34 +52,51 @@ def read_serve_file(path: Path) -> ServeFile:
     http = content.get("http_options") or {}
     if not isinstance(http, dict):
         raise ConfigError(f"{path}: http_options must be a mapping with host and port, not {http!r}")
-    host = http.get("host", "127.0.0.1")
+    host = str(http.get("host", SERVES_DEFAULT))
+    tls = bool(http.get("ssl_keyfile") and http.get("ssl_certfile"))
     prefix = (ours[0].get("route_prefix") or "/").rstrip("/")
-    url = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{http.get('port', 8000)}{prefix}"
-    return ServeFile(path, url, app)
+    url = f"http{'s' if tls else ''}://{_HERE.get(host, host)}:{http.get('port', 8000)}{prefix}"
+    return ServeFile(path, url, app, host, tls, _grpc_port(path, content))
 
 
-def write_emulated(path: Path, folder: Path) -> Path:
-    """A copy of a Serve config file whose Accord applications emulate their variants; how, is theirs to say.
+def write_served(path: Path, folder: Path, *, emulate: bool, host: str | None, grpc_port: int | None = None) -> Path:
+    """A copy of a Serve config file as it is to be served; raises `ConfigError` as `read_serve_file` does.
 
-    Raises `ConfigError` as `read_serve_file` does.
+    With ``emulate`` its Accord applications emulate their variants; how, is theirs to say. It listens on ``host``, or
+    else where it says, or else where only this machine reaches it; for gRPC on ``grpc_port``, or else where it says, or
+    else not at all, as with port 0. Calls of the protocol are served there unless it names others.
     """
-    content = _content(path)
+    content = read_yaml(path, str(path), "the path of a Serve config file")
     for application in _ours(path, content):
         arguments = application.setdefault("args", {})
-        if isinstance(arguments, dict) and arguments.get("emulate") is None:
+        if emulate and isinstance(arguments, dict) and arguments.get("emulate") is None:
             arguments["emulate"] = {}
+    http = content.setdefault("http_options", {}) or {}
+    if isinstance(http, dict):
+        content["http_options"] = {**http, "host": host or http.get("host", LOOPBACK)}
+    grpc = _grpc_options(path, content)
+    if grpc_port is not None:
+        grpc["port"] = grpc_port
+    if grpc.get("port"):
+        content["grpc_options"] = {"grpc_servicer_functions": [GRPC_SERVICER], **grpc}
+    else:
+        content.pop("grpc_options", None)
     copy = folder / path.name
     copy.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
     return copy
 
 
-def _content(path: Path) -> Any:
-    try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}; give the path of a Serve config file") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not YAML: {error}") from error
+def _grpc_options(path: Path, content: dict[str, Any]) -> dict[str, Any]:
+    grpc = content.get("grpc_options") or {}
+    if not isinstance(grpc, dict) or type(grpc.get("port", 0)) is not int:
+        raise ConfigError(f"{path}: grpc_options must be a mapping with a port, a whole number, not {grpc!r}")
+    return dict(grpc)
+
+
+def _grpc_port(path: Path, content: dict[str, Any]) -> int | None:
+    """Where Serve will listen for gRPC, which it does with a port and something to serve there."""
+    grpc = _grpc_options(path, content)
+    return grpc.get("port", SERVES_GRPC) or None if grpc.get("grpc_servicer_functions") else None
 
 
 def _ours(path: Path, content: Any) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ import typer
 from catalog.errors import ConfigError
 from serve_app.cli.call import get_object
 from serve_app.cli.console import ERR, FAILURE, OUT, exit_codes, print_json
+from serve_app.cli.credentials import key_headers
 from serve_app.cli.drive import allow_open_files, drive, run_loop
 from serve_app.cli.options import DEFAULT_ENDPOINT, DEFAULT_URL, AsJson, EndpointName, SloMs, TimeoutS, Url
 from serve_app.loadgen.builtin_data import BUILTIN, OF_TASK
@@ -49,6 +50,9 @@ def load(
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same arrivals.")] = 0,
     slo_ms: SloMs = None,
     timeout_s: TimeoutS = 10.0,
+    binary: Annotated[
+        bool, typer.Option("--binary", help="Send tensors as bytes behind the JSON, and ask for them so.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Send queries at their own instants, whatever the server does, and report latency, accuracy and variants."""
@@ -63,7 +67,9 @@ def load(
         parameters = run_loop(_fetch_parameters(target, timeout_s))
         source = _checked(dataset, parameters.get("task", "digits"), endpoint)
         objective_ms = slo_ms or parameters.get("slo_ms")
-        client = OpenLoopClient(target.infer_url, load_dataset(source, slo_ms), timeout_s)
+        client = OpenLoopClient(
+            target.infer_url, load_dataset(source, slo_ms, binary=binary), timeout_s, headers=key_headers()
+        )
         allow_open_files()
         run = run_loop(drive(client, times_s, chosen_s))
         report = summarise(run, objective_ms)

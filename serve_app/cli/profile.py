@@ -13,14 +13,16 @@ from catalog.catalogue import load_catalogue
 from catalog.errors import ConfigError
 from catalog.profiles.profile import LatencyProfile
 from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
+from catalog.user_code.static_check import check_classes
 from catalog.variant import Variant
 from deployments.worker.measure import BUDGET_S, OnProgress, measured_profiles
 from serve_app.build.assemble import resolve_paths
+from serve_app.build.endpoints.pipelines import check_pipelines
+from serve_app.build.endpoints.stacked import with_stacked
 from serve_app.build.interference import interference_settings
 from serve_app.build.ladders import ladders_for
-from serve_app.build.pipelines import check_pipelines
-from serve_app.build.profiles import profiles_for
-from serve_app.build.stacked import with_stacked
+from serve_app.build.profiles import profiles_for, variants_apart
+from serve_app.build.user_code import check_user_code
 from serve_app.cli.allocation import allocations, numbers_of_cores, record_of, table_of
 from serve_app.cli.config_file import ServeFile
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
@@ -49,6 +51,7 @@ def profile(
         with progress_bar("Building") as building:
             loaded = load_catalogue(catalogue, lambda what, share: building(f"Building {what}", share))
         variants = loaded.variants if task is None else loaded.of_task(task)
+        check_classes(variants, loaded.root)
         if cores is not None:
             numbers = numbers_of_cores(cores)
             with _shown() as on_progress:
@@ -77,7 +80,8 @@ def profile(
 def prepare(file: ServeFile) -> None:
     """Measure whatever a config serves on this machine without naming a profile, and make the ladders that it needs.
 
-    What the config names and is not there or not right is refused before that.
+    What the config names and is not there or not right is refused before that. Where only the workers' own environment
+    can run a variant, all this is left to the start.
     """
     config = resolve_paths(file.app, Path.cwd())
     interference_settings(config)
@@ -85,6 +89,12 @@ def prepare(file: ServeFile) -> None:
         catalogue = load_catalogue(config.catalogue, lambda what, share: building(f"Building {what}", share))
     catalogue = with_stacked(config, catalogue)
     check_pipelines(config, catalogue)
+    check_user_code(config, catalogue)
+    apart = variants_apart(config, catalogue)
+    if apart:
+        pools, names = ", ".join(apart), ", ".join(each.name for own in apart.values() for each in own)
+        ERR.print(f"Measured once the workers' environment is there (pools.{pools}.runtime_env): {names}")
+        return
     with _shown() as on_progress:
         profiles = profiles_for(config, catalogue, on_progress)
     with progress_bar("Response latencies") as update:

@@ -4,9 +4,10 @@ from pydantic import Field, field_validator, model_validator
 
 from autoscaler.planners import registry as planners
 from catalog.extras import require
-from serve_app.config.forecast import ForecastConfig
-from serve_app.config.interference import InterferenceConfig
-from serve_app.config.ipa import IpaConfig
+from serve_app.config.planning.forecast import ForecastConfig
+from serve_app.config.planning.interference import InterferenceConfig
+from serve_app.config.planning.ipa import IpaConfig
+from serve_app.config.planning.proteus import ProteusConfig
 from serve_app.config.strict import Strict, one_of
 
 
@@ -21,6 +22,9 @@ class ControllerConfig(Strict):
         "stage of pipelines (needs `accord[planning]`)",
     )
     ipa: IpaConfig | None = Field(default=None, description="what planner `ipa` weighs; `null`: its defaults")
+    proteus: ProteusConfig | None = Field(
+        default=None, description="what planner `proteus` weighs; `null`: its defaults"
+    )
     interval_s: float = Field(default=10.0, gt=0, description="a plan at least so often, in seconds")
     forecast: ForecastConfig | None = Field(
         default=None, description="plan for the load to come; `null`: for the load that is there"
@@ -51,9 +55,12 @@ class ControllerConfig(Strict):
         return value
 
     @model_validator(mode="after")
-    def _weights_of_ipa(self) -> "ControllerConfig":
-        if self.ipa is not None and self.planner != "ipa":
-            raise ValueError(f"ipa is given, and the planner is {self.planner!r}; remove it, or use planner ipa")
+    def _weights_of_its_planner(self) -> "ControllerConfig":
+        for planner, given in (("ipa", self.ipa), ("proteus", self.proteus)):
+            if given is not None and self.planner != planner:
+                raise ValueError(
+                    f"{planner} is given, and the planner is {self.planner!r}; remove it, or use planner {planner}"
+                )
         return self
 
     @model_validator(mode="after")

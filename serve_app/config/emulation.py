@@ -13,7 +13,7 @@ from catalog.profiles.profile import LatencyProfile
 from catalog.profiles.profile_cache import cache_dir
 from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 from catalog.variant import EMULATED, Artifact, Variant
-from deployments.controller.registration import artifact_bytes
+from deployments.controller.variants.registration import artifact_bytes
 from serve_app.build.candidates import Profiles, served_variants
 from serve_app.config.schema import AppConfig, EmulationConfig
 
@@ -33,13 +33,14 @@ def emulate(config: AppConfig, catalogue: Catalogue, profiles: Profiles) -> Cata
     if not real:
         return catalogue
     folder = _written(real, profiles)
+    rules = config.artifacts.rules
     limited = any(pool.memory_bytes is not None for pool in config.pools.values())
     emulated = {
         name: replace(
             variant,
             runtime=EMULATED,
             artifact=Artifact(str(folder)),
-            options=_options(config.emulate, artifact_bytes(variant, catalogue.root) if limited else None),
+            options=_options(config.emulate, artifact_bytes(variant, catalogue.root, rules) if limited else None),
         )
         for name, variant in real.items()
     }

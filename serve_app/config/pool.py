@@ -1,9 +1,13 @@
 """``pools`` of the config: identical workers."""
 
-from pydantic import Field, model_validator
+from typing import Any
+
+from pydantic import Field, field_validator, model_validator
 
 from autoscaler.loop.sizing import Bounds
 from serve_app.config.strict import Strict
+
+DEVICE = "^(cpu|cuda)(-[a-z0-9][a-z0-9_.-]*)?$"
 
 
 class PoolConfig(Strict):
@@ -37,7 +41,12 @@ class PoolConfig(Strict):
         min_length=1,
         description="names of the variants that its workers may hold, such as one member of an ensemble; `null`: all",
     )
-    device: str = Field(default="cpu", pattern="^(cpu|cuda)$", description="`cpu` or `cuda` (needs `num_gpus`)")
+    device: str = Field(
+        default="cpu",
+        pattern=DEVICE,
+        description="`cpu` or `cuda` (needs `num_gpus`), or a type of these, such as `cuda-a100`: workers of different "
+        "types have profiles of their own",
+    )
     machine: str | None = Field(
         default=None,
         min_length=1,
@@ -52,6 +61,12 @@ class PoolConfig(Strict):
         default=0.0, ge=0, description="GPUs that Ray reserves for each worker; shares such as 0.25 are fine"
     )
 
+    runtime_env: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Ray's `runtime_env` of its workers, for what classes of one's own need beyond Accord's "
+        "environment: `pip`, `uv`, `env_vars` and so on ([your-code.md](your-code.md#what-a-class-needs))",
+    )
+
     @property
     def bounds(self) -> Bounds:
         """How many workers there may be; all the same where the config names one number."""
@@ -61,6 +76,26 @@ class PoolConfig(Strict):
     def may_hold(self, variant: str) -> bool:
         """Whether its workers may hold a variant."""
         return self.variants is None or variant in self.variants
+
+    @field_validator("runtime_env")
+    @classmethod
+    def _environment(cls, value: dict[str, Any]) -> dict[str, Any]:
+        if not value:
+            return value
+        modules = value.get("py_modules")
+        for place in (value.get("working_dir"), *(modules if isinstance(modules, list) else [modules])):
+            if isinstance(place, str) and "://" not in place:
+                raise ValueError(
+                    f"{place!r} is a local path, which Ray takes for whole jobs alone; give a URI of an archive such "
+                    "as https://host/code.zip, or put modules beside the catalogue"
+                )
+        from ray.runtime_env import RuntimeEnv  # takes a second, and few configs need it
+
+        try:
+            RuntimeEnv(**value)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"Ray does not take it: {error}") from error
+        return value
 
     @model_validator(mode="after")
     def _workers_within_bounds(self) -> "PoolConfig":
@@ -74,12 +109,14 @@ class PoolConfig(Strict):
 
     @model_validator(mode="after")
     def _gpu_for_cuda(self) -> "PoolConfig":
-        if self.device == "cuda" and self.num_gpus == 0:
+        on_gpu = self.device.startswith("cuda")
+        if on_gpu and self.num_gpus == 0:
             raise ValueError(
-                "num_gpus is 0 in a pool with device 'cuda'; give its workers a GPU, or a share such as 0.25"
+                f"num_gpus is 0 in a pool with device {self.device!r}; give its workers a GPU, or a share such as 0.25"
             )
-        if self.device == "cpu" and self.num_gpus > 0:
+        if not on_gpu and self.num_gpus > 0:
             raise ValueError(
-                f"num_gpus is {self.num_gpus} in a pool with device 'cpu'; set device: cuda or remove num_gpus"
+                f"num_gpus is {self.num_gpus} in a pool with device {self.device!r}; set device: cuda or remove "
+                "num_gpus"
             )
         return self

@@ -4,13 +4,16 @@ from pydantic import Field, model_validator
 
 from autoscaler.planners import registry as planners
 from deployments.runtimes.run_times import Distribution
-from dispatch.selection.registry import LADDERS
+from dispatch.selection.registry import CENTRAL
+from serve_app.config.artifacts import ArtifactsConfig
+from serve_app.config.clients import ClientsConfig
 from serve_app.config.controller import ControllerConfig
 from serve_app.config.endpoints.endpoint import EndpointConfig
 from serve_app.config.pool import PoolConfig
+from serve_app.config.security import SecurityConfig
 from serve_app.config.strict import Name, Strict
 
-CHOOSING = ("ramsis", "fixed", *LADDERS)
+CHOOSING = ("fixed", *CENTRAL)
 """Policies that are about a certain set of variants, which a planner would take from them."""
 
 
@@ -38,8 +41,8 @@ class AppConfig(Strict):
     )
     profiles: dict[str, str] = Field(
         default_factory=dict,
-        description="device (`cpu`, `cuda`) to a CSV of measured latencies; a device without one is measured on the "
-        "machine that starts the service, once, and kept",
+        description="device (`cpu`, `cuda`, or a type such as `cuda-a100`) to a CSV of measured latencies; `cpu` and "
+        "`cuda` without one are measured on the machine that starts the service, once, and kept",
     )
     endpoints: dict[Name, EndpointConfig] = Field(min_length=1, description="name to endpoint")
     pools: dict[Name, PoolConfig] = Field(min_length=1, description="name to pool")
@@ -57,9 +60,23 @@ class AppConfig(Strict):
         "skips both, and latencies are learned from the first queries",
     )
     max_body_bytes: int = Field(default=16 * 1024 * 1024, ge=1024, description="a request with a larger body gets 413")
+    body_timeout_s: float = Field(
+        default=10.0, gt=0, description="a request whose body takes longer to arrive gets 408, in seconds"
+    )
+    max_requests: int = Field(
+        default=4000, ge=1, description="requests that a router has in progress at a time; more get 429 undecoded"
+    )
+    clients: ClientsConfig = Field(default=ClientsConfig(), description="how much each client may send")
     routers: int = Field(default=1, ge=1, description="router replicas; each has workers of its own")
     router_num_cpus: float = Field(default=0.5, ge=0, description="CPUs that Ray reserves for each router")
     controller: ControllerConfig = Field(default=ControllerConfig(), description="who decides which worker holds what")
+    artifacts: ArtifactsConfig = Field(
+        default=ArtifactsConfig(), description="which model files clients may register, and how remote ones are fetched"
+    )
+    security: SecurityConfig = Field(
+        default=SecurityConfig(),
+        description="who may call; required where `http_options.host` is not loopback ([security.md](security.md))",
+    )
     emulate: EmulationConfig | None = Field(
         default=None, description="run no model: every variant takes the time that its profile says; `{}` is enough"
     )
@@ -102,7 +119,7 @@ class AppConfig(Strict):
                     f"endpoints.{name} has no ensemble, and planner {self.controller.planner!r} gives workers to the "
                     f"members of ensembles; add `ensemble: {{}}`, or use controller.planner {planners.DEFAULT.name}"
                 )
-            if kind.assigns and endpoint.policy in CHOOSING:
+            if kind.assigns and endpoint.policy in (CHOOSING if kind.with_tables else ("ramsis", *CHOOSING)):
                 raise ValueError(
                     f"endpoints.{name}.selection.policy is {endpoint.selection.policy!r}, and the planner "
                     f"{self.controller.planner!r} decides which variant a worker holds; use policy adaptive_batching, "

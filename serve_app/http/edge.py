@@ -4,52 +4,69 @@ Inference requests are decoded, submitted and answered here without a web framew
 all of the load; everything else goes to the FastAPI application of `serve_app.http.api`.
 """
 
+import asyncio
 import logging
-from collections.abc import Callable
-from itertools import count
-from typing import Any
+from collections.abc import Mapping
 
 import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from catalog.errors import AccordError, BadRequest, MethodNotAllowed, TooLarge
-from deployments.router.feedback.labels import Labels
+from catalog.errors import AccordError, Infeasible, MethodNotAllowed, Saturated
 from deployments.router.router import Router
-from dispatch.refusals import unknown_endpoint
-from serve_app.http import oip
-from serve_app.http.emulated_marks import emulated_variants
+from serve_app.http.body_bound import bounded
+from serve_app.http.client_watch import ClientWatch
 from serve_app.http.endpoint_info import EndpointInfo
+from serve_app.http.errors import error_body, error_headers
+from serve_app.http.intake import (
+    ACCEPTED,
+    BINARY,
+    CODING,
+    DIRECT,
+    REQUEST_ID,
+    TRACE_PARENT,
+    ClientGone,
+    Head,
+    Intake,
+    asks_for_itself,
+)
+from serve_app.http.security.gate import Gate
+from serve_app.oip.answer import encode
+from serve_app.oip.content_coding import LEAST_BYTES, compressed
+from serve_app.oip.inference import Inference
+from serve_app.oip.request import InferRequest, decode
 
 logger = logging.getLogger("ray.serve")
 
+Headers = list[tuple[bytes, bytes]]
+
 _JSON = (b"content-type", b"application/json")
+_BYTES = (b"content-type", b"application/octet-stream")
+_VARIES = (b"vary", ACCEPTED)
+_INTERNAL = orjson.dumps(
+    {"error": "internal error in the router; see its log", "reason": "Internal", "retryable": False}
+)
 MODELS = "/v2/models/"
 
 
 class Edge:
     """An ASGI application; lives on the router's event loop.
 
-    ``name`` makes request ids unique beside other routers; ``clock`` says when an answer goes out.
+    ``inference`` takes what is decoded here; without a ``gate`` everybody is served.
     """
 
     def __init__(
         self,
-        name: str,
+        inference: Inference,
         router: Router,
-        endpoints: dict[str, EndpointInfo],
-        max_body_bytes: int,
+        intake: Intake,
         other: ASGIApp,
-        labels: Labels,
-        clock: Callable[[], float],
+        gate: Gate | None = None,
     ) -> None:
-        self._name = name
+        self._inference = inference
         self._router = router
-        self._endpoints = endpoints
-        self._max_body_bytes = max_body_bytes
+        self._intake = intake
         self._other = other
-        self._labels = labels
-        self._clock = clock
-        self._ids = count(1)
+        self._gate = gate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection event."""
@@ -58,72 +75,104 @@ class Edge:
             if endpoint is not None:
                 await self.serve_inference(endpoint, scope, receive, send)
                 return
-        await self._other(scope, receive, send)
+        if self._gate is None or await self._gate.admits(scope, send):
+            await self._other(scope, bounded(scope, receive, self._intake.max_body_bytes), send)
 
-    async def serve_inference(self, endpoint: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one inference request, with the result or with ``{"error": ...}``."""
+    async def serve_inference(
+        self, endpoint: str, scope: Scope, receive: Receive, send: Send, *, watched: bool = False
+    ) -> None:
+        """Answer one inference request, with the result or with ``{"error": ...}``.
+
+        A client that leaves is noticed here where it is ``watched``; otherwise the caller cancels this.
+        """
+        if self._gate is not None and not await self._gate.admits_inference(scope, send):
+            return
+        status, refused = 200, False
         try:
-            if scope["method"] != "POST":
-                raise MethodNotAllowed(f"inference takes POST, not {scope['method']}")
-            status, body = 200, await self.infer(endpoint, await self._body(scope, receive))
+            headers, body = await self._answer(endpoint, scope, receive, watched)
         except AccordError as error:
             status, body = error.status, error_body(error)
-        except _ClientGone:
+            headers = [_JSON, *error_headers(error), *_echoed(dict(scope["headers"]), watched)]
+            refused = isinstance(error, (Infeasible, Saturated))
+        except ClientGone:
             return
         except Exception:
             logger.exception("An inference request failed in the router.")
-            status, body = (
-                500,
-                orjson.dumps(
-                    {"error": "internal error in the router; see its log", "reason": "Internal", "retryable": False}
-                ),
-            )
-        headers = [_JSON, (b"content-length", b"%d" % len(body))]
+            status, headers, body = 500, [_JSON, *_echoed(dict(scope["headers"]), watched)], _INTERNAL
+        self._intake.wait.answered(refused=refused)
+        headers.append((b"content-length", b"%d" % len(body)))
+        if DIRECT in scope:
+            headers += [self._intake.wait.header, self._intake.shedding.header(endpoint, self._router.routers)]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    async def infer(self, endpoint: str, body: bytes) -> bytes:
-        """Body of a request to body of its answer; raises `AccordError`."""
-        info = self._endpoints.get(endpoint)
-        if info is None:
-            raise unknown_endpoint(endpoint, self._endpoints)
-        request = oip.decode(body, info)
-        answer = await self._router.infer(endpoint, request.inputs, request.rows, request.slo_s, request.accuracy)
-        marked = emulated_variants(self._router, info)
-        emulated = bool(marked) and not marked.isdisjoint(answer.variants)
-        # Not the query's own number: an answer from another router has that router's.
-        request_id = request.id if request.id is not None else f"{self._name}-{next(self._ids)}"
-        self._labels.remember(endpoint, request_id, answer, self._clock())
-        return oip.encode(request, answer, info, request_id, emulated)
+    async def _answer(self, endpoint: str, scope: Scope, receive: Receive, watched: bool) -> tuple[Headers, bytes]:
+        """The headers and the body of an answer; raises `AccordError` or `ClientGone`.
 
-    async def _body(self, scope: Scope, receive: Receive) -> bytes:
-        for header, value in scope["headers"]:
-            if header == b"content-length" and value.isdigit() and int(value) > self._max_body_bytes:
-                raise self._too_large(int(value))
-            if header == b"inference-header-content-length":
-                raise BadRequest("binary tensors are not served; send the tensors' data in JSON")
-        message = await receive()
-        parts: list[bytes] = [message.get("body", b"")]
-        size_bytes = len(parts[0])
-        while message.get("more_body") and size_bytes <= self._max_body_bytes:
-            message = await receive()
-            parts.append(message.get("body", b""))
-            size_bytes += len(parts[-1])
-        if size_bytes > self._max_body_bytes:
-            raise self._too_large(size_bytes)
-        if message["type"] == "http.disconnect":
-            raise _ClientGone
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        What is refused in any case is so before it is decoded: while more comes than can be borne, refusing is most of
+        the work.
+        """
+        if scope["method"] != "POST":
+            raise MethodNotAllowed(f"inference takes POST, not {scope['method']}")
+        info = self._inference.endpoint(endpoint)
+        head = self._intake.begin(scope)
+        if more := self._intake.refused_by_proxy(scope, head):
+            self._router.refused_by_proxy(endpoint, more)
+        try:
+            body, json_bytes = await self._intake.body(receive, head.kept.get(CODING)), head.json_bytes
+            refused = self._router.would_refuse(endpoint, head.arrival_s, head.slo_s) and not asks_for_itself(
+                body, json_bytes
+            )
+            error = self._router.refusals.turn_away(endpoint, head.arrival_s, head.slo_s) if refused else None
+            if CODING in head.kept:
+                self._intake.shedding.record_beside(endpoint)
+            else:
+                refused = isinstance(error, Infeasible) and head.slo_s is None
+                self._intake.shedding.record(endpoint, refused=refused)
+            if error is not None:
+                raise error
+            request = decode(body, info, json_bytes)
+            if not watched:
+                return await self._infer(info, request, head, watched)
+            task = asyncio.current_task()
+            assert task is not None
+            watch = ClientWatch(receive, task.cancel)
+            try:
+                return await self._infer(info, request, head, watched)
+            except asyncio.CancelledError:
+                if not watch.gone:
+                    raise
+                task.uncancel()
+                raise ClientGone from None
+            finally:
+                watch.end()
+        finally:
+            self._intake.end()
 
-    def _too_large(self, size_bytes: int) -> TooLarge:
-        return TooLarge(
-            f"the body has {size_bytes} bytes and may have {self._max_body_bytes}; "
-            "split the batch or raise max_body_bytes"
-        )
+    async def _infer(
+        self, info: EndpointInfo, request: InferRequest, head: Head, watched: bool
+    ) -> tuple[Headers, bytes]:
+        """A decoded request to its answer; raises `AccordError`."""
+        answer, request_id, marks = await self._inference.infer(info, request, head)
+        body, json_bytes = encode(request, answer, info, request_id, marks)
+        headers = [_JSON] if json_bytes is None else [_BYTES, (BINARY, b"%d" % json_bytes)]
+        headers += _echoed(head.kept, watched)
+        if len(body) >= LEAST_BYTES and ACCEPTED in head.kept:
+            body, coding = await compressed(body, head.kept[ACCEPTED])
+            headers.append(_VARIES)
+            if coding is not None:
+                headers.append((CODING, coding))
+        return headers, body
 
 
-class _ClientGone(Exception):
-    """The client left before its request was complete."""
+def _echoed(given: Mapping[bytes, bytes], watched: bool) -> Headers:
+    """What goes back of a request's headers; its id but where Serve is on the way, which gives that back itself."""
+    headers = []
+    if watched and REQUEST_ID in given:
+        headers.append((REQUEST_ID, given[REQUEST_ID]))
+    if TRACE_PARENT in given:
+        headers.append((TRACE_PARENT, given[TRACE_PARENT]))
+    return headers
 
 
 def inferred_endpoint(path: str) -> str | None:
@@ -137,9 +186,3 @@ def inferred_endpoint(path: str) -> str | None:
     if version not in ([], ["versions", "1"]):
         return None
     return endpoint
-
-
-def error_body(error: AccordError) -> bytes:
-    """What a client sees of an error: the message, and its kind for machines."""
-    content: dict[str, Any] = {"error": str(error), "reason": type(error).__name__, "retryable": error.retryable}
-    return orjson.dumps(content)

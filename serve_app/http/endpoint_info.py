@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from catalog.lengths import LengthRule
 from catalog.tensor import TensorSpec
 from dispatch.ensemble.ballots import Ballots
 from dispatch.query import ONLY_STAGE
@@ -16,7 +17,8 @@ class EndpointInfo:
 
     ``emulated`` names the variants that no model answers for, of those that the service began with. In an
     ``ensemble`` several variants vote on a query. ``ballots`` says which outputs name classes, None where none does.
-    ``stage_inputs`` are what variants are given, by stage.
+    ``stage_inputs`` are what variants are given, by stage. ``lengths`` is what inputs of any length may be, None where
+    they have fixed sizes. Elements of BYTES may be ``any_bytes`` where all its models take those, else they are UTF-8.
     """
 
     name: str
@@ -29,11 +31,18 @@ class EndpointInfo:
     ensemble: bool = False
     ballots: Ballots | None = None
     stage_inputs: Mapping[str, tuple[TensorSpec, ...]] = field(default_factory=dict)
+    lengths: LengthRule | None = None
+    any_bytes: bool = False
 
     @property
     def task(self) -> str:
         """What it does, in words: its task, or those of its stages."""
         return " > ".join(self.tasks.values())
+
+    @cached_property
+    def optional(self) -> frozenset[str]:
+        """Inputs that a request may leave out."""
+        return frozenset() if self.lengths is None else self.lengths.optional
 
     @cached_property
     def input_by_name(self) -> dict[str, TensorSpec]:
@@ -63,6 +72,7 @@ class EndpointInfo:
                 "slo_ms": slo_s * 1e3,
                 "max_rows": self.max_rows,
                 "labels": list(self.labels),
+                **({} if self.lengths is None else {"longest": self.lengths.longest}),
                 "variants": list(variants),
                 "emulated": [variant for variant in variants if variant in emulated],
             },

@@ -11,7 +11,10 @@ lives in a proxy process that has no edge, requests take the ordinary way and ge
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from serve_app.grpc.call_deadline import keep_call_deadlines
+from serve_app.grpc.listening import listen_by_environment
 from serve_app.http.edge import Edge, inferred_endpoint
+from serve_app.http.intake import DIRECT
 
 _edge: Edge | None = None
 
@@ -31,13 +34,19 @@ class FastPath:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Inference to the edge, the rest to Serve."""
         if _edge is not None and scope["type"] == "http":
+            scope[DIRECT] = True
             endpoint = inferred_endpoint(scope["path"])
             if endpoint is not None:
-                await _edge.serve_inference(endpoint, scope, receive, send)
+                await _edge.serve_inference(endpoint, scope, receive, send, watched=True)
                 return
         await self._app(scope, receive, send)
 
 
 def middlewares() -> list[Middleware]:
-    """What the variable names: ``serve_app.http.fast_path.middlewares``."""
+    """What the variable names: ``serve_app.http.fast_path.middlewares``.
+
+    Serve calls it in every process that serves HTTP, before it starts a gRPC server there.
+    """
+    listen_by_environment()
+    keep_call_deadlines()
     return [Middleware(FastPath)]

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import FastAPI
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
@@ -17,15 +17,19 @@ from serve_app.http.endpoint_info import EndpointInfo
 MOST_LABELS = 10_000
 """Of one request."""
 
-OneLabel = StrictInt | StrictStr
+MOST_ROWS = 100_000
+"""Of one answer."""
+
+Word = Annotated[StrictStr, Field(max_length=1024)]
+OneLabel = Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)] | Word
 
 
 class TrueLabel(BaseModel):
     """What was true of an answer: its id, and its class by number or by name; a list for an answer of several rows."""
 
     model_config = ConfigDict(extra="forbid")
-    id: str
-    label: OneLabel | list[OneLabel] = Field(examples=["7"])
+    id: Word
+    label: OneLabel | Annotated[list[OneLabel], Field(max_length=MOST_ROWS)] = Field(examples=["7"])
 
 
 class TrueLabels(BaseModel):

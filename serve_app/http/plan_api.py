@@ -1,5 +1,6 @@
 """The HTTP interface of the control path: the plan in force, those before it, plans for other loads, new variants."""
 
+import reprlib
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Request
@@ -10,11 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from catalog.errors import BadRequest
 from catalog.variant import Variant
 from deployments.controller.client import ControllerClient
-from serve_app.http.edge import error_body
+from serve_app.http.errors import error_body
 
 Qps = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 _VARIANT = TypeAdapter(Variant)
+
+MOST_FAULTS, LONGEST_WORDS = 10, 300
+"""Of a body that does not fit, and characters of each: an answer is short, however long what it answers."""
 
 
 class Loads(BaseModel):
@@ -29,7 +33,9 @@ def add_plan_routes(api: FastAPI, controller: ControllerClient) -> None:
 
     @api.exception_handler(RequestValidationError)
     async def on_wrong_body(_: Request, error: RequestValidationError) -> Response:
-        refusal = BadRequest("; ".join(_describe(fault) for fault in error.errors()))
+        faults = error.errors()
+        more = f"; and {len(faults) - MOST_FAULTS} more" if len(faults) > MOST_FAULTS else ""
+        refusal = BadRequest("; ".join(_describe(fault) for fault in faults[:MOST_FAULTS]) + more)
         return Response(error_body(refusal), refusal.status, media_type="application/json")
 
     @api.get("/accord/plan", tags=["operation"])
@@ -52,8 +58,14 @@ def add_plan_routes(api: FastAPI, controller: ControllerClient) -> None:
         """Take one variant, written as in a catalogue file: measure it on every pool, and plan with it from then on."""
         return await controller.register(_VARIANT.dump_python(body, mode="json"))
 
+    @api.delete("/accord/variants/{name}", tags=["operation"])
+    async def unregister(name: str) -> dict[str, Any]:
+        """Take a variant that was registered out of service; queries go on with the others."""
+        return await controller.unregister(name)
+
 
 def _describe(fault: dict[str, Any]) -> str:
     """Where a body is wrong, and why; a field that is missing has no value to quote."""
-    given = "" if fault["type"] in ("missing", "json_invalid") else f" (given: {fault['input']!r})"
-    return f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}{given}"
+    given = "" if fault["type"] in ("missing", "json_invalid") else f" (given: {reprlib.repr(fault['input'])})"
+    where = ".".join(str(part)[:LONGEST_WORDS] for part in fault["loc"][:MOST_FAULTS])
+    return f"{where}: {fault['msg'][:LONGEST_WORDS]}{given}"

@@ -1,11 +1,15 @@
 """What one answer of the server says."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
+from catalog.errors import BadRequest
+from catalog.tensor import TensorSpec
 from serve_app.loadgen.dataset import Label
+from serve_app.oip.raw_tensors import from_raw
 
 NO_ANSWER = 0
 """Status of a query that got no HTTP answer."""
@@ -17,6 +21,7 @@ class Answer:
 
     ``label`` is the first element of the output named so, None where there is none. ``expected_accuracy`` is a
     ratio, None where the server does not tell; likewise ``deadline_met``. ``emulated`` says that no model gave it.
+    ``id`` names the query that it answers.
     """
 
     status: int
@@ -27,12 +32,17 @@ class Answer:
     error_kind: str | None = None
     error: str | None = None
     emulated: bool = False
+    id: str | None = None
 
 
-def read_answer(status: int, content: bytes) -> Answer:
-    """Read what came back; never raises, an answer that makes no sense is an error of kind ``bad_answer``."""
+def read_answer(status: int, content: bytes, json_bytes: str | None = None) -> Answer:
+    """Read what came back; never raises, an answer that makes no sense is an error of kind ``bad_answer``.
+
+    ``json_bytes`` is the header that says how many bytes of it are JSON, with raw tensors behind.
+    """
+    in_json = len(content) if json_bytes is None or not json_bytes.isdecimal() else int(json_bytes)
     try:
-        body = orjson.loads(content)
+        body = orjson.loads(content[:in_json])
     except orjson.JSONDecodeError:
         body = None
     if status != 200:
@@ -47,12 +57,30 @@ def read_answer(status: int, content: bytes) -> Answer:
             variant=None if variant is None else str(variant),
             expected_accuracy=None if accuracy is None else float(accuracy),
             deadline_met=None if met is None else bool(met),
-            label=next((output["data"][0] for output in body["outputs"] if output["name"] == "label"), None),
+            label=_label(body["outputs"], content[in_json:]),
             emulated=parameters.get("emulated") is True,
+            id=body.get("id"),
         )
-    except (AttributeError, KeyError, TypeError, ValueError, IndexError):
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError, BadRequest):
         text = f"not an Open Inference Protocol answer: {_start(content)}"
         return Answer(status, error_kind="bad_answer", error=text)
+
+
+def _label(outputs: Sequence[Mapping[str, Any]], tail: bytes) -> Label | None:
+    """The first element of the output ``label``, which may be raw in the ``tail``."""
+    at = 0
+    for output in outputs:
+        size_bytes = output.get("parameters", {}).get("binary_data_size")
+        if output["name"] == "label":
+            if size_bytes is None:
+                found: Label = output["data"][0]
+                return found
+            shape = output["shape"]
+            spec = TensorSpec("label", output["datatype"], (-1, *shape[1:]))
+            first: Label = from_raw(tail[at : at + size_bytes], shape, spec).reshape(-1).tolist()[0]
+            return first
+        at += size_bytes or 0
+    return None
 
 
 def _refusal(status: int, body: Any, content: bytes) -> Answer:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import aiohttp
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from yarl import URL
 
 from serve_app.loadgen.answer import NO_ANSWER, Answer, read_answer
-from serve_app.loadgen.dataset import Dataset
+from serve_app.loadgen.dataset import JSON_BYTES, Dataset
 from serve_app.loadgen.failure import CATCH, describe_failure
 from serve_app.loadgen.record import Record, Run
 
@@ -19,16 +19,25 @@ KEEP_ALIVE_S = 4.0
 DUE_TOGETHER = 32
 """Queries that may go out without a pause when they are due."""
 STOP_POLL_S = 0.1
+RETRY_AFTER = "Retry-After"
+WRONG_ANSWER = "wrong_answer"
+"""Kind of the error where a query got the answer to another one."""
 
 
 class OpenLoopClient:
     """Sends the data set round and round to one address. ``sent``, ``ended`` and ``failed`` may be watched meanwhile.
 
-    A query that is not answered in ``timeout_s`` fails. ``clock`` gives monotonic seconds. One run per object.
+    A query that is not answered in ``timeout_s`` fails. ``clock`` gives monotonic seconds; ``headers`` go with every
+    query. One run per object.
     """
 
     def __init__(
-        self, infer_url: str, dataset: Dataset, timeout_s: float, clock: Callable[[], float] = time.perf_counter
+        self,
+        infer_url: str,
+        dataset: Dataset,
+        timeout_s: float,
+        clock: Callable[[], float] = time.perf_counter,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         self.sent = 0
         self.failed = 0
@@ -37,6 +46,7 @@ class OpenLoopClient:
         self._dataset = dataset
         self._timeout_s = timeout_s
         self._clock = clock
+        self._headers = {"Content-Type": "application/json", **(headers or {})}
         self._start = 0.0
         self._records: list[Record] = []
         self._pending: set[asyncio.Task[None]] = set()
@@ -53,7 +63,7 @@ class OpenLoopClient:
         async with aiohttp.ClientSession(
             connector=connector,
             timeout=aiohttp.ClientTimeout(total=self._timeout_s),
-            headers={"Content-Type": "application/json"},
+            headers=self._headers,
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding"),
             cookie_jar=aiohttp.DummyCookieJar(),
         ) as session:
@@ -90,17 +100,22 @@ class OpenLoopClient:
 
     async def _query(self, session: aiohttp.ClientSession, index: int, intended_s: float) -> None:
         sent_s = self._clock() - self._start
+        retry_after = False
         try:
-            async with session.post(self._url, data=self._dataset.bodies[index]) as response:
+            body, headers = self._dataset.bodies[index], self._dataset.headers(index)
+            async with session.post(self._url, data=body, headers=headers) as response:
                 content = await response.read()
+                json_bytes = response.headers.get(JSON_BYTES)
+                retry_after = RETRY_AFTER in response.headers
             done_s = self._clock() - self._start
-            answer = read_answer(response.status, content)
+            answer = self._own(read_answer(response.status, content, json_bytes), index)
         except CATCH as error:
             done_s = self._clock() - self._start
             kind, text = describe_failure(error, self._server_url, self._timeout_s)
             answer = Answer(NO_ANSWER, error_kind=kind, error=text)
         truth = self._dataset.label(index)
-        known = truth is not None and answer.label is not None and not answer.emulated
+        judged = self._dataset.of_emulated or not answer.emulated
+        known = truth is not None and answer.label is not None and judged
         self.failed += answer.error is not None
         self._records.append(
             Record(
@@ -115,5 +130,14 @@ class OpenLoopClient:
                 answer.error_kind,
                 answer.error,
                 answer.emulated,
+                retry_after,
             )
         )
+
+    def _own(self, answer: Answer, index: int) -> Answer:
+        """The answer, or an error of kind ``wrong_answer`` where it is to another query."""
+        ids = self._dataset.ids
+        if ids is None or answer.error is not None or answer.id == ids[index]:
+            return answer
+        text = f"query {ids[index]!r} got the answer to {answer.id!r}"
+        return Answer(answer.status, error_kind=WRONG_ANSWER, error=text)

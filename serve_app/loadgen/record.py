@@ -7,8 +7,8 @@ from dataclasses import dataclass
 class Record:
     """One query. Instants are seconds from the start of the run.
 
-    ``correct`` is None where the true or the answered label is unknown, and of an emulated answer. See `Answer` for
-    the other fields.
+    ``correct`` is None where the true or the answered label is unknown, and of an emulated answer. ``retry_after`` says
+    that the answer had that header. See `Answer` for the other fields.
     """
 
     intended_s: float
@@ -22,6 +22,7 @@ class Record:
     error_kind: str | None
     error: str | None
     emulated: bool = False
+    retry_after: bool = False
 
     @property
     def latency_ms(self) -> float:

@@ -24,6 +24,9 @@ class Queries:
     correct: Floats  # 1 where the answered label is the true one, 0 where not, NaN where unknown
     accuracy: Floats  # measured accuracy of the variant that answered, 0 to 1, NaN where nothing answered
     variant: NDArray[np.str_]  # who answered, empty where nothing did
+    status: NDArray[np.int64]  # of HTTP, 0 where there was no answer
+    kind: NDArray[np.str_]  # of the error, empty where there was none
+    retry_after: Flags  # whether the answer said when to come again
 
     @classmethod
     def of(cls, records: Sequence[Record], began_s: float) -> "Queries":
@@ -37,6 +40,9 @@ class Queries:
             correct=_floats([record.correct for record in records]),
             accuracy=_floats([record.expected_accuracy for record in records]),
             variant=np.array([record.variant or "" for record in records], dtype=np.str_),
+            status=np.array([record.status for record in records], dtype=np.int64),
+            kind=np.array([record.error_kind or "" for record in records], dtype=np.str_),
+            retry_after=np.array([record.retry_after for record in records], dtype=np.bool_),
         )
 
     @classmethod

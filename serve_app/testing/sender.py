@@ -6,12 +6,14 @@ module of a command it is that process.
 
 import asyncio
 import gc
+import os
 import pickle
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
 from types import TracebackType
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,15 +79,17 @@ class Sender:
 
 def main() -> None:
     """Serve loads until standard input ends."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints, it does not end up between the answers
     infer_url, dataset = pickle.load(sys.stdin.buffer)
     allow_open_files()
-    _answer(None)
+    _answer(answers, None)
     while True:
         try:
             load = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
-        _answer(run_loop(_send(OpenLoopClient(infer_url, dataset, TIMEOUT_S), load)))
+        _answer(answers, run_loop(_send(OpenLoopClient(infer_url, dataset, TIMEOUT_S), load)))
 
 
 async def _send(client: OpenLoopClient, load: Load) -> Queries:
@@ -100,9 +104,9 @@ async def _send(client: OpenLoopClient, load: Load) -> Queries:
     return Queries.of(run.records, began_s)
 
 
-def _answer(message: object) -> None:
-    pickle.dump(message, sys.stdout.buffer)
-    sys.stdout.buffer.flush()
+def _answer(answers: BinaryIO, message: object) -> None:
+    pickle.dump(message, answers)
+    answers.flush()
 
 
 if __name__ == "__main__":

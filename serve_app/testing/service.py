@@ -68,7 +68,7 @@ def running(
     began_s = time.monotonic()
     url = f"http://127.0.0.1:{port}"
     with served(command, env or {}, port, f"/v2/models/{endpoint}/infer", body, within_s) as pid:
-        _wait_until_ready(url, began_s + within_s)
+        wait_until_ready(url, began_s + within_s)
         yield Service(url, pid, time.monotonic() - began_s)
 
 
@@ -90,7 +90,7 @@ def send(sender: Sender, load_qps: float, duration_s: float, seed: int) -> Queri
     return sender.finish()
 
 
-def _wait_until_ready(url: str, end_s: float) -> None:
+def wait_until_ready(url: str, end_s: float) -> None:
     """Return where the service says that it is ready; raise RuntimeError where it has not by then."""
     while True:
         try:

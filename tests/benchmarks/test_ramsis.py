@@ -12,9 +12,9 @@ import pytest
 
 from benchmarks.ramsis import __main__ as ramsis
 from benchmarks.ramsis import workloads
-from benchmarks.ramsis.summary import increase
+from benchmarks.ramsis.summary import increase, workers_saved
 from benchmarks.ramsis.sweep import Outcome, Point, play
-from benchmarks.ramsis.systems import ResponseJob
+from benchmarks.ramsis.systems import FORMULATIONS, ResponseJob, TableJob
 from benchmarks.ramsis.task import Task, read_front
 from catalog.errors import ConfigError
 from catalog.profiles.profile import BatchLatency, LatencyProfile
@@ -23,7 +23,16 @@ from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 Run = Callable[..., str]
 """Runs the benchmark with arguments and gives what it prints."""
 
-SYSTEMS = ("ramsis", "jellyfish_plus", "model_switching", "accord")
+SYSTEMS = (
+    "ramsis",
+    "jellyfish_plus",
+    "model_switching",
+    "slack_fit",
+    "ramsis_slack",
+    "ramsis_grouped",
+    "accord_single",
+    "accord",
+)
 MEAN_MS = {
     "bert tiny": (70.0, 4.0),
     "bert-base": (84.0, 30.0),
@@ -168,8 +177,61 @@ def test_recorded_instants_are_the_same_under_every_seed(tmp_path: Path) -> None
 def test_increases_count_only_points_at_which_both_answered_in_time() -> None:
     def point(ours: float | None, theirs: float | None) -> Point:
         outcomes = {"ours": Outcome(ours, 0.0, ours, 0.0), "theirs": Outcome(theirs, 0.0, theirs, 0.0)}
-        return Point(1, 1.0, outcomes)
+        return Point(0.1, 1, 1.0, outcomes)
 
-    points = [point(80.0, 75.0), point(70.0, 72.0), point(None, 60.0)]
-    assert increase(points, "ours", "theirs") == {"average": 1.5, "highest": 5.0}
-    assert increase(points[2:], "ours", "theirs") == {"average": None, "highest": None}
+    points = [point(80.0, 75.0), point(70.0, 72.0), point(70.5, 70.0), point(None, 60.0)]
+    more = increase(points, "ours", "theirs")
+    assert more == {"average": pytest.approx(3.5 / 3), "median": 0.5, "lowest": -2.0, "highest": 5.0}
+    assert increase(points[3:], "ours", "theirs") == dict.fromkeys(more)
+
+
+def test_workers_are_saved_where_fewer_are_as_accurate() -> None:
+    def point(workers: int, ours: tuple[float, float], theirs: tuple[float, float], slo_s: float = 0.1) -> Point:
+        outcomes = {
+            name: Outcome(accuracy, violations, accuracy, violations)
+            for name, (accuracy, violations) in (("ours", ours), ("theirs", theirs))
+        }
+        return Point(slo_s, workers, 1.0, outcomes)
+
+    points = [
+        point(20, (79.0, 9.0), (60.0, 9.0)),  # too many violations of both
+        point(40, (78.0, 1.0), (70.0, 1.0)),  # as few workers are enough for that
+        point(80, (80.0, 1.0), (77.0, 1.0)),  # 40 are
+        point(100, (80.0, 1.0), (81.0, 1.0)),  # nobody is as accurate
+        point(20, (99.0, 0.0), (60.0, 9.0), slo_s=0.3),  # another objective
+    ]
+    assert workers_saved(points, "ours", "theirs") == {"average": 25.0, "median": 25.0, "lowest": 0.0, "highest": 50.0}
+    assert set(workers_saved(points[:1], "ours", "theirs").values()) == {None}
+
+
+def test_parts_of_ours_have_tables_of_their_own(profiles: Path) -> None:
+    task = Task(read_front(profiles), 0.1037, 4)  # its hundredths are no latencies
+    tables = {system: TableJob(task, system, 150.0, None)() for system in FORMULATIONS}
+    assert tables["accord"].group > 1
+    assert tables["ramsis_grouped"].group == tables["accord"].group
+    assert [tables[name].group for name in ("ramsis", "ramsis_slack", "accord_single")] == [1, 1, 1]
+    assert (tables["ramsis_grouped"].variant == tables["ramsis"].variant).all()
+    coarse, fine = ({round(float(step), 8) for step in tables[name].slack_s} for name in ("ramsis", "ramsis_slack"))
+    assert coarse < fine
+    assert tables["accord_single"].expected_accuracy < tables["accord"].expected_accuracy
+
+
+def test_latency_may_be_random(run: Run) -> None:
+    given = ("--workers", "2", "--loads", "40", "--repeats", "1", "--latency", "random", "--json")
+    body, again = (orjson.loads(run(*given)) for _ in range(2))
+    assert body["latency"] == "random"
+    assert body["points"] == again["points"]
+    assert all(0.0 <= body["points"][0][system]["violation_pct"] <= 100.0 for system in SYSTEMS)
+    planned = orjson.loads(run(*given[:-3], "--json"))
+    assert planned["points"] != body["points"]
+
+
+def test_every_objective_has_its_points(run: Run, tmp_path: Path) -> None:
+    plot = tmp_path / "plot.png"
+    given = ("--workers", "1,2", "--loads", "20", "--repeats", "1", "--slo-ms", "80,200", "--plot", str(plot))
+    body = orjson.loads(run(*given, "--json"))
+    points = [(point["slo_ms"], point["workers"]) for point in body["points"]]
+    assert points == [(pytest.approx(slo_ms), workers) for slo_ms in (80.0, 200.0) for workers in (1, 2)]
+    assert body["slo_ms"] == [80.0, 200.0]
+    assert body["workers_saved_pct"]["accord"]["jellyfish_plus"].keys() == {"average", "median", "lowest", "highest"}
+    assert plot.read_bytes().startswith(b"\x89PNG")

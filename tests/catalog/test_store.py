@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import pytest
@@ -100,10 +101,10 @@ def test_a_copy_that_another_process_finished_first_is_used(
     store = FsspecStore(remote, tmp_path)
     download = store_module._download
 
-    def overtaken(location: str, target: Path) -> None:
+    def overtaken(location: str, target: Path, *others: Any) -> None:
         monkeypatch.setattr(store_module, "_download", download)
         store.fetch(Artifact("x.onnx", _SHA256))
-        download(location, target)
+        download(location, target, *others)
 
     monkeypatch.setattr(store_module, "_download", overtaken)
     assert store.fetch(Artifact("x.onnx", _SHA256)).read_bytes() == _MODEL

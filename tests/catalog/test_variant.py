@@ -49,3 +49,31 @@ def test_accuracy_in_percent_is_a_hundred_times_the_ratio() -> None:
 def test_a_wrong_field_is_refused_by_name(field: str, value: Any) -> None:
     with pytest.raises(ValidationError, match=field):
         _PARSE(described(**{field: value}))
+
+
+def test_a_class_is_named_by_import_and_comes_back_from_what_is_written() -> None:
+    artifact = {"import": "models:Small", "memory_bytes": 7}
+    variant = _PARSE(described(runtime="python", artifact=artifact))
+    assert (variant.artifact.import_path, variant.artifact.memory_bytes) == ("models:Small", 7)
+    adapter = TypeAdapter(Variant)
+    assert _PARSE(adapter.dump_python(variant, mode="json")) == variant
+    written = adapter.dump_python(variant, mode="json", by_alias=True, exclude_defaults=True)
+    assert written["artifact"] == artifact
+    assert _PARSE(written) == variant
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"runtime": "python"}, "runtime 'python' runs a class; give artifact"),
+        ({"artifact": {"import": "models:Small"}}, "runtime 'onnx' runs a file"),
+        ({"runtime": "python", "artifact": {"import": "models"}}, "write module:Class"),
+        ({"runtime": "python", "artifact": {"import": "models:A", "uri": "a.onnx"}}, "give one"),
+        ({"runtime": "python", "artifact": {"import": "models:A", "sha256": "a" * 64}}, "give one"),
+        ({"artifact": {"uri": "a.onnx", "memory_bytes": 3}}, "memory_bytes goes with import alone"),
+        ({"artifact": {}}, "artifact.uri is missing"),
+    ],
+)
+def test_a_class_and_a_file_are_not_taken_for_each_other(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        _PARSE(described(**changes))

@@ -1,4 +1,4 @@
-"""The dispatcher's events and commands, on small scenes and on random histories."""
+"""The events and commands of the dispatcher, on small scenes."""
 
 from dataclasses import dataclass, field
 
@@ -7,9 +7,10 @@ import pytest
 from catalog.errors import DeadlineMissed, NoWorker, Saturated, UnknownEndpoint, VariantFailed
 from dispatch.balancing.round_robin import RoundRobin
 from dispatch.commands import Reject, WakeAt
-from dispatch.dispatcher import MAX_ATTEMPTS, Dispatcher
+from dispatch.dispatcher import Dispatcher
 from dispatch.load.known import KnownLoad
 from dispatch.plan import EndpointPlan, Plan, StagePlan
+from dispatch.recovery.retries import MAX_ATTEMPTS
 from dispatch.selection.fixed import FixedSelection
 from dispatch.selection.policy import Choice, QueueView
 from dispatch.worker_info import WorkerInfo

@@ -63,7 +63,7 @@ def test_greedy_never_misses_a_deadline_that_some_variant_meets(rows: int, slack
         (
             "fixd",
             None,
-            "unknown selection policy 'fixd'; known: ramsis, greedy, fixed, jellyfish_plus, model_switching",
+            "unknown selection policy 'fixd'; known: ramsis, greedy, slack_fit, fixed, jellyfish_plus, model_switching",
         ),
         ("fixed", None, "needs 'variant'; choose one of a, b"),
         ("fixed", "c", "variant 'c' does not do this task; choose one of a, b"),

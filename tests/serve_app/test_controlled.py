@@ -108,7 +108,9 @@ def until(holds: Callable[[], Any], within_s: float = 60.0) -> None:
 
 
 @pytest.fixture(scope="module")
-def service(free_port: int, free_ports: list[int], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(
+    free_port: int, free_ports: list[int], tmp_path_factory: pytest.TempPathFactory, ray_folder: str
+) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("controlled")
     catalogue = load_catalogue("builtin")
     measured = measured_profiles(catalogue.of_task("digits"), catalogue.root, "cpu", 1, budget_s=0.3)
@@ -121,6 +123,7 @@ def service(free_port: int, free_ports: list[int], tmp_path_factory: pytest.Temp
         "pools": {"cpu": {"workers": 2, "num_cpus": 0.1}},
         "routers": 2,
         "router_num_cpus": 0.1,
+        "artifacts": {"allowed": [str(tmp_path_factory.getbasetemp())]},
         "controller": {
             "planner": "proteus",
             "interval_s": 3600,
@@ -141,7 +144,7 @@ def service(free_port: int, free_ports: list[int], tmp_path_factory: pytest.Temp
         include_dashboard=True,
         dashboard_port=free_ports[0],
         log_to_driver=False,
-        _temp_dir=str(tmp_path_factory.mktemp("r")),
+        _temp_dir=ray_folder,
     )
     serve.start(http_options={"host": "127.0.0.1", "port": free_port})
     config = {"http_options": {"host": "127.0.0.1", "port": free_port}, "applications": [application]}
@@ -245,6 +248,12 @@ def test_a_variant_is_registered_measured_and_then_planned_with(service: Service
     again = service.client.post("/accord/variants", json=described)
     assert again.status_code == 400
     assert "digits-newcomer" in again.json()["error"]
+    with Load(service) as load:
+        assert service.client.delete("/accord/variants/digits-newcomer").json() == {"variant": "digits-newcomer"}
+        until(lambda: not any("digits-newcomer" in held for held in service.holders().values()))
+        until(lambda: load.statuses[200] > 20)
+    assert load.lost_nothing()
+    assert service.client.delete("/accord/variants/digits-newcomer").status_code == 400
 
 
 def test_what_cannot_be_served_is_refused_in_words(service: Service, tmp_path: Path) -> None:

@@ -126,10 +126,14 @@ def test_several_rows_are_voted_on_one_by_one(client: httpx2.Client) -> None:
 
 def test_a_query_that_asks_for_less_gets_fewer_members(client: httpx2.Client) -> None:
     few = asked(client, parameters={"accuracy": LEAST.accuracy - 0.01})
-    assert few["variants"] == [LEAST.name]
-    more = asked(client, parameters={"accuracy": 0.93})
-    assert more["variants"] != [LEAST.name]
-    assert more["expected_accuracy"] >= 0.928
+    assert len(few["variants"]) == 1, "which one depends on the measured latencies"
+    most = asked(client)
+    assert len(most["variants"]) > 1
+    some = asked(client, parameters={"accuracy": 0.93})
+    assert some["expected_accuracy"] >= 0.928
+    assert some["variants"] != few["variants"]
+    assert few["expected_accuracy"] >= LEAST.accuracy - 0.0121
+    assert few["expected_accuracy"] < most["expected_accuracy"]
 
 
 def test_an_accuracy_out_of_reach_is_refused_with_what_is_possible(client: httpx2.Client) -> None:

@@ -20,12 +20,13 @@ from run_scene import accord
 from serve_app.main import build
 from slowdown_model_scene import MACHINE, TRIPLE, saved_model
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
 WORKERS = 3
 RUN_MS = 10.0
-FACTOR = 1.5
-"""What emulated runs take beside what the profile says: less than is predicted beside two others."""
+FACTOR = 3.0
+"""How many times the profiled latency emulated runs take: far more than is predicted beside two others, so that what a
+slow machine adds takes the two further apart."""
 
 
 @dataclass
@@ -54,7 +55,7 @@ def until(holds: Callable[[], Any], within_s: float = 60.0) -> None:
 
 
 @pytest.fixture(scope="module")
-def service(free_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(free_port: int, tmp_path_factory: pytest.TempPathFactory, ray_folder: str) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("interference")
     variants = load_catalogue("builtin").of_task("digits")
     profile = LatencyProfile("cpu", {n: BatchLatency(9, RUN_MS, 0, *[RUN_MS] * 4) for n in (1, 64)})
@@ -80,7 +81,7 @@ def service(free_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         num_cpus=16,
         include_dashboard=False,
         log_to_driver=False,
-        _temp_dir=str(tmp_path_factory.mktemp("r")),
+        _temp_dir=ray_folder,
     )
     serve.start(http_options={"host": "127.0.0.1", "port": free_port})
     serve.run(build(args), name="accord", route_prefix="/")
@@ -132,7 +133,7 @@ def test_what_is_measured_corrects_the_predictions_of_plans_to_come(service: Ser
             abs(each["reckoned"] / each["predicted"] - 1.0) > 0.04 for each in plan["decision"]["neighbours"]
         )
 
-    until(corrected)
+    until(corrected, 150.0)
     seen = service.plan()["interference"]["corrections"]
     assert {each["machine"] for each in seen} == {MACHINE}
     assert all(each["batches"] > 0 for each in seen)

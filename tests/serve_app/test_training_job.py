@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import ray
 import yaml
-from free_ports import find_free_port
 from ray.job_submission import JobStatus, JobSubmissionClient
 
 from forecast.artifact import load
+from serve_app.testing.free_ports import find_free_port
 
 ROOT = Path(__file__).parents[2]
 STEPS = 100_000
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(420)]
 
 
 @pytest.fixture(scope="module")
-def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JobSubmissionClient]:
+def jobs(ray_folder: str) -> Iterator[JobSubmissionClient]:
     """Jobs of a local cluster that the fixture starts and ends."""
     context = ray.init(
         address="local",
@@ -32,7 +32,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JobSubmissionClie
         include_dashboard=True,
         dashboard_port=find_free_port(),
         log_to_driver=False,
-        _temp_dir=str(tmp_path_factory.mktemp("r")),
+        _temp_dir=ray_folder,
     )
     yield JobSubmissionClient(f"http://{context.dashboard_url}")
     ray.shutdown()

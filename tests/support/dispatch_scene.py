@@ -3,11 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from dispatch.admission.rules import AdmissionRules
 from dispatch.balancing.registry import create_balancer
 from dispatch.commands import Answer, Answers, Command, Launch, Reject
 from dispatch.dispatcher import Dispatcher
 from dispatch.plan import EndpointPlan, Plan, StagePlan
-from dispatch.query import Batch, Query
+from dispatch.query import NORMAL_PRIORITY, Batch, Query
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate, Choice, Hold, QueueView, SelectionPolicy
 from dispatch.worker_info import WorkerInfo
@@ -38,6 +39,7 @@ def endpoint(
     selection: SelectionPolicy | None = None,
     max_queued_rows: int = 100,
     balancing: str = "round_robin",
+    admission: AdmissionRules | None = None,
 ) -> EndpointPlan:
     chosen = selection or GreedySelection()
     return EndpointPlan.of_stage(
@@ -46,6 +48,7 @@ def endpoint(
         slo_s=0.1,
         drop_late=drop_late,
         max_queued_rows=max_queued_rows,
+        admission=admission,
     )
 
 
@@ -56,8 +59,15 @@ def dispatcher(*endpoints: EndpointPlan, workers: Iterable[str] = ("w1",)) -> Di
     return made
 
 
-def query(query_id: int, now_s: float = 0.0, slo_s: float = 0.1, rows: int = 1, name: str = "digits") -> Query:
-    return Query(query_id, name, now_s, now_s + slo_s, rows, {"x": [query_id] * rows})
+def query(
+    query_id: int,
+    now_s: float = 0.0,
+    slo_s: float = 0.1,
+    rows: int = 1,
+    name: str = "digits",
+    priority: int = NORMAL_PRIORITY,
+) -> Query:
+    return Query(query_id, name, now_s, now_s + slo_s, rows, {"x": [query_id] * rows}, None, priority)
 
 
 def launched(commands: list[Command]) -> list[Batch]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatch.admission.rules import AdmissionRules
 from dispatch.balancing.registry import create_balancer
 from dispatch.commands import Answer, Command, Reject, WakeAt
 from dispatch.dispatcher import Dispatcher
@@ -85,13 +86,15 @@ def plan(
     max_queued_rows: int = 1000,
     selection: SelectionPolicy | None = None,
     balancing: str = "central",
+    admission: AdmissionRules | None = None,
 ) -> Plan:
     def stage(name: str) -> StagePlan:
         candidate = Candidate(name, 0.8, (0.0, *(LATENCY_S * (0.8 + 0.2 * n) for n in range(1, 9))))
         return StagePlan({"cpu": (candidate,)}, selection or GreedySelection(), create_balancer(balancing))
 
     stages = {name: stage(name) for name in of.weights.members}
-    return Plan(version, {"e": EndpointPlan("e", EndpointLimits(SLO_S, drop_late, max_queued_rows), stages, of)})
+    limits = EndpointLimits(SLO_S, drop_late, max_queued_rows, admission)
+    return Plan(version, {"e": EndpointPlan("e", limits, stages, of)})
 
 
 def scene(of: EnsembleFlow, workers: Iterable[str] | None = None, **options: Any) -> Dispatcher:

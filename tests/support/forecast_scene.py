@@ -12,7 +12,7 @@ from controller_parts import DictStore, settings
 from numpy.typing import NDArray
 
 from autoscaler.demand.demand import MovingMaximum
-from deployments.controller.variant_book import VariantBook
+from deployments.controller.variants.variant_book import VariantBook
 from deployments.forecasting import trainer as forecast_trainer
 from deployments.forecasting.choice import task_of
 from deployments.forecasting.keeper import ForecastKeeper

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from catalog.adapter import Adapter, Condition, adapter, condition
 from catalog.tensor import TensorSpec
+from dispatch.admission.rules import AdmissionRules
 from dispatch.balancing.registry import create_balancer
 from dispatch.commands import Answer, Command, Reject, WakeAt
 from dispatch.dispatcher import Dispatcher
@@ -145,6 +146,7 @@ def plan(
     max_queued_rows: int = 1000,
     selection: SelectionPolicy | None = None,
     balancing: str = "central",
+    admission: AdmissionRules | None = None,
     after_s: Mapping[str, float] | None = None,
 ) -> Plan:
     """Stage ``a`` has the variants ``a`` and the faster, less accurate ``a-small``."""
@@ -160,7 +162,8 @@ def plan(
         )
 
     stages = {node.name: stage_plan(node.name) for node in of.graph.nodes}
-    return Plan(version, {"e": EndpointPlan("e", EndpointLimits(SLO_S, drop_late, max_queued_rows), stages, of)})
+    limits = EndpointLimits(SLO_S, drop_late, max_queued_rows, admission)
+    return Plan(version, {"e": EndpointPlan("e", limits, stages, of)})
 
 
 def scene(of: PipelineFlow, workers: Mapping[str, Iterable[str]] | None = None, **options: Any) -> Dispatcher:

@@ -17,6 +17,7 @@ from deployments.router.peers import Peers
 from deployments.router.router import Router
 from deployments.worker import membership
 from deployments.worker.client import WorkerClient, WorkerGone
+from dispatch.admission.rules import AdmissionRules
 from dispatch.balancing.round_robin import RoundRobin
 from dispatch.plan import EndpointLimits, EndpointPlan, Plan, StagePlan
 from dispatch.selection.greedy import GreedySelection
@@ -63,10 +64,14 @@ async def settled() -> None:
         await asyncio.sleep(0)
 
 
-def digits() -> EndpointPlan:
+def digits(admission: AdmissionRules | None = None) -> EndpointPlan:
     """The endpoint as the application was built: both variants, in turn on every worker."""
     return EndpointPlan.of_stage(
-        "digits", StagePlan({"cpu": (DOUBLE, TRIPLE)}, GreedySelection(), RoundRobin()), slo_s=0.1, max_queued_rows=100
+        "digits",
+        StagePlan({"cpu": (DOUBLE, TRIPLE)}, GreedySelection(), RoundRobin()),
+        slo_s=0.1,
+        max_queued_rows=100,
+        admission=admission,
     )
 
 
@@ -82,10 +87,11 @@ def service(
     shares: Mapping[str, float] | None = None,
     slo_s: float = 0.1,
     drop_late: bool = False,
+    admission: AdmissionRules | None = None,
 ) -> Service:
     """How the endpoint is served; without arguments as it was built, for pool ``pool``."""
     offered = {"pool": (DOUBLE, TRIPLE)} if candidates is None else candidates
-    return Service(EndpointLimits(slo_s, drop_late, 100), offered, shares, {})
+    return Service(EndpointLimits(slo_s, drop_late, 100, admission), offered, shares, {})
 
 
 def routing_table(

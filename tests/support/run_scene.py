@@ -29,9 +29,15 @@ class Started:
 
 @contextmanager
 def started(
-    config: Path, url: str, ports: Sequence[int], env: Mapping[str, str], *options: str, log: Path
+    config: Path | None,
+    url: str,
+    ports: Sequence[int],
+    env: Mapping[str, str],
+    *options: str,
+    log: Path,
+    folder: Path = ROOT,
 ) -> Iterator[Started]:
-    """Run a config until the end of the block; ``ports`` are two free ones, for HAProxy."""
+    """Run a config, or what ``folder`` holds, until the end of the block; ``ports`` are two free ones, for HAProxy."""
     sockets = Path(mkdtemp(prefix="hap"))  # HAProxy takes socket paths of 97 characters at most
     proxy = {
         "RAY_SERVE_HAPROXY_METRICS_PORT": str(ports[0]),
@@ -43,8 +49,8 @@ def started(
     }
     with log.open("w") as errors:
         process = subprocess.Popen(
-            [*ACCORD, "run", *options, str(config)],
-            cwd=ROOT,
+            [*ACCORD, "run", *options, *([] if config is None else [str(config)])],
+            cwd=folder,
             env={**os.environ, **proxy, **env},
             stdout=subprocess.PIPE,
             stderr=errors,

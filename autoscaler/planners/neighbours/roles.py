@@ -76,10 +76,16 @@ def with_roles(plan: ClusterPlan, roles: Roles) -> ClusterPlan:
         name: {worker: share for worker, share in own.items() if worker not in roles.of}
         for name, own in plan.shares.items()
     }
+    beside = {
+        (roles.devices[worker], plan.held[worker]): own for worker, own in plan.fallback.items() if worker in roles.of
+    }
+    fallback = {worker: own for worker, own in plan.fallback.items() if worker not in roles.of}
     for worker, role in roles.of.items():
         holds = roles.occupant(worker).holds
         if holds:
             held[worker] = holds
+        if role.shares and (own := beside.get((roles.devices[worker], holds))):
+            fallback[worker] = own
         for name, share in role.shares:
             shares[name][worker] = share
-    return replace(plan, held=held, shares=shares)
+    return replace(plan, held=held, shares=shares, fallback=fallback)

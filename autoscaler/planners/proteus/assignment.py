@@ -6,7 +6,7 @@ from itertools import count, islice
 from autoscaler.cluster.cluster import Cluster
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan, SolveReport
-from autoscaler.placement.expansion import Held, expand
+from autoscaler.placement.transition.expansion import Held, expand
 from autoscaler.planners.proteus.column import Column
 from autoscaler.planners.proteus.placement_model import UseKey
 

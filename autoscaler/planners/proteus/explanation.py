@@ -13,8 +13,8 @@ from autoscaler.planners.proteus.stages import SLACK, Staged
 def explain(problem: Problem, staged: Staged, ample: Staged, loads: Mapping[UseKey, float]) -> tuple[str, ...]:
     """Sentences on what is shed, who is less accurate than could be, and which workers would help.
 
-    ``staged`` is what the demand takes, ``ample`` what the plan has room for; ``loads`` are what its workers get of
-    that.
+    ``problem`` has endpoints that cannot be served, too. ``staged`` is what the others' demand takes, ``ample`` what
+    the plan has room for; ``loads`` are what its workers get of that.
     """
     served = dict.fromkeys(problem.demand_qps, 0.0)
     summed = dict.fromkeys(problem.demand_qps, 0.0)
@@ -29,22 +29,25 @@ def _load(problem: Problem, staged: Staged, served: Mapping[str, float]) -> str:
     demand_qps = sum(problem.demand_qps.values())
     if not demand_qps:
         return "Nothing is asked for: no worker is needed."
-    if staged.serves_all:
-        return (
-            f"All {_figure(demand_qps)} queries/s are served, in batches that fit half of the objectives, "
-            f"with room for {sum(staged.planned_qps.values()) / demand_qps - 1:.0%} more."
-        )
+    servable_qps = sum(problem.demand_qps[name] for name in staged.planned_qps)
+    more = f"with room for {sum(staged.planned_qps.values()) / servable_qps - 1:.0%} more." if servable_qps else ""
+    if staged.serves_all and staged.planned_qps.keys() == problem.demand_qps.keys():
+        return f"All {_figure(demand_qps)} queries/s are served, in batches that fit half of the objectives, {more}"
     short = [
         f"{name} {1 - served[name] / qps:.1%}"
         for name, qps in problem.demand_qps.items()
         if served[name] < qps * (1 - 1e-3)
     ]
-    least = 1 - staged.most_qps / demand_qps
+    least = 1 - min(staged.most_qps, servable_qps) / demand_qps
     proven = f"no plan sheds less than {least:.1%}" if least > SLACK else "a plan that sheds nothing was not ruled out"
-    return (
-        f"{1 - sum(served.values()) / demand_qps:.1%} of {_figure(demand_qps)} queries/s are shed, {proven}: "
-        f"{', '.join(short) or 'a little of every endpoint'}."
-    )
+    shed = 1 - sum(min(qps, problem.demand_qps[name]) for name, qps in served.items()) / demand_qps
+    words = f"{shed:.1%} of {_figure(demand_qps)} queries/s are shed, {proven}: "
+    words += f"{', '.join(short) or 'a little of every endpoint'}."
+    if staged.serves_all and more:
+        words += f" The other endpoints are served, {more}"
+    if staged.even_share:
+        words += f" Every endpoint that can be served is, to {staged.even_share:.1%} at least."
+    return words
 
 
 def _figure(qps: float) -> str:
@@ -65,7 +68,7 @@ def _accuracies(problem: Problem, mean: Mapping[str, float]) -> list[str]:
 
 def _pools(problem: Problem, staged: Staged) -> list[str]:
     """Pools that are used up, with what another worker would bring: the shadow price of the relaxation."""
-    busy = needed(staged.solution, staged.planned_qps)
+    busy = needed(staged.solution)
     prices = _shadow_prices(problem, staged)
     total_qps = max(sum(staged.planned_qps.values()), 1e-12)
     lines = []

@@ -5,6 +5,7 @@ from math import ceil
 
 from ortools.math_opt.python import mathopt
 
+from autoscaler.planners.proteus.burst_room import BurstRoom
 from autoscaler.planners.proteus.column import Column
 from autoscaler.planners.proteus.placement_model import PlacementModel, UseKey
 from autoscaler.planners.proteus.search import Problem, Solution
@@ -14,33 +15,39 @@ ROUNDING = 1e-6
 """Of an accuracy that is a mean over few queries a second, which a solver knows to some 1e-9 of them."""
 
 
-def needed(solution: Solution, demand_qps: Mapping[str, float]) -> dict[Column, int]:
-    """The workers of each column that its load keeps busy, but for what is no part of the demand to speak of."""
+def needed(solution: Solution) -> dict[Column, int]:
+    """The workers of each column that its load keeps busy, but for what is no part of its endpoint's to speak of."""
+    served = solution.served_qps
     busy: dict[Column, float] = {}
     for (column, use), qps in solution.loads.items():
-        if qps > SLACK * demand_qps[use.endpoint]:
+        if qps > SLACK * served[use.endpoint]:
             busy[column] = busy.get(column, 0.0) + qps / use.qps
     return {column: max(ceil(workers - SLACK), 1) for column, workers in busy.items()}
 
 
-def with_idle_workers(problem: Problem, solution: Solution, devices: Collection[str]) -> dict[Column, int]:
+def with_idle_workers(
+    problem: Problem, solution: Solution, devices: Collection[str], room: BurstRoom | None = None
+) -> dict[Column, int]:
     """`needed`, and the rest of the workers of these device types where they relieve the busiest endpoint.
 
     Each joins the endpoint whose workers are busiest, with the most accurate variant that its device has for it, where
-    that is no less accurate than what the endpoint has on average. What pins workers to endpoints keeps doing so.
+    that is no less accurate than what the endpoint has on average. What pins workers to endpoints keeps doing so. With
+    ``room`` for bursts all workers of the solution are needed, and the busiest endpoint is the one that would be in a
+    burst.
     """
-    counts = needed(solution, problem.demand_qps)
-    served: dict[str, float] = {}
+    counts = needed(solution) if room is None else dict(solution.counts)
+    served = solution.served_qps
     summed: dict[str, float] = {}
     for (_, use), qps in solution.loads.items():
-        served[use.endpoint] = served.get(use.endpoint, 0.0) + qps
         summed[use.endpoint] = summed.get(use.endpoint, 0.0) + qps * use.accuracy
-    mean = {name: summed[name] / qps for name, qps in served.items() if qps > SLACK * problem.demand_qps[name]}
+    used = {use.endpoint for column in counts for use in column.uses}
+    mean = {name: summed[name] / qps for name, qps in served.items() if qps > 0 and name in used}
     capacity = dict.fromkeys(mean, 0.0)
+    each_qps = _planned_qps if room is None else room.of_worker
     for column, count in counts.items():
-        for use in column.uses:
-            if use.endpoint in capacity:
-                capacity[use.endpoint] += count * use.qps / len(column.uses)
+        for name, qps in each_qps(column).items():
+            if name in capacity:
+                capacity[name] += count * qps
     options: dict[str, dict[str, Column]] = {}
     for column in problem.columns:
         if len(column.variants) > 1:
@@ -60,8 +67,8 @@ def with_idle_workers(problem: Problem, solution: Solution, devices: Collection[
         ):
             open_to = [
                 name
-                for name in options.get(device, ())
-                if problem.pinned is None or placed.get((device, name), 0) < problem.pinned.get((device, name), 0)
+                for name, column in options.get(device, {}).items()
+                if problem.pinned is None or _has_room(problem.pinned, placed, column, problem.demand_qps)
             ]
             if not open_to:
                 break
@@ -70,9 +77,29 @@ def with_idle_workers(problem: Problem, solution: Solution, devices: Collection[
             counts[column] = counts.get(column, 0) + 1
             for use in column.uses:
                 placed[device, use.endpoint] = placed.get((device, use.endpoint), 0) + 1
-                if use.endpoint in capacity:
-                    capacity[use.endpoint] += use.qps / len(column.uses)
+            for name, qps in each_qps(column).items():
+                if name in capacity:
+                    capacity[name] += qps
     return counts
+
+
+def _has_room(
+    pinned: Mapping[tuple[str, str], int],
+    placed: Mapping[tuple[str, str], int],
+    column: Column,
+    demanded: Collection[str],
+) -> bool:
+    """Whether one more worker may serve every endpoint that it would serve with this column."""
+    keys = [(column.device, use.endpoint) for use in column.uses if use.endpoint in demanded]
+    return all(placed.get(key, 0) < pinned.get(key, 0) for key in keys)
+
+
+def _planned_qps(column: Column) -> dict[str, float]:
+    """What one worker of a column bears of each endpoint as planned."""
+    found: dict[str, float] = {}
+    for use in column.uses:
+        found[use.endpoint] = found.get(use.endpoint, 0.0) + use.qps / len(column.uses)
+    return found
 
 
 def _accuracy(column: Column, endpoint: str) -> float:

@@ -9,58 +9,25 @@ from autoscaler.cluster.cluster import Cluster
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan, NoPlan, SolveReport, Status
 from autoscaler.planners.proteus.assignment import assign
+from autoscaler.planners.proteus.burst_headroom import LIMIT_PART, TOLERANCE_TIMES, with_burst_room
+from autoscaler.planners.proteus.burst_room import BurstRoom
 from autoscaler.planners.proteus.column import Column, columns_of
 from autoscaler.planners.proteus.explanation import explain
+from autoscaler.planners.proteus.fallbacks import with_fallbacks
 from autoscaler.planners.proteus.headroom import with_headroom
 from autoscaler.planners.proteus.idle_workers import evenly, with_idle_workers
-from autoscaler.planners.proteus.search import SOLVERS, Problem, Search
+from autoscaler.planners.proteus.normalisation import best_accuracy, normalised
+from autoscaler.planners.proteus.options import ProteusOptions
+from autoscaler.planners.proteus.room import with_room
+from autoscaler.planners.proteus.search import Problem, Search
 from autoscaler.planners.proteus.stages import SLACK, Objectives, solve
-from catalog.errors import ConfigError
 
 LEAST_QPS = 1e-3
 """Where anything is asked for, so much is planned for: less is lost in a solver's tolerance."""
 
-
-@dataclass(frozen=True)
-class ProteusOptions:
-    """How to plan; the paper is ``deviations`` 0, ``tolerance`` 0 and ``use_idle_workers`` False.
-
-    A plan has room for ``headroom`` times the demand, and for so many standard ``deviations`` of the queries that
-    come within an objective if they come at random: the less there are, the more their number varies. Where the
-    cluster cannot, it has as much room as it can. It has more where that costs at most ``tolerance`` of effective
-    accuracy, unless it is ``fair`` or sizes a pool. ``use_idle_workers`` gives those
-    that are not needed to the busiest.
-
-    ``gap`` and ``limit_s`` (of solver time) end a solve. ``solver`` is scip or highs. ``fair`` puts the endpoint first
-    that is worst off (section 7); ``price_per_point`` is the price per hour that one point (0.01) of effective accuracy
-    is worth, for pools whose size is free; ``per_worker`` 2 lets two variants share a worker.
-    """
-
-    headroom: float = 1.0
-    deviations: float = 0.25
-    tolerance: float = 0.004
-    use_idle_workers: bool = True
-    gap: float = 1e-3
-    limit_s: float = 5.0
-    solver: str = "scip"
-    fair: bool = False
-    price_per_point: float = inf
-    per_worker: int = 1
-
-    def __post_init__(self) -> None:
-        """Raise `ConfigError` for values that no plan can be made with."""
-        for name, value, fits, wanted in (
-            ("headroom", self.headroom, 1 <= self.headroom < inf, "a number from 1"),
-            ("deviations", self.deviations, 0 <= self.deviations < inf, "a number from 0"),
-            ("tolerance", self.tolerance, 0 <= self.tolerance < 1, "a number from 0 and below 1"),
-            ("gap", self.gap, 0 <= self.gap < 1, "a number from 0 and below 1"),
-            ("limit_s", self.limit_s, 0 < self.limit_s < inf, "a time above 0"),
-            ("solver", self.solver, self.solver in SOLVERS, f"one of {', '.join(sorted(SOLVERS))}"),
-            ("price_per_point", self.price_per_point, self.price_per_point > 0, "a price above 0"),
-            ("per_worker", self.per_worker, self.per_worker in (1, 2), "1 or 2"),
-        ):
-            if not fits:
-                raise ConfigError(f"{name} of the planner is {value!r}; give {wanted}")
+MOST_TIMES = 1e4
+"""No more of an endpoint's demand is planned for than so many times what all workers could serve of it: what counts is
+that it is out of reach, and a solver loses small figures beside large ones."""
 
 
 @dataclass(frozen=True)
@@ -71,14 +38,15 @@ class ProteusPlanner:
     """
 
     cluster: Cluster
-    options: ProteusOptions = ProteusOptions()
+    options: ProteusOptions = field(default_factory=ProteusOptions)
     pinned: Mapping[tuple[str, str], int] | None = None
     columns: tuple[Column, ...] = field(init=False, repr=False)
     name: ClassVar[str] = "proteus"
 
     def __post_init__(self) -> None:
         """Find all ways to use a worker once."""
-        object.__setattr__(self, "columns", columns_of(self.cluster, self.options.per_worker))
+        weighed = normalised(self.cluster) if self.options.accuracy == "normalised" else self.cluster
+        object.__setattr__(self, "columns", columns_of(weighed, self.options.per_worker))
 
     def plan(self, observation: Observation) -> ClusterPlan | NoPlan:
         """The best plan for the observed demand, or that the time was up with no answer.
@@ -87,31 +55,61 @@ class ProteusPlanner:
         """
         demand_qps = {name: qps for name, qps in self.cluster.demand_qps(observation).items() if qps > 0}
         least_qps = {name: max(qps, LEAST_QPS) for name, qps in demand_qps.items()}
-        problem = Problem(self.columns, self._workers(observation), least_qps, self.pinned)
+        asked = Problem(self.columns, self._workers(observation), least_qps, self.pinned)
+        most_qps = asked.most_qps
+        problem = replace(
+            asked,
+            demand_qps={n: min(qps, MOST_TIMES * most_qps[n]) for n, qps in least_qps.items() if n in most_qps},
+        )
         options = self.options
         search = Search(options.gap, options.limit_s, options.solver)
-        staged = solve(problem, self._objectives(least_qps), search)
+        staged = solve(problem, self._objectives(problem.demand_qps), search)
         if staged is None:
             words = f"No answer within {options.limit_s:g} s of solver time: allow for more, or for a larger gap."
             return NoPlan(SolveReport(Status.NO_ANSWER, None, search.solve_s, (words,)))
         fixed = [pool.device for pool in self.cluster.pools if pool.max_workers is None]
-        tolerance = options.tolerance if len(fixed) == len(self.cluster.pools) and not options.fair else 0.0
+        may_give_up = len(fixed) == len(self.cluster.pools) and not options.fair
+        tolerance = options.room.tolerance if may_give_up else 0.0
+        idle_devices = fixed if options.use_idle_workers else ()
         ample = with_headroom(problem, staged, tolerance, search)
+        ample = with_room(
+            problem,
+            ample,
+            self._deviation_qps(problem.demand_qps),
+            options.room_down_to if may_give_up else 1.0,
+            search,
+        )
+        room = BurstRoom.of(self.columns) if options.fallback else None
+        if room is not None:
+            apart = Search(options.gap, LIMIT_PART * options.limit_s, options.solver)
+            ample = with_burst_room(problem, ample, TOLERANCE_TIMES * tolerance, apart, room)
+            search.solve_s += apart.solve_s
         with_margin = replace(problem, demand_qps=ample.planned_qps)
-        counts = with_idle_workers(with_margin, ample.solution, fixed if options.use_idle_workers else ())
+        counts = with_idle_workers(with_margin, ample.solution, idle_devices, room)
         loads = evenly(with_margin, counts, ample.solution)
         gap = staged.gap
         report = SolveReport(
             Status.OPTIMAL if gap <= options.gap + SLACK else Status.FEASIBLE,
             gap if isfinite(gap) else None,
             search.solve_s,
-            explain(problem, staged, ample, loads),
+            explain(asked, staged, ample, loads),
         )
         served = {
-            (column, use): qps * demand_qps[use.endpoint] / ample.planned_qps[use.endpoint]
+            (column, use): qps * min(demand_qps[use.endpoint] / ample.planned_qps[use.endpoint], 1.0)
             for (column, use), qps in loads.items()
         }
-        return assign(self.cluster, observation, demand_qps, counts, served, ample.planned_qps, report)
+        capacity_qps = dict.fromkeys(demand_qps, 0.0) | dict(ample.planned_qps)
+        plan = assign(self.cluster, observation, demand_qps, counts, served, capacity_qps, report)
+        plan = with_fallbacks(self.cluster, observation, plan, options.fallback)
+        if options.accuracy == "given":
+            return plan
+        best = best_accuracy(self.cluster)
+        return replace(plan, accuracy={name: of_best * best[name] for name, of_best in plan.accuracy.items()})
+
+    def _deviation_qps(self, demand_qps: Mapping[str, float]) -> dict[str, float]:
+        """What one standard deviation adds to a load while an objective lasts, if queries come at random."""
+        slo_s = {endpoint.name: endpoint.slo_s for endpoint in self.cluster.endpoints}
+        return {name: sqrt(qps / slo_s[name]) for name, qps in demand_qps.items()}
 
     def _workers(self, observation: Observation) -> dict[str, int]:
         there = list(observation.devices.values())
@@ -122,9 +120,9 @@ class ProteusPlanner:
 
     def _objectives(self, demand_qps: Mapping[str, float]) -> Objectives:
         options = self.options
-        slo_s = {endpoint.name: endpoint.slo_s for endpoint in self.cluster.endpoints}
+        deviation_qps = self._deviation_qps(demand_qps)
         margin_qps = {
-            name: qps * (options.headroom - 1) + options.deviations * sqrt(qps / slo_s[name])
+            name: qps * (options.headroom - 1) + options.room.deviations * deviation_qps[name]
             for name, qps in demand_qps.items()
         }
         total_qps = sum(demand_qps.values()) + sum(margin_qps.values())
@@ -133,9 +131,8 @@ class ProteusPlanner:
             for pool in self.cluster.pools
             if pool.max_workers is not None
         }
-        return Objectives(
-            margin_qps, options.fair, prices, self._worker_cost() if options.price_per_point == inf else {}
-        )
+        cost = self._worker_cost() if options.price_per_point == inf else {}
+        return Objectives(margin_qps, options.fair, options.overload == "even", prices, cost)
 
     def _worker_cost(self) -> dict[str, float]:
         """Prices of pools whose size is free, none quite 0, so that no worker is asked for that is not needed."""

@@ -34,15 +34,18 @@ class Problem:
         return replace(self, columns=enough(self.columns, self.demand_qps))
 
     @property
-    def servable(self) -> frozenset[str]:
-        """The endpoints that some worker could serve."""
-        return frozenset(
-            use.endpoint
-            for column in self.columns
-            if self.workers.get(column.device)
-            for use in column.uses
-            if self.pinned is None or self.pinned.get((column.device, use.endpoint))
-        )
+    def most_qps(self) -> dict[str, float]:
+        """By endpoint that some worker could serve, what all of them could serve of it and of nothing else."""
+        best: dict[tuple[str, str], float] = {}
+        for column in self.columns:
+            for use in column.uses:
+                key = (column.device, use.endpoint)
+                if self.workers.get(column.device) and (self.pinned is None or self.pinned.get(key)):
+                    best[key] = max(best.get(key, 0.0), use.qps)
+        most: dict[str, float] = {}
+        for (device, endpoint), qps in best.items():
+            most[endpoint] = most.get(endpoint, 0.0) + qps * self.workers[device]
+        return most
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,14 @@ class Solution:
     loads: Mapping[UseKey, float]
     objective: float
     bound: float
+
+    @property
+    def served_qps(self) -> dict[str, float]:
+        """Queries per second by endpoint."""
+        served: dict[str, float] = {}
+        for (_, use), qps in self.loads.items():
+            served[use.endpoint] = served.get(use.endpoint, 0.0) + qps
+        return served
 
     @property
     def gap(self) -> float:

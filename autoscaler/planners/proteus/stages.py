@@ -1,6 +1,6 @@
 """The order of objectives: serve the most, keep room in hand, be fair where asked, then be as accurate as possible."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from ortools.math_opt.python import mathopt
@@ -19,13 +19,16 @@ class Objectives:
 
     ``margin_qps`` is by endpoint what the plan should have room for beyond the demand, as far as that goes without
     shedding; where not all of it fits, every endpoint gets the same part. ``fair`` puts the endpoint that is worst off
-    first (Proteus, section 7). ``prices`` is by device type per worker, in accuracy times queries per second: what a
-    worker must bring to be worth its price. ``worker_cost`` is by device type what a worker costs in the end, where
-    several choices are equally accurate and accuracy has no price.
+    first (Proteus, section 7). Where not all can be served, ``even`` serves the same part of every endpoint's demand,
+    as large as it goes, before anything more; else the most queries are served, which are the cheap ones. ``prices`` is
+    by device type per worker, in accuracy times queries per second: what a worker must bring to be worth its price.
+    ``worker_cost`` is by device type what a worker costs in the end, where several choices are equally accurate and
+    accuracy has no price.
     """
 
     margin_qps: Mapping[str, float] = field(default_factory=dict)
     fair: bool = False
+    even: bool = False
     prices: Mapping[str, float] = field(default_factory=dict)
     worker_cost: Mapping[str, float] = field(default_factory=dict)
 
@@ -34,7 +37,8 @@ class Objectives:
 class Staged:
     """The last stage's solution, for the demand and what there is room for of the margins, which is ``planned_qps``.
 
-    No plan can serve more than ``most_qps`` of that. ``gap`` is the larger of those of what is served and of accuracy.
+    No plan can serve more than ``most_qps`` of that; ``even_share`` is the part of its demand that every endpoint is
+    served at least, where that was asked for. ``gap`` is the larger of those of what is served and of accuracy.
     """
 
     solution: Solution
@@ -42,6 +46,7 @@ class Staged:
     serves_all: bool
     most_qps: float
     gap: float
+    even_share: float = 0.0
 
 
 def solve(problem: Problem, objectives: Objectives, search: Search) -> Staged | None:
@@ -67,11 +72,34 @@ def solve(problem: Problem, objectives: Objectives, search: Search) -> Staged | 
         return None
     planned = _with(problem, margin_qps, margin_share)
     most_qps = _total(planned) if serves_all else min(served.bound, _total(planned))
-    best = _best(search, planned, served, objectives, serves_all=serves_all)
-    if best is None:
-        return None
-    gap = best.gap if serves_all else max(best.gap, served.gap)
-    return Staged(best, planned.demand_qps, serves_all, most_qps, gap)
+    gap = 0.0 if serves_all else served.gap
+    even_share = 0.0
+    if objectives.even and not serves_all:
+        shared = search.maximise(quick, _even, served, part=0.5)
+        if shared is not None:
+            even_share = shared.objective * (1 - SLACK)
+            served = search.maximise(quick, _served_beyond(even_share), shared, part=0.5) or shared
+            gap = max(gap, shared.gap)
+    best = _best(search, planned, served, objectives, serves_all=serves_all, even_share=even_share)
+    return (
+        None if best is None else Staged(best, planned.demand_qps, serves_all, most_qps, max(best.gap, gap), even_share)
+    )
+
+
+def _even(model: PlacementModel) -> mathopt.LinearExpression:
+    """The part of its demand that every endpoint is served at least."""
+    share = model.model.add_variable(lb=0.0, ub=1.0)
+    for name, served in model.served.items():
+        model.model.add_linear_constraint(served >= model.demand_qps[name] * share)
+    return mathopt.LinearSum([share])
+
+
+def _served_beyond(even_share: float) -> Stage:
+    def stage(model: PlacementModel) -> mathopt.LinearExpression:
+        model.serve_all(even_share * (1 - SLACK))
+        return model.total_served
+
+    return stage
 
 
 def _with(problem: Problem, margin_qps: Mapping[str, float], margin_share: float) -> Problem:
@@ -130,7 +158,7 @@ def _headroom(demand_qps: Mapping[str, float], margin_qps: Mapping[str, float], 
 
 
 def _best(
-    search: Search, problem: Problem, served: Solution, objectives: Objectives, *, serves_all: bool
+    search: Search, problem: Problem, served: Solution, objectives: Objectives, *, serves_all: bool, even_share: float
 ) -> Solution | None:
     """Fairness where it is asked for, then accuracy, without serving less."""
 
@@ -138,7 +166,9 @@ def _best(
         if serves_all:
             model.serve_all(1 - SLACK)
         else:
-            model.serve_at_least(served.objective * (1 - SLACK))
+            model.serve_at_least(sum(served.loads.values()) * (1 - SLACK))
+            if even_share:
+                model.serve_all(even_share * (1 - 2 * SLACK))
 
     incumbent = served
     least = 0.0
@@ -147,7 +177,7 @@ def _best(
         def fairness(model: PlacementModel) -> mathopt.LinearExpression:
             keep(model)
             least_accuracy = model.model.add_variable(lb=0.0, ub=1.0)
-            _at_least(model, least_accuracy, problem.servable)
+            _at_least(model, least_accuracy, problem.most_qps.keys())
             return mathopt.LinearSum([least_accuracy])
 
         fair = search.maximise(problem, fairness, incumbent)
@@ -157,7 +187,7 @@ def _best(
     def accuracy(model: PlacementModel) -> mathopt.LinearExpression:
         keep(model)
         if least:
-            _at_least(model, least, problem.servable)
+            _at_least(model, least, problem.most_qps.keys())
         price = [
             objectives.prices[column.device] * count
             for column, count in model.count.items()
@@ -179,7 +209,7 @@ def _best(
     return best if cheap is None else replace(best, counts=cheap.counts, loads=cheap.loads)
 
 
-def _at_least(model: PlacementModel, accuracy: mathopt.LinearTypes, servable: frozenset[str]) -> None:
+def _at_least(model: PlacementModel, accuracy: mathopt.LinearTypes, servable: Collection[str]) -> None:
     """No endpoint has less accuracy per query of its demand, what is shed counting as 0.
 
     Those that nobody can serve are left out, or the others would have no fairness among them.

@@ -14,12 +14,12 @@ from benchmarks.machine import loop_s
 from benchmarks.promise.cases.bursts import rise_s, scaled
 from benchmarks.promise.cases.case import Case, judge
 from benchmarks.promise.cases.conditions import NEIGHBOUR_SHARE, Condition, Cores
-from benchmarks.promise.cases.duty_cycle import brake, neighbour
 from benchmarks.promise.cases.timeline import Timeline
 from benchmarks.promise.cases.windows import WindowCounts, count_windows
 from benchmarks.promise.search.highest import Highest
 from benchmarks.promise.systems import ENDPOINT, System
 from serve_app.loadgen.dataset import Dataset
+from serve_app.testing.duty_cycle import brake, neighbour
 from serve_app.testing.queries import Queries
 from serve_app.testing.sender import Sender
 from serve_app.testing.service import Service, running, sending, soon

@@ -9,18 +9,26 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import yaml
+from pydantic import TypeAdapter
 from tqdm import tqdm
 
 from catalog.errors import ConfigError
+from catalog.evaluation.accuracy_file import (
+    MeasuredAccuracies,
+    accuracy_path,
+    measured_share,
+    write_accuracies,
+)
 from catalog.profiles.profile_cache import cache_dir
 from catalog.store import checksum
+from catalog.variant import Variant
 from catalog.votes import read_votes, write_votes
 from catalog.zoo.sentiment.characters import character_tokenizer
 from catalog.zoo.sentiment.deltas import pretrained_weights, tuned_weights, unpacked
@@ -32,12 +40,14 @@ from catalog.zoo.sentiment.trained import INDEX, VOTES, TrainedFiles, TrainedTas
 SHIPPED = Path(__file__).parent / "trained"
 """Trained files that ship with Accord."""
 
-FORMAT = 1
+FORMAT = 3
 """Counts changes of what is built from the same files."""
 
 CATALOGUE = "catalogue.yaml"
 LEARNED_FROM = "dev"
 """The split of recorded votes that a catalogue comes with."""
+
+_VARIANT = TypeAdapter(Variant)
 
 OnProgress = Callable[[str, float], object]
 """Called with what is in hand and the share, 0 to 1, of all the work that is done."""
@@ -77,6 +87,7 @@ def build(folder: Path, trained: Path = SHIPPED, on_progress: OnProgress | None 
         catalogue = {"version": 1, "variants": entries, "votes": _put_votes(trained, task, made)}
         content = yaml.safe_dump(catalogue, sort_keys=False, default_flow_style=None, width=120)
         (made / CATALOGUE).write_text(first_line + content, encoding="utf-8")
+        _put_accuracies(trained, entries, made)
         _put(made, folder, first_line)
     report("done", 1.0)
     return folder / CATALOGUE
@@ -100,7 +111,11 @@ def _make(variant: TrainedVariant, files: TrainedFiles, pretrained: Weights, sou
 
 
 def _entry(variant: TrainedVariant, task: TrainedTask, folder: Path) -> dict[str, Any]:
-    """What the catalogue says of a variant."""
+    """What the catalogue says of a variant.
+
+    What an encoder costs grows with the length of the longest text of its batch; n-grams are counted text by text.
+    """
+    lengths = {"longest": task.max_length, "typical": task.typical_length}
     return {
         "name": variant.name,
         "task": task.task,
@@ -114,6 +129,7 @@ def _entry(variant: TrainedVariant, task: TrainedTask, folder: Path) -> dict[str
             {"name": "probabilities", "datatype": "FP32", "shape": [-1, len(task.labels)]},
         ],
         "options": {"max_length": task.max_length_of(variant)},
+        **({} if variant.layers is None else {"lengths": lengths}),
     }
 
 
@@ -123,6 +139,19 @@ def _put_votes(trained: Path, task: TrainedTask, folder: Path) -> dict[str, str]
         return {}
     write_votes(folder / VOTES, {LEARNED_FROM: read_votes(trained / VOTES)[LEARNED_FROM]})
     return {task.task: VOTES}
+
+
+def _put_accuracies(trained: Path, entries: Sequence[dict[str, Any]], folder: Path) -> None:
+    """What the votes of a training say of its variants, as `accord evaluate` would."""
+    if not (trained / VOTES).exists():
+        return
+    votes = read_votes(trained / VOTES)[LEARNED_FROM]
+    found = {}
+    for entry in entries:
+        if (share := votes.accuracies.get(entry["name"])) is not None:
+            variant = _VARIANT.validate_python(entry)
+            found[variant.name] = measured_share(variant, str(folder), share, votes.rows, "development texts")
+    write_accuracies(accuracy_path(folder / CATALOGUE), MeasuredAccuracies(found))
 
 
 def _put(made: Path, folder: Path, first_line: str) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from tqdm import tqdm
 
 from catalog.errors import ConfigError
 from catalog.texts.labelled_texts import LabelledTexts, read_labelled
+from catalog.texts.token_estimate import estimated_tokens
 from catalog.texts.tokens import TextTokenizer
 from catalog.votes import RecordedVotes, write_votes
 from catalog.zoo.sentiment.build import build
@@ -68,7 +70,8 @@ def train(
     out.mkdir(parents=True, exist_ok=True)
     written = TrainedFiles(out)
     fit_all(recipes, data["train"], classes["train"], written, settings, on_progress)
-    task = TrainedTask(settings.task, names, MAX_LENGTH, tuple(_described(recipe) for recipe in recipes))
+    typical = round(fmean(map(estimated_tokens, data["train"].texts)))
+    task = TrainedTask(settings.task, names, MAX_LENGTH, tuple(_described(recipe) for recipe in recipes), typical)
     written.write(task)
     asked = {split: texts for split, texts in data.items() if split != "train"}
     votes = _votes(task, written, asked, classes, settings.threads)

@@ -52,6 +52,8 @@ class TrainedTask:
     max_length: int
     """Tokens after which a text is cut."""
     variants: tuple[TrainedVariant, ...]
+    typical_length: int = 24
+    """Tokens of a text of the training on average, as `estimated_tokens` has them."""
 
     def max_length_of(self, variant: TrainedVariant) -> int:
         """Tokens or characters after which a variant cuts a text."""

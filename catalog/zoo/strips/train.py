@@ -26,7 +26,7 @@ from catalog.zoo.strips.measures import (
     measured_strips,
     true_starts,
 )
-from catalog.zoo.strips.strips import Strips, sample_strips
+from catalog.zoo.strips.strips import MEASURED_STRIPS, Strips, sample_strips
 
 ZOO = Path(__file__).parent.parent
 
@@ -95,7 +95,7 @@ def main() -> None:
         path = MODELS / f"{name}.onnx"
         onnx.save(model(), path)
         entries.append(exported.catalogue_entry(CHECK, path, ZOO, checker_accuracy(path), _READINGS, _NUMBER))
-    exported.write_entries(ZOO / "catalogue.yaml", entries)
+    exported.write_entries(ZOO / "catalogue.yaml", entries, MEASURED_STRIPS, "test strips")
     for entry in entries:
         print(f"{entry['name']}: {100 * entry['accuracy']:.2f} %")
 

@@ -4,12 +4,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from deployments.router.live_accuracy.status import together_shadow
+from deployments.router.observing.totals import joint_totals
+from deployments.router.observing.worker_events import MOST_REMEMBERED
 from deployments.router.tables.progress import TableState
 from dispatch.promise.guarantee import Kept
 
 Record = Mapping[str, Any]
 
-SUMMED = ("arrived", "answered", "late", "rejected", "failed", "violations", "queued", "anticipated_qps")
+SUMMED = ("arrived", "answered", "late", "rejected", "failed", "cancelled", "violations", "queued", "anticipated_qps")
 WORST = ("latency_ms", "transport_ms")
 
 STAGE_SUMMED = ("queued", "workers", "queries", "jobs")
@@ -43,16 +46,30 @@ def together(statuses: Iterable[Record]) -> dict[str, Any]:
             "tables": _tables([each["tables"] for each in every]),
             "feedback": min((each["feedback"] for each in every), key=lambda feedback: feedback["slack_factor"]),
             "rejected_by_reason": dict(sum((Counter(each["rejected_by_reason"]) for each in every), Counter())),
+            "rejected_by_code": dict(sum((Counter(each["rejected_by_code"]) for each in every), Counter())),
             "expected_accuracy": sum(accuracies) / answered if answered else None,
             "variants": _variants(every),
+            "totals": joint_totals([each["totals"] for each in every]),
             "stages": _stages([each.get("stages", {}) for each in every]),
             "ground_truth": _truths([each["ground_truth"] for each in every]),
+            "shadow": together_shadow([each.get("shadow") for each in every]),
         }
     return {
         "routers": [router for each in (first, *others) for router in each["routers"]],
         "plan_version": max(each["plan_version"] for each in (first, *others)),
         "endpoints": endpoints,
         "workers": {worker: state for each in (first, *others) for worker, state in each["workers"].items()},
+        "worker_events": _events([each["worker_events"] for each in (first, *others)]),
+    }
+
+
+def _events(every: Sequence[Record]) -> dict[str, Any]:
+    """Counts are summed; of the last events the newest stay."""
+    last = sorted((event for each in every for event in each["last"]), key=lambda event: float(event["ago_s"]))
+    return {
+        "counts": dict(sum((Counter(each["counts"]) for each in every), Counter())),
+        "hanging_s": {worker: since_s for each in every for worker, since_s in each["hanging_s"].items()},
+        "last": last[:MOST_REMEMBERED],
     }
 
 

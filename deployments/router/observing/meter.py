@@ -39,9 +39,9 @@ class RouterMeter:
         self.slowdowns.follow(routing_table)
         self._routing_table = routing_table
 
-    def on_arrival(self, endpoint: str) -> None:
-        """A query came."""
-        self._arrived[endpoint] += 1
+    def on_arrival(self, endpoint: str, queries: int = 1) -> None:
+        """Queries came."""
+        self._arrived[endpoint] += queries
 
     def on_sent_on(self, endpoint: str) -> None:
         """A query that came is a peer's now, who counts it."""

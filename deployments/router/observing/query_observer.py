@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from catalog.errors import AccordError
 from deployments.router.observing.meter import RouterMeter
 from deployments.router.observing.stats import EndpointStats
 from dispatch.commands import Answer, Answers, BatchDone, Reject
@@ -34,9 +35,16 @@ class QueryObserver:
         self.stats[query.endpoint].arrived -= 1
         self.meter.on_sent_on(query.endpoint)
 
+    def on_cancel(self, query: Query) -> None:
+        """A query's client left before it had an answer: that is no violation."""
+        self.stats[query.endpoint].cancelled += 1
+
     def on_batch(self, done: BatchDone) -> None:
         """A batch came back, whatever it means for queries."""
         self.meter.on_batch(done)
+        stats = self.stats.get(done.batch.endpoint)
+        if stats is not None:
+            stats.totals.on_batch(done)
 
     def on_answers(self, answers: Answers, slo_s: float, lag_s: float) -> list[Answer]:
         """A batch of an endpoint with this objective has the answers to its queries; gives them.
@@ -79,7 +87,16 @@ class QueryObserver:
         That counts against the promise unless the query asked for less time than the objective.
         """
         query = reject.query
-        self.stats[query.endpoint].on_reject(reject)
+        self.stats[query.endpoint].on_reject(reject.error)
         self.meter.on_violations(query.endpoint, 1)
         if query.allowed_s >= slo_s - ROUNDING_S:
             self.guarantees[query.endpoint].on_refused()
+
+    def on_refused_in_front(self, endpoint: str, queries: int, error: AccordError) -> None:
+        """Queries of an endpoint, with all of its objective, were refused before they came here."""
+        stats = self.stats[endpoint]
+        stats.arrived += queries
+        stats.on_reject(error, queries)
+        self.meter.on_arrival(endpoint, queries)
+        self.meter.on_violations(endpoint, queries)
+        self.guarantees[endpoint].on_refused(queries)

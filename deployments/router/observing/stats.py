@@ -4,13 +4,19 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from catalog.errors import AccordError
 from deployments.router.observing.percentiles import percentiles_ms
 from deployments.router.observing.stage_stats import StageStats
-from dispatch.commands import Answer, Reject
+from deployments.router.observing.totals import Totals
+from dispatch.commands import Answer
 
 WINDOW_S = 60.0
 MAX_WINDOW_ANSWERS = 20_000
 """Of the last minute, the latest so many count: percentiles of more would hold up the router's event loop."""
+
+
+FAILURES = ("VariantFailed", "NoWorker", "WorkerLost", "PoisonQuery")
+"""Errors that are the service's fault, whatever the load."""
 
 
 class _Seen(NamedTuple):
@@ -27,14 +33,20 @@ class _Seen(NamedTuple):
 
 @dataclass
 class EndpointStats:
-    """Counters of one endpoint. A violation is an answer after its deadline, or no answer at all."""
+    """Counters of one endpoint. A violation is an answer after its deadline, or no answer at all.
+
+    ``rejected`` counts by the error's type, ``codes`` by its reason code; ``cancelled`` those whose client left.
+    """
 
     arrived: int = 0
     answered: int = 0
     late: int = 0
+    cancelled: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
+    codes: Counter[str] = field(default_factory=Counter)
     variants: Counter[str] = field(default_factory=Counter)
     accuracy_sum: float = 0.0
+    totals: Totals = field(default_factory=Totals)
     stages: dict[str, StageStats] = field(default_factory=dict)
     _recent: deque[_Seen] = field(default_factory=lambda: deque(maxlen=MAX_WINDOW_ANSWERS))
 
@@ -49,13 +61,16 @@ class EndpointStats:
         for run in answer.stages:
             self.stages.setdefault(run.stage, StageStats()).on_run(run)
         self.accuracy_sum += answer.accuracy
+        self.totals.on_answer(answer)
         self._recent.append(
             _Seen(answer.done_s, answer.latency_s, variants, answer.accuracy, answer.batch_rows, transport_s, late)
         )
 
-    def on_reject(self, reject: Reject) -> None:
-        """A query got an error."""
-        self.rejected[type(reject.error).__name__] += 1
+    def on_reject(self, error: AccordError, queries: int = 1) -> None:
+        """Queries got this error."""
+        self.rejected[type(error).__name__] += queries
+        if error.code:
+            self.codes[error.code] += queries
 
     def snapshot(self, now_s: float) -> dict[str, Any]:
         """Totals, and of the last minute the latency percentiles (ms), the mean batch and the share per variant."""
@@ -70,7 +85,9 @@ class EndpointStats:
             "late": self.late,
             "rejected": refused,
             "rejected_by_reason": dict(self.rejected),
-            "failed": self.rejected["VariantFailed"] + self.rejected["NoWorker"],
+            "rejected_by_code": dict(self.codes),
+            "cancelled": self.cancelled,
+            "failed": sum(self.rejected[name] for name in FAILURES),
             "violations": self.late + refused,
             "expected_accuracy": self.accuracy_sum / self.answered if self.answered else None,
             "window_s": WINDOW_S,
@@ -81,5 +98,6 @@ class EndpointStats:
                 name: {"queries": count, "share": shares[name] / len(recent) if recent else 0.0}
                 for name, count in self.variants.most_common()
             },
+            "totals": self.totals.to_record(now_s),
             "stages": {name: stage.snapshot(now_s - WINDOW_S) for name, stage in self.stages.items()},
         }

@@ -6,8 +6,10 @@ from typing import Any
 
 from deployments.messages.worker import WorkerReport
 from deployments.router.feedback.labels import Labels
+from deployments.router.live_accuracy.status import shadow_status
 from deployments.router.observing.query_observer import QueryObserver
 from deployments.router.observing.stage_stats import StageStats
+from deployments.router.observing.worker_events import WorkerEvents
 from deployments.router.tables.progress import TableProgress, TableState
 from dispatch.dispatcher import Dispatcher
 from dispatch.flow.pipeline import PipelineFlow
@@ -27,9 +29,13 @@ def router_status(
     ready: Mapping[str, bool],
     labels: Labels | None,
     reports: Mapping[str, WorkerReport],
+    events: WorkerEvents,
     now_s: float,
 ) -> dict[str, Any]:
-    """Endpoints and workers of one router as they are now; ``reports`` are of its workers, when they joined."""
+    """Endpoints and workers of one router as they are now; ``reports`` are of its workers, when they joined.
+
+    ``events`` are what befell them since.
+    """
     endpoints = {}
     for name, endpoint in dispatcher.plan.endpoints.items():
         accuracies = {c.variant: c.accuracy for offered in endpoint.candidates.values() for c in offered}
@@ -45,6 +51,7 @@ def router_status(
             "tables": tables.get(name, NO_TABLES)._asdict(),
             "feedback": _feedback(dispatcher, name),
             "ground_truth": None if labels is None else labels.status(name),
+            "shadow": shadow_status(dispatcher.shadows.by_endpoint.get(name)),
             "queued": dispatcher.queues.rows(name),
             **snapshot,
             "stages": _stages(dispatcher, name, snapshot["stages"]),
@@ -67,7 +74,13 @@ def router_status(
             "machine": state.info.machine,
             "slowdowns": {variant: each.to_record() for variant, each in observer.meter.slowdowns.of(worker).items()},
         }
-    return {"routers": [router], "plan_version": plan_version, "endpoints": endpoints, "workers": workers}
+    return {
+        "routers": [router],
+        "plan_version": plan_version,
+        "endpoints": endpoints,
+        "workers": workers,
+        "worker_events": events.to_record(now_s),
+    }
 
 
 def _stages(dispatcher: Dispatcher, endpoint: str, seen: Mapping[str, Any]) -> dict[str, Any]:

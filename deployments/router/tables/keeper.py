@@ -5,13 +5,14 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import inf
+from types import MappingProxyType
 
 from deployments.router.router import Router
 from deployments.router.tables.making import TableMaker
 from deployments.router.tables.progress import TableProgress, TableState
 from dispatch.latency.estimate import LatencyEstimate
 from dispatch.selection.ramsis.policy import RamsisSelection
-from dispatch.selection.ramsis.problem import Balancing
+from dispatch.selection.ramsis.problem import Balancing, Formulation
 from dispatch.selection.ramsis.tables.work import TableTask, TableWork
 from dispatch.table_plan import with_selection
 
@@ -40,12 +41,15 @@ SETTLED_S = 5.0
 RETRY_S = 60.0
 """After a table of an endpoint could not be made."""
 
+NO_FORMULATIONS: Mapping[str, Formulation] = MappingProxyType({})
+
 
 class TableKeeper:
     """Makes what the endpoints with policy ``ramsis`` need; `run` goes on until cancelled.
 
     ``balancing`` names these endpoints. Until there are tables, and for a device type that has none, the greedy policy
     decides; tables for other latencies than those measured are read in rescaled time (`RamsisSelection`).
+    ``formulations`` has what tables of endpoints are to be made by, where that is given.
     ``highest_qps`` is the load where the router itself ends, however much its workers could bear; ``busy_share`` tells
     how much of the machine is at work, 0 to 1.
     """
@@ -58,6 +62,7 @@ class TableKeeper:
         clock: Callable[[], float],
         highest_qps: float,
         busy_share: Callable[[], float],
+        formulations: Mapping[str, Formulation] = NO_FORMULATIONS,
     ) -> None:
         self._router = router
         self._balancing = balancing
@@ -65,6 +70,7 @@ class TableKeeper:
         self._clock = clock
         self._highest_qps = highest_qps
         self._busy_share = busy_share
+        self._formulations = formulations
         self._work: dict[str, dict[str, TableWork]] = {name: {} for name in balancing}
         self._workers: dict[str, tuple[int, float]] = {}  # a number of workers, and since when it has been that
         self._planned: dict[str, int] = {}
@@ -118,7 +124,15 @@ class TableKeeper:
             wanted = own.next(ahead)
             if wanted is not None:
                 level, problem = wanted
-                own.add(level, await self._maker.table(problem))
+                table = await self._maker.table(problem)
+                if not table.settled:
+                    logger.warning(
+                        "Endpoint %s: the decision table for %.4g queries/s did not settle in the time that it has; "
+                        "what it promises may be off.",
+                        name,
+                        problem.load_qps,
+                    )
+                own.add(level, table)
                 worked = True
                 self._renew(name)
                 if work.get(device) is not own:  # it was for terms or workers of before
@@ -145,6 +159,7 @@ class TableKeeper:
                 workers=workers,
                 balancing=self._balancing[name],
                 highest_qps=self._highest_qps,
+                formulation=self._formulations.get(name),
             )
             kept = work.get(device)
             if kept is None or replace(kept.task, highest_qps=task.highest_qps) != task:

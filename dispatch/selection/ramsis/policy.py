@@ -33,7 +33,8 @@ class RamsisSelection:
 
     The greedy policy decides where there is no grid yet, where a grid's variant is not among the candidates (not
     loaded, or failing), and where clients allow more time than the objective, of which tables know nothing. Where the
-    table's variant cannot be in time on this worker and a faster one can, that takes its place.
+    table's variant cannot be in time on this worker and a faster one can, that takes its place. Tables know one length:
+    where lengths differ they are read for all that waits, as so many rows of the usual one, and promise nothing.
     """
 
     name: ClassVar[str] = "ramsis"
@@ -50,9 +51,10 @@ class RamsisSelection:
         if slack_s > table.slo_s * view.slack_share + SLACK_TOLERANCE_S:
             return _GREEDY.choose(view)
         slack_s /= reading.tail
-        index, rows = table.lookup(view.rows, slack_s, view.phase)
+        queued = view.queued_rows or view.rows
+        index, rows = table.lookup(queued, slack_s, view.phase)
         if index == HOLD:
-            hold_s = table.hold_s(view.rows, slack_s, view.phase) * reading.tail
+            hold_s = table.hold_s(queued, slack_s, view.phase) * reading.tail
             return Hold(view.now_s + max(hold_s, SHORTEST_HOLD_S))
         variant = table.variants[index]
         for candidate in view.candidates:
@@ -60,13 +62,13 @@ class RamsisSelection:
                 break
         else:
             return _GREEDY.choose(view)
-        rows = candidate.batch_rows(rows)
+        rows = candidate.batch_rows(rows if queued == view.rows else min(rows, view.rows))
         if view.latency is None:
             return Choice(variant, rows, None, promise_of(table, late_share=0.0))
         timely = _timely(candidate, rows, view)
         if timely is None:
             timely = soonest(view)
-        elif timely is candidate and reading.exact and view.slack_share >= 1.0:
+        elif timely is candidate and reading.exact and view.slack_share >= 1.0 and not view.queued_rows:
             return Choice(variant, rows, None, promise_of(table, LATE_SHARE))
         return Choice(timely.variant, timely.batch_rows(rows))
 

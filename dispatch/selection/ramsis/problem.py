@@ -1,6 +1,7 @@
 """What a decision table is made for."""
 
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Literal
 
 from dispatch.selection.policy import Candidate
@@ -32,10 +33,10 @@ class WorkerProblem:
     fit into the slack. ``busy_s``, of the same shape, is the time that the worker is busy with them on average, by
     which the process per query moves on; empty where latency does not vary. ``late_share`` is the share of batches that
     take longer than ``latency_s``: 0.01 where that is the 99th percentile. ``max_rows``, by variant, is the largest
-    batch, where latency varies. Variants are ordered by latency, fastest first, and more accurate the slower they are
-    (`of` prunes to that). ``arrivals`` is the load of all ``workers`` together. ``slack_steps`` is D of the
-    fixed-length discretisation (section 4.2.2), 0 the model-based one (4.2.1). ``group`` is the number of consecutive
-    queries that round robin gives to one worker.
+    batch, where latency varies. Variants are ordered by their latency with one row, fastest first (`of` prunes those
+    that another beats at every batch size). ``arrivals`` is the load of all ``workers`` together. ``slack_steps`` is D
+    of the fixed-length discretisation (section 4.2.2), 0 the model-based one (4.2.1). ``group`` is the number of
+    consecutive queries that round robin gives to one worker.
     """
 
     variants: tuple[str, ...]
@@ -71,12 +72,18 @@ class WorkerProblem:
 
         Variants that miss the objective even alone are left out, save the fastest. Queues are told apart up to
         ``max_queue_rows``; by default up to twice the largest batch that meets the objective, at least 32. Raises
-        ValueError without candidates, workers or a positive objective, and for a share of late batches that is none.
+        ValueError without candidates, workers, a positive objective or a load, and for a share of late batches that is
+        none.
         """
         if not candidates:
             raise ValueError("no variants; give at least one candidate")
         if workers < 1 or not slo_s > 0.0:
             raise ValueError(f"{workers} workers and an objective of {slo_s} s; both must be positive")
+        if not 0.0 < arrivals.rate_qps < inf:
+            raise ValueError(
+                f"a load of {arrivals.rate_qps:g} queries/s; give a positive one: the table of the least load serves "
+                "what is below"
+            )
         if max_queue_rows is not None and not 1 <= max_queue_rows <= LONGEST_QUEUE_ROWS:
             raise ValueError(f"max_queue_rows {max_queue_rows}; give 1 to {LONGEST_QUEUE_ROWS}")
         if not 0.0 <= late_share < 1.0:
@@ -86,7 +93,7 @@ class WorkerProblem:
             raise ValueError(f"{len(front)} variants on the Pareto front; tables hold {MOST_VARIANTS}: leave some out")
         kept = [c for c in front if c.latency_s[1] <= slo_s] or front[:1]
         if max_queue_rows is None:
-            in_time = sum(latency_s <= slo_s for latency_s in _in_batches(kept[0].latency_s, LONGEST_QUEUE_ROWS))
+            in_time = max(_rows_in_time(c, slo_s) for c in kept)
             max_queue_rows = max(MAX_QUEUE_ROWS, min(2 * in_time, LONGEST_QUEUE_ROWS))
         varies = any(c.mean_s for c in kept)
         return cls(
@@ -147,6 +154,17 @@ class WorkerProblem:
         """The same worker, with no queues longer than that told apart."""
         latency_s, busy_s = (tuple(of_variant[:rows] for of_variant in s) for s in (self.latency_s, self.busy_s))
         return replace(self, latency_s=latency_s, busy_s=busy_s)
+
+
+def formulation_for(balancing: Balancing, wanted: Formulation | None = None) -> Formulation:
+    """The formulation that is ``wanted``; else per query, save for queues joined by length, which have none."""
+    if wanted is not None:
+        return wanted
+    return "per_query" if balancing == "round_robin" else "per_decision"
+
+
+def _rows_in_time(candidate: Candidate, slo_s: float) -> int:
+    return sum(latency_s <= slo_s for latency_s in _in_batches(candidate.latency_s, LONGEST_QUEUE_ROWS))
 
 
 def _in_batches(latency_s: tuple[float, ...], rows: int) -> tuple[float, ...]:

@@ -49,6 +49,11 @@ def solve(problem: WorkerProblem) -> DecisionTable:
     return solve_per_query(short.grouped(group), start)
 
 
+def solve_single(problem: WorkerProblem) -> DecisionTable:
+    """The optimal table of the process per query under round robin without groups: to see what groups bring."""
+    return solve_per_query(shortened(problem.staggered()).grouped(1), None)
+
+
 def shortened(problem: WorkerProblem) -> WorkerProblem:
     """The problem with no longer queues than may come while a batch in time runs."""
     mean = problem.load_qps / problem.workers * problem.slo_s

@@ -12,6 +12,7 @@ from autoscaler.cluster.plan import ClusterPlan
 from autoscaler.cluster.plan_difference import PlanDifference
 from autoscaler.cluster.plan_record import from_record
 from serve_app.cli.cells import cell, percent
+from serve_app.cli.plan.accuracies import render_accuracies
 from serve_app.cli.plan.neighbours import render_corrections, render_neighbours
 from serve_app.cli.plan.stages import render_stages
 
@@ -33,6 +34,7 @@ def render_plan(body: Mapping[str, Any]) -> RenderableType:
         parts.append(_workers(plan, decision.get("workers", {})))
         parts += render_neighbours(decision)
     parts.append(_pools(body.get("pools", {})))
+    parts += render_accuracies(body.get("accuracies", {}))
     parts += _forecasts(body.get("forecast", {}))
     parts += _section("What limits it", () if plan is None else plan.report.explanation)
     parts += _corrections(body.get("corrections", []), body.get("transport_ms", {}))
@@ -102,7 +104,10 @@ def _instant(iso: str | None) -> str:
 
 def _endpoints(plan: ClusterPlan, slo_ms: Mapping[str, float]) -> Table:
     table = Table("endpoint", title="Endpoints", title_justify="left")
-    for heading in ("objective", "demand/s", "served/s", "capacity/s", "shed", "accuracy"):
+    headings = ["objective", "demand/s", "served/s", "capacity/s", "shed", "accuracy"]
+    if plan.fallback:
+        headings.insert(4, "in bursts")
+    for heading in headings:
         table.add_column(heading, justify="right")
     for name, demand_qps in plan.demand_qps.items():
         served_qps = plan.served_qps.get(name, 0.0)
@@ -112,11 +117,13 @@ def _endpoints(plan: ClusterPlan, slo_ms: Mapping[str, float]) -> Table:
             cell(demand_qps),
             cell(served_qps),
             cell(plan.capacity_qps.get(name)),
+            *((cell(plan.burst_qps.get(name)),) if plan.fallback else ()),
             percent(1 - served_qps / demand_qps if demand_qps else None),
             percent(plan.accuracy.get(name), 2),
         )
     if len(plan.demand_qps) > 1:
-        sums = (sum(qps.values()) for qps in (plan.demand_qps, plan.served_qps, plan.capacity_qps))
+        summed = [plan.demand_qps, plan.served_qps, plan.capacity_qps, *((plan.burst_qps,) if plan.fallback else ())]
+        sums = (sum(qps.values()) for qps in summed)
         known = all(name in plan.accuracy for name, qps in plan.served_qps.items() if qps)
         accuracy = percent(plan.effective_accuracy if known else None, 2)
         table.add_section()
@@ -137,7 +144,9 @@ def _workers(plan: ClusterPlan, workers: Mapping[str, Mapping[str, Any]]) -> Tab
             Text(name),
             Text(cell(known[name].get("pool"))),
             Text(cell(known[name].get("router"))),
-            Text("\n".join(sorted(plan.held.get(name, ()))) or "-"),
+            Text(
+                "\n".join([*sorted(plan.held.get(name, ())), *(f"or {v}" for v in plan.fallback.get(name, ()))]) or "-"
+            ),
             Text("\n".join(shares) or "-"),
         )
     return table

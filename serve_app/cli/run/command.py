@@ -21,13 +21,15 @@ import orjson
 import typer
 
 from catalog.errors import ConfigError
-from serve_app.cli.config_file import ServeFile, read_serve_file, write_emulated
+from serve_app.cli.config_file import ServeFile, read_serve_file, write_served
 from serve_app.cli.console import ERR, FAILURE, exit_codes
 from serve_app.cli.profile import prepare
+from serve_app.cli.run.listening import curl_option, refuse_unsafe, watching_headers
 from serve_app.cli.run.log_file import LogFile, log_path
 from serve_app.cli.run.session import Session
 from serve_app.cli.run.start_steps import StartSteps, get
 from serve_app.config.reservations import with_light_reservations
+from serve_app.grpc.listening import HOST as GRPC_HOST
 from serve_app.loadgen.builtin_data import BUILTIN, OF_TASK
 from serve_app.shadowing import refuse_shadows
 
@@ -37,6 +39,10 @@ SERVE_ENV = {
     "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "serve_app.http.fast_path.middlewares",
     # HAProxy's four threads would take turns with the router and the workers on a small machine.
     "RAY_SERVE_HAPROXY_NBTHREAD": str(max(1, min(4, (os.cpu_count() or 2) // 2))),
+    # A proxy manager that died is replaced in seconds; HAProxy itself serves on meanwhile (docs/overload.md).
+    "RAY_SERVE_PROXY_HEALTH_CHECK_PERIOD_S": "1",
+    # On a busy machine it takes longer than 5 s to start, and Serve would kill it over that and give the start up.
+    "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "30",
     # One machine and one router: nobody needs half a minute to learn that it is going.
     "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1",
     # In high-throughput mode replicas write nothing to standard error, and their log files wait for 1000 records:
@@ -45,32 +51,53 @@ SERVE_ENV = {
     "RAY_SERVE_LOG_TO_STDERR": "1",
     # Ray makes workers yield to whatever else runs (niceness 15): a busy shell would then cost deadlines.
     "RAY_worker_niceness": "0",
-    "RAY_AUTH_MODE": "disabled",
     "RAY_USAGE_STATS_ENABLED": "0",
 }
 """Serve's high-throughput settings and Accord's short way into it; what the environment sets already stays."""
 
+OWN_CLUSTER_ENV = {
+    # Ray takes 127.0.0.1 for the node's address, so that next to nothing of it listens elsewhere.
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    # What does, Serve's own servers in replicas, would run what anybody sends; Ray makes a token where there is none.
+    "RAY_AUTH_MODE": "token",
+}
+"""For a cluster of this machine alone."""
+
+CONFIGS = (Path("serve.yaml"), Path("configs/quickstart.yaml"))
+"""What is served where no config is named: the project of the current folder, or Accord's own example."""
+
 START_TIMEOUT_S = 180.0
+
+INSTALL_TIMEOUT_S = 1200.0
+"""Where Ray has to install packages for the workers first."""
 
 
 def run(
-    config: Annotated[Path, typer.Argument(help="A Serve config file.")] = Path("configs/quickstart.yaml"),
+    config: Annotated[
+        Path | None, typer.Argument(help="A Serve config file. [default: serve.yaml, else configs/quickstart.yaml]")
+    ] = None,
     emulate: Annotated[
         bool, typer.Option("--emulate", help="Run no model: every variant takes the time that its profile says.")
     ] = False,
+    host: Annotated[
+        str | None, typer.Option(help="Listen on this host instead of http_options.host; 0.0.0.0 is everywhere.")
+    ] = None,
+    grpc_port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="Serve gRPC on this port instead of grpc_options.port; 0: none."),
+    ] = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Show the whole log of Ray and Serve here, instead of writing a file.")
     ] = False,
 ) -> None:
     """Measure the variants and make their tables once, serve them in high-throughput mode, and print how to query."""
     with exit_codes(as_json=False), TemporaryDirectory(prefix="accord-run-") as folder:
-        served = write_emulated(config, Path(folder)) if emulate else config
+        config = config or next((path for path in CONFIGS if path.exists()), CONFIGS[0])
+        served = write_served(config, Path(folder), emulate=emulate, host=host, grpc_port=grpc_port)
         file = replace(read_serve_file(served), path=config)
-        serve = shutil.which("serve", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
-        if serve is None:
-            raise ConfigError(
-                "the `serve` command of Ray is not installed; run `make run`, or `pip install 'ray[serve]'`"
-            )
+        refuse_unsafe(file)
+        serve = _command("serve", "pip install 'ray[serve]'")
+        proxy = {"RAY_SERVE_HAPROXY_BINARY_PATH": _command("accord-haproxy", "pip install -c constraints.txt -e .")}
         _refuse_taken_port(file)
         _refuse_too_few_cpus(file)
         refuse_shadows({config.resolve().parent, Path.cwd()})
@@ -85,8 +112,18 @@ def run(
                 path = log_path(urllib.parse.urlsplit(file.url).port or 0)
                 output = stack.enter_context(path.open("wb"))
                 log = stack.enter_context(LogFile(path))
-            session = Session([serve, "run", str(served)], SERVE_ENV | os.environ | module_paths(file), output)
+            own = {} if "RAY_ADDRESS" in os.environ else OWN_CLUSTER_ENV
+            env = SERVE_ENV | _grpc_env(file) | proxy | own | os.environ | module_paths(file)
+            session = Session([serve, "run", str(served)], env, output)
             raise typer.Exit(_supervise(session, file, stopping, log))
+
+
+def _command(name: str, install: str) -> str:
+    """Path of a command of this environment, or else of ``PATH``; raises `ConfigError` where there is none."""
+    found = shutil.which(name, path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+    if found is None:
+        raise ConfigError(f"the command `{name}` is not installed; run `make run`, or `{install}`")
+    return found
 
 
 def module_folders(file: ServeFile) -> list[str]:
@@ -100,12 +137,23 @@ def module_paths(file: ServeFile) -> dict[str, str]:
     return {"PYTHONPATH": os.pathsep.join([*module_folders(file), *([given] if given else [])])}
 
 
+def _grpc_env(file: ServeFile) -> dict[str, str]:
+    """Where Serve listens for gRPC, and how large messages may be that it reads: it takes 2 GiB otherwise.
+
+    Answers may be larger than bodies; that a request is larger than those may be, routers say in words.
+    """
+    return {GRPC_HOST: file.host, "RAY_SERVE_GRPC_MAX_MESSAGE_SIZE": str(4 * file.app.max_body_bytes)}
+
+
 def _supervise(service: Session, file: ServeFile, stopping: threading.Event, log: LogFile | None) -> int:
     """Wait until the service ends or is to be stopped, and leave nothing of it behind; gives the exit code."""
-    steps = StartSteps(file.url, sum(pool.workers for pool in file.app.pools.values()))
+    headers = watching_headers(file.app.security)
+    steps = StartSteps(file.url, sum(pool.workers for pool in file.app.pools.values()), headers=headers)
     steps.say("Starting Ray and Serve" + ("" if log is None else f" (log: {log.path})"))
     try:
-        deadline_s = time.monotonic() + START_TIMEOUT_S
+        installs = any(pool.runtime_env for pool in file.app.pools.values())
+        within_s = INSTALL_TIMEOUT_S if installs else START_TIMEOUT_S
+        deadline_s = time.monotonic() + within_s
         ready = False
         for task in {" > ".join(endpoint.tasks) for endpoint in file.app.endpoints.values()} & OF_TASK.keys():
             _example_image(OF_TASK[task])  # while the service starts: once it is ready, it needs the cores itself
@@ -113,11 +161,13 @@ def _supervise(service: Session, file: ServeFile, stopping: threading.Event, log
             if log is not None:
                 log.print_warnings()
             if not ready:
-                ready = _print_if_ready(file.url, steps)
+                ready = _print_if_ready(file, steps)
+                if ready:
+                    service.let_observers_yield()
             if not ready:
                 steps.look()
             if not ready and time.monotonic() > deadline_s:
-                _print_failure(f"The service was not ready after {START_TIMEOUT_S:.0f} s", log)
+                _print_failure(f"The service was not ready after {within_s:.0f} s", log)
                 return FAILURE
         if not stopping.is_set():
             _print_failure("The service ended by itself", log)
@@ -131,14 +181,15 @@ def _supervise(service: Session, file: ServeFile, stopping: threading.Event, log
 def _refuse_taken_port(file: ServeFile) -> None:
     """Ray Serve would wait for ever for a port that somebody else holds."""
     address = urllib.parse.urlsplit(file.url)
-    with socket.socket() as probe:
-        probe.settimeout(2)
-        taken = probe.connect_ex((address.hostname, address.port)) == 0
-    if taken:
-        where = f"{address.hostname}:{address.port}"
-        raise ConfigError(
-            f"{where} is taken already; stop what listens there or change http_options.port in {file.path}"
-        )
+    for port, option in ((address.port, "http_options.port"), (file.grpc_port, "grpc_options.port")):
+        if port is None:
+            continue
+        with socket.socket() as probe:
+            probe.settimeout(2)
+            taken = probe.connect_ex((address.hostname, port)) == 0
+        if taken:
+            where = f"{address.hostname}:{port}"
+            raise ConfigError(f"{where} is taken already; stop what listens there or change {option} in {file.path}")
 
 
 def _refuse_too_few_cpus(file: ServeFile) -> None:
@@ -161,12 +212,15 @@ def _print_failure(what: str, log: LogFile | None) -> None:
         log.print_tail()
 
 
-def _print_if_ready(url: str, steps: StartSteps) -> bool:
+def _print_if_ready(file: ServeFile, steps: StartSteps) -> bool:
     """The URL, and one line that works as printed; False, printing nothing, while the service cannot answer."""
+    url, endpoint, security = file.url, next(iter(file.app.endpoints)), file.app.security
     try:
         get(f"{url}/v2/health/ready")
-        endpoint = next(iter(get(f"{url}/accord/status")["endpoints"]))
-        metadata = get(f"{url}/v2/models/{endpoint}")
+        if steps.headers is None:
+            steps.say(f"Ready: {endpoint} on {url}; only callers with a token are served")
+            return True
+        metadata = get(f"{url}/v2/models/{endpoint}", steps.headers)
     except (OSError, http.client.HTTPException, ValueError):
         return False
     steps.say("Ready")
@@ -174,8 +228,9 @@ def _print_if_ready(url: str, steps: StartSteps) -> bool:
     body = orjson.dumps({"inputs": [_example(task, spec) for spec in metadata["inputs"]]}).decode()
     emulated = metadata["parameters"].get("emulated")
     how = f", [bold yellow]emulated[/] ({', '.join(emulated)}: no model runs, answers mean nothing)" if emulated else ""
-    ERR.print(f"\nAccord serves [bold]{endpoint}[/] on [bold]{url}[/] (OpenAPI page: {url}/docs){how}. Try:\n")
-    print(f"curl -s {url}/v2/models/{endpoint}/infer -d '{body}'", flush=True)
+    grpc = "" if file.grpc_port is None else f", gRPC on port {file.grpc_port}"
+    ERR.print(f"\nAccord serves [bold]{endpoint}[/] on [bold]{url}[/] (OpenAPI page: {url}/docs{grpc}){how}. Try:\n")
+    print(f"curl -s{curl_option(security)} {url}/v2/models/{endpoint}/infer -d '{body}'", flush=True)
     data = "" if task in OF_TASK else " --dataset FILE.npz"
     load = f"{sys.argv[0]} load --endpoint {endpoint}{data} --rate 50 --duration 30"
     ERR.print(f"\nLoad it: [bold]{load}[/]. Ctrl-C stops everything.\n", soft_wrap=True)

@@ -4,9 +4,22 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import IO
 
 import psutil
+
+from serve_app.yielding import let_yield
+
+OBSERVERS = (
+    "ray::DashboardAgent",
+    "ray::RuntimeEnvAgent",
+    "ray-dashboard-",
+    "dashboard/dashboard.py",
+    "log_monitor.py",
+)
+"""In the command lines of Ray's processes that nothing waits for."""
 
 STOP_TIMEOUT_S = 40.0
 LEFTOVER_TIMEOUT_S = 10.0
@@ -19,8 +32,16 @@ class Session:
     killed first stays. `stop` therefore ends whatever is left of the session and of the command's descendants.
     """
 
-    def __init__(self, command: Sequence[str], env: Mapping[str, str], output: IO[bytes] | None = None) -> None:
-        self.process = subprocess.Popen(command, env=env, stdout=output, stderr=output, start_new_session=True)
+    def __init__(
+        self,
+        command: Sequence[str],
+        env: Mapping[str, str],
+        output: IO[bytes] | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        self.process = subprocess.Popen(
+            command, env=env, stdout=output, stderr=output, cwd=folder, start_new_session=True
+        )
 
     @property
     def pid(self) -> int:
@@ -30,6 +51,13 @@ class Session:
     def poll(self) -> int | None:
         """Exit code of the command, None while it runs."""
         return self.process.poll()
+
+    def let_observers_yield(self) -> None:
+        """What only watches the cluster lets go first what answers queries: the dashboard, its agents, Ray's logs."""
+        for process in self._family():
+            with suppress(psutil.NoSuchProcess):
+                if any(part in each for each in process.cmdline()[:4] for part in OBSERVERS):
+                    let_yield(process.pid)
 
     def stop(self) -> None:
         """Interrupt the command, wait for it, and end what it leaves behind; fine to call when it has ended."""

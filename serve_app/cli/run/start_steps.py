@@ -3,7 +3,8 @@
 import http.client
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -11,19 +12,30 @@ import orjson
 from serve_app.cli.console import ERR
 
 STILL_EVERY_S = 20.0
+NONE: Mapping[str, str] = MappingProxyType({})
 
 
-def get(url: str) -> Any:
+def get(url: str, headers: Mapping[str, str] = NONE) -> Any:
     """A JSON answer; raises OSError, HTTPException or ValueError where there is none."""
-    with urllib.request.urlopen(url, timeout=2) as response:
+    with urllib.request.urlopen(urllib.request.Request(url, headers=dict(headers)), timeout=2) as response:
         return orjson.loads(response.read())
 
 
 class StartSteps:
-    """Says how far a start is, with the seconds since it began; ``workers`` are to come."""
+    """Says how far a start is, with the seconds since it began; ``workers`` are to come.
 
-    def __init__(self, url: str, workers: int, clock: Callable[[], float] = time.monotonic) -> None:
+    The service is asked with ``headers``; None: it asks for a key, and there is none to send.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        workers: int,
+        clock: Callable[[], float] = time.monotonic,
+        headers: Mapping[str, str] | None = NONE,
+    ) -> None:
         self._url = url
+        self.headers = headers
         self._workers = workers
         self._clock = clock
         self._began_s = clock()
@@ -39,8 +51,10 @@ class StartSteps:
 
     def look(self) -> None:
         """Print where the service is now, if that is news."""
+        if self.headers is None:
+            return
         try:
-            workers = get(f"{self._url}/accord/status")["workers"]
+            workers = get(f"{self._url}/accord/status", self.headers)["workers"]
         except (OSError, http.client.HTTPException, ValueError):
             if self._clock() - self._said_s > STILL_EVERY_S:
                 self.say(f"Still starting after {self._clock() - self._began_s:.0f} s: the router does not answer yet")

@@ -12,11 +12,13 @@ from dispatch.flow.ensemble import EnsembleFlow
 from dispatch.latency.worker_latency import TAIL
 from dispatch.promise.guarantee import Kept
 from dispatch.selection.ramsis.policy import RamsisSelection
-from serve_app.cli.cells import cell, marked, percent
+from serve_app.cli.cells import cell, marked, origin, percent
+from serve_app.cli.status.faults import render_faults
+from serve_app.cli.status.live_accuracy import render_live_accuracy
 from serve_app.cli.status.slowdowns import render_slowdowns
 from serve_app.cli.status.stages import render_stages
 
-COUNTS = ("arrived", "answered", "violations", "rejected", "failed")
+COUNTS = ("arrived", "answered", "violations", "rejected", "failed", "cancelled")
 QUANTILES = ("p50", "p95", "p99")
 EMULATED = "* emulated: no model runs"
 
@@ -36,15 +38,18 @@ def render_status(body: dict[str, Any]) -> RenderableType:
         Text(f"Accord {body.get('version', '')}", style="bold"),
         _endpoints(endpoints),
         _queries(endpoints),
+        *_refusals(endpoints),
         _promises(endpoints),
         _decisions(endpoints),
         *_held_back(endpoints),
         _variants(endpoints),
         *render_stages(endpoints),
         *_ground_truth(endpoints),
+        *render_live_accuracy(endpoints),
         _workers(workers),
         _latency(workers),
         *render_slowdowns(workers),
+        *render_faults(body.get("worker_events", {}), body.get("controller", {})),
     )
 
 
@@ -79,6 +84,19 @@ def _queries(endpoints: dict[str, Any]) -> Table:
     for name, endpoint in endpoints.items():
         table.add_row(Text(name), *(cell(endpoint.get(count)) for count in COUNTS))
     return table
+
+
+def _refusals(endpoints: dict[str, Any]) -> list[Table]:
+    """Why queries were refused; nothing where none was."""
+    known = {name: endpoint.get("rejected_by_code") or {} for name, endpoint in endpoints.items()}
+    if not any(known.values()):
+        return []
+    table = _by_endpoint("Refusals", "reason")
+    table.add_column("queries", justify="right")
+    for name, codes in known.items():
+        for code, count in sorted(codes.items(), key=lambda each: -each[1]):
+            table.add_row(Text(name), Text(code), cell(count))
+    return [table]
 
 
 def _promises(endpoints: dict[str, Any]) -> Table:
@@ -142,11 +160,13 @@ def _variants(endpoints: dict[str, Any]) -> Table:
     table.caption = EMULATED if any(seen.get("emulated") for seen in shown) else None
     for heading in ("queries", "share", "accuracy"):
         table.add_column(heading, justify="right")
+    table.add_column("source")
     for name, endpoint in endpoints.items():
         of_stages = bool(endpoint.get("stages"))
         for variant, seen in () if of_stages else endpoint.get("variants", {}).items():
             shares = (percent(seen.get("share")), percent(seen.get("expected_accuracy")))
-            table.add_row(Text(name), Text(marked(variant, seen.get("emulated"))), cell(seen.get("queries")), *shares)
+            shown_as = Text(marked(variant, seen.get("emulated")))
+            table.add_row(Text(name), shown_as, cell(seen.get("queries")), *shares, Text(origin(seen)))
     return table
 
 

@@ -9,10 +9,12 @@ from dispatch.batching.adaptive_batching import AdaptiveBatching
 from dispatch.batching.nexus import EarlyDrop
 from dispatch.plan import EndpointLimits
 from dispatch.selection.ramsis.problem import Balancing
-from dispatch.selection.registry import LADDERS
+from dispatch.selection.registry import CENTRAL
+from serve_app.config.endpoints.admission import AdmissionConfig
 from serve_app.config.endpoints.ensemble import EnsembleConfig
 from serve_app.config.endpoints.pipeline import PipelineConfig
 from serve_app.config.endpoints.selection import SelectionConfig
+from serve_app.config.endpoints.shadow import ShadowConfig
 from serve_app.config.endpoints.stacked import StackedConfig
 from serve_app.config.strict import Name, Strict, one_of
 
@@ -31,7 +33,7 @@ def _default_balancing(validated: dict[str, Any]) -> str:
     if validated.get("ensemble") is not None:
         return "shortest_queue"
     selection = validated.get("selection")
-    return "central" if selection is not None and selection.policy in LADDERS else "round_robin"
+    return "central" if selection is not None and selection.policy in CENTRAL else "round_robin"
 
 
 class EndpointConfig(Strict):
@@ -75,11 +77,29 @@ class EndpointConfig(Strict):
         description="rows that may wait on all workers together, those of an ensemble once for each member; more get "
         "429",
     )
+    padding_share: float = Field(
+        default=0.25,
+        ge=0,
+        lt=1,
+        description="where inputs may be of any length: how much of a batch may be padding; less makes more, smaller "
+        "batches",
+    )
+
+    admission: AdmissionConfig | None = Field(
+        default=None,
+        description="refuse at arrival what cannot be met; `{}` is enough. `null`: it waits, and is answered late",
+    )
+    shadow: ShadowConfig | None = Field(
+        default=None,
+        description="estimate the accuracy of variants while they serve, by comparing some answers with the most "
+        "accurate variant's; `{}` is enough ([accuracy.md](accuracy.md#while-it-runs))",
+    )
 
     @property
     def limits(self) -> EndpointLimits:
         """What the endpoint is held to."""
-        return EndpointLimits(self.slo_ms / 1e3, self.drop_late, self.max_queued_rows)
+        admission = None if self.admission is None else self.admission.rules
+        return EndpointLimits(self.slo_ms / 1e3, self.drop_late, self.max_queued_rows, admission)
 
     @property
     def policy(self) -> str | None:
@@ -118,6 +138,16 @@ class EndpointConfig(Strict):
         return self
 
     @model_validator(mode="after")
+    def _one_variant_answers(self) -> "EndpointConfig":
+        for field, value in (("pipeline", self.pipeline), ("ensemble", self.ensemble)):
+            if self.shadow is not None and value is not None:
+                raise ValueError(
+                    f"shadow and {field} are both given; one variant's answer is compared with another's, where one "
+                    f"answers: remove shadow, or {field}"
+                )
+        return self
+
+    @model_validator(mode="after")
     def _balancing_for_policy(self) -> "EndpointConfig":
         if self.pipeline is not None:
             if "selection" in self.model_fields_set:
@@ -143,7 +173,12 @@ class EndpointConfig(Strict):
                 f"balancing is {self.balancing!r}, and policy 'ramsis' plans for a queue per worker; use one of "
                 f"{', '.join(TABLE_BALANCERS)}, or another policy"
             )
-        if self.selection.policy in LADDERS and self.balancing != "central":
+        if self.selection.formulation == "per_query" and self.balancing == "shortest_queue":
+            raise ValueError(
+                "selection.formulation is 'per_query', and queues joined by length have no process per query; use "
+                "balancing round_robin, or formulation per_decision"
+            )
+        if self.selection.policy in CENTRAL and self.balancing != "central":
             raise ValueError(
                 f"balancing is {self.balancing!r}, and policy {self.selection.policy!r} takes batches from one queue "
                 "that all share; use central, which is the default with it, or another policy"

@@ -5,6 +5,7 @@ from itertools import pairwise
 from pydantic import Field, field_validator, model_validator
 
 from dispatch.selection.load_based import load_ladder
+from dispatch.selection.ramsis.problem import Formulation
 from dispatch.selection.registry import POLICIES
 from serve_app.config.strict import Strict, one_of
 
@@ -32,6 +33,12 @@ class SelectionConfig(Strict):
         default=None,
         min_length=1,
         description="the rungs of policy `load_ladder`, ascending by load; the last is for all loads above the others",
+    )
+
+    formulation: Formulation | None = Field(
+        default=None,
+        description="what the tables of policy `ramsis` are made by: `per_query`, or the paper's `per_decision` "
+        "([ramsis.md](ramsis.md#two-formulations)); `null`: `per_query`, with `shortest_queue` `per_decision`",
     )
 
     @field_validator("policy")
@@ -66,6 +73,11 @@ class SelectionConfig(Strict):
     def _what_the_policy_needs(self) -> "SelectionConfig":
         self._only_with("fixed", "variant", self.variant, "serves one variant: name it")
         self._only_with(load_ladder.NAME, "ladder", self.ladder, "serves by it: say which variant serves which loads")
+        if self.formulation is not None and self.policy != "ramsis":
+            raise ValueError(
+                f"formulation is {self.formulation!r}, but policy {self.policy!r} has no tables; remove it or use "
+                "policy 'ramsis'"
+            )
         return self
 
     def _only_with(self, policy: str, field: str, value: object, why: str) -> None:

@@ -1,7 +1,13 @@
 """Clusters with less to choose from."""
 
 from autoscaler.cluster.cluster import Cluster, Endpoint, Pool
-from autoscaler.cluster.restriction import least_accurate, most_accurate, one_row
+from autoscaler.cluster.restriction import (
+    least_accurate,
+    least_accurate_by_device,
+    most_accurate,
+    most_accurate_by_device,
+    one_row,
+)
 from autoscaler_scene import even, linear
 
 QUICK, GOOD, BEST = even("quick", 0.5, 100.0), even("good", 0.8, 10.0), even("best", 1.0, 1.0)
@@ -28,6 +34,13 @@ def test_a_variant_that_fits_no_worker_is_not_the_most_accurate() -> None:
 
 def test_the_least_accurate_variant_is_kept_on_all() -> None:
     assert names(least_accurate(of(2.0))) == {"cpu": ["quick"], "gpu": ["quick"]}
+
+
+def test_by_device_each_has_its_own_extreme_of_those_in_time() -> None:
+    assert names(most_accurate_by_device(of(2.0))) == {"cpu": ["best"], "gpu": ["best"]}
+    assert names(most_accurate_by_device(of(1.9))) == {"cpu": ["good"], "gpu": ["quick"]}
+    assert names(least_accurate_by_device(of(2.0))) == {"cpu": ["quick"], "gpu": ["quick"]}
+    assert names(most_accurate_by_device(of(0.001))) == {"cpu": [], "gpu": []}
 
 
 def test_where_no_variant_is_in_time_none_is_left() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from autoscaler.placement.serving import Service, next_plan
 from dispatch.balancing.balancer import WorkerLoad
+from dispatch.balancing.overflow_shares import OverflowShares
 from dispatch.balancing.registry import create_balancer
 from dispatch.balancing.round_robin import RoundRobin
 from dispatch.balancing.weighted_shares import WeightedShares
@@ -93,6 +94,23 @@ def test_other_shares_or_kinds_begin_anew(changed: dict[str, dict[str, float]]) 
     after = next_plan(plan, {"digits": replace(SHARED, **changed)}, first)
     assert isinstance(after.endpoints["digits"].stage.balancer, WeightedShares)
     assert after.endpoints["digits"].stage.balancer is not plan.endpoints["digits"].stage.balancer
+
+
+def test_with_fallback_variants_what_is_too_much_for_one_goes_to_others() -> None:
+    overflowing = {"digits": replace(SHARED, overflow=True)}
+    plan = next_plan(BUILT, overflowing, {})
+    balancer = plan.endpoints["digits"].stage.balancer
+    assert isinstance(balancer, OverflowShares)
+    assert balancer.pick([WorkerLoad("w1", 9, 0, 3), WorkerLoad("w2", 0, 0, 3)], 0.0) == 1
+    assert next_plan(plan, overflowing, overflowing).endpoints["digits"].stage.balancer is balancer
+    without = next_plan(plan, {"digits": SHARED}, overflowing).endpoints["digits"].stage.balancer
+    assert type(without) is WeightedShares
+
+
+def test_endpoints_by_tables_get_shares_where_a_planner_gives_some() -> None:
+    endpoint = next_plan(BY_TABLES, {"digits": service(OFFERED, SHARES)}, {}).endpoints["digits"]
+    assert isinstance(endpoint.stage.selection, RamsisSelection)
+    assert isinstance(endpoint.stage.balancer, WeightedShares)
 
 
 def test_what_was_learned_of_the_load_survives() -> None:

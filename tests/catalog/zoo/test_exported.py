@@ -23,11 +23,15 @@ def test_entries_replace_those_of_their_tasks_and_leave_the_others_where_they_we
     catalogue = tmp_path / "catalogue.yaml"
     first = [entry(tmp_path, name, task) for name, task in (("a", "one"), ("b", "two"), ("c", "three"))]
     catalogue.write_text(yaml.safe_dump({"version": 1, "votes": {"one": "votes.csv"}, "variants": first}))
-    write_entries(catalogue, [entry(tmp_path, "d", "two"), entry(tmp_path, "e", "two")])
+    write_entries(catalogue, [entry(tmp_path, "d", "two"), entry(tmp_path, "e", "two")], 1000, "data")
     assert names(catalogue) == ["a", "d", "e", "c"]
-    write_entries(catalogue, [entry(tmp_path, "f", "four")])
+    write_entries(catalogue, [entry(tmp_path, "f", "four")], 500, "data")
     assert names(catalogue) == ["a", "d", "e", "c", "f"]
-    assert load_catalogue(catalogue).votes == {"one": str(tmp_path / "votes.csv")}
+    loaded = load_catalogue(catalogue)
+    assert loaded.votes == {"one": str(tmp_path / "votes.csv")}
+    examples = {each.name: None if each.measured is None else each.measured.examples for each in loaded.variants}
+    assert examples == {"a": None, "d": 1000, "e": 1000, "c": None, "f": 500}
+    assert {each.accuracy for each in loaded.variants} == {0.1235}
 
 
 def test_an_entry_is_called_like_its_file_and_knows_its_checksum(tmp_path: Path) -> None:

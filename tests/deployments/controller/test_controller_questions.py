@@ -47,6 +47,27 @@ def test_a_registered_variant_is_profiled_and_planned_with(monkeypatch: pytest.M
     play(monkeypatch, scene, settings(interval_s=1000.0))
 
 
+def test_an_unregistered_variant_is_let_go_of_and_may_come_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def scene(service: Service) -> None:
+        await started(service, digits=10.0)
+        before = service.held()
+        await service.one.register(described(tmp_path))
+        await until(lambda: service.held() == {"w1": ["new"], "w2": ["new"]})
+        assert service.one.unregister("new") == {"variant": "new"}
+        assert not service.one.knows("new")
+        await until(lambda: service.held() == before)
+        assert service.in_force.reason == "variant new was unregistered"
+        for name, words in (("new", "no variant 'new'"), ("slow", "'slow' is in the service's config")):
+            with pytest.raises(BadRequest, match=words):
+                service.one.unregister(name)
+        await service.one.register(described(tmp_path))
+        await until(lambda: service.held() == {"w1": ["new"], "w2": ["new"]})
+
+    play(monkeypatch, scene, settings(interval_s=1000.0))
+
+
 def test_a_wrong_variant_or_load_is_refused_in_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     async def scene(service: Service) -> None:
         await started(service, digits=10.0)

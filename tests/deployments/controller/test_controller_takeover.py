@@ -1,6 +1,7 @@
 """One controller after the other, and what is kept between them."""
 
 import asyncio
+import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,12 @@ from typing import Any
 import pytest
 from controller_parts import DictStore, described, endpoint, settings
 
+from catalog.errors import StateUnavailable
 from controller_scene import Service, play, started
-from deployments.controller import controller as controller_module
-from deployments.controller.controller import SAVE_EVERY_S
+from deployments.controller import state_keeper
+from deployments.controller.state_keeper import SAVE_EVERY_S
 from deployments.state.load_history import HOUR_S, LoadHistory
+from deployments.state.opening import StateIsBack
 from virtual_time import until, wall_clock
 
 
@@ -88,18 +91,58 @@ def test_plans_are_made_after_an_endpoint_was_taken_out_of_the_config(monkeypatc
     play(monkeypatch, scene, settings(endpoints=both))
 
 
-def test_a_store_that_takes_nothing_does_not_stop_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_takes_nothing_does_not_stop_the_service(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     store = DictStore()
 
     async def scene(service: Service) -> None:
         store.write("epoch", 1)
         await started(service, digits=10.0)
+        assert service.one.condition()["state"] == {"saved": True, "since": None, "why_not": None}
         store.broken = True
         await asyncio.sleep(20.0)
         service.one.check()
+        seen = service.one.condition()["state"]
+        assert not seen["saved"]
+        assert "no space left on device" in seen["why_not"]
+        assert seen == service.one.plan()["state"]
         store.broken = False
         await asyncio.sleep(6.0)
         assert len(store.read("decisions")) == len(service.decisions)
+        assert service.one.condition()["state"]["saved"]
+
+    with caplog.at_level(logging.WARNING, "ray.serve"):
+        play(monkeypatch, scene, settings(), store)
+    said = [each.message for each in caplog.records if "state" in each.message]
+    assert [message.split(";")[0].split(",")[0] for message in said] == [
+        "The controller's state cannot be saved",
+        "The controller's state is saved again",
+    ], "once each, however often it was tried"
+
+
+def test_a_controller_without_its_state_begins_anew_when_the_state_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Away(DictStore):
+        """A store of which nothing can be had until it is back."""
+
+        back = False
+
+        def write(self, name: str, value: Any) -> None:
+            if self.back:
+                raise StateIsBack("the controller's state can be used again")
+            raise StateUnavailable("no such place")
+
+    store = Away()
+
+    async def scene(service: Service) -> None:
+        await started(service, digits=10.0)
+        await asyncio.sleep(20.0)
+        service.one.check()
+        assert service.one.condition()["state"]["why_not"] == "no such place"
+        store.back = True
+        await asyncio.sleep(6.0)
+        with pytest.raises(RuntimeError, match="begins anew: the controller's state can be used again"):
+            service.one.check()
 
     play(monkeypatch, scene, settings(), store)
 
@@ -118,9 +161,9 @@ def test_an_older_state_never_replaces_a_newer_one(monkeypatch: pytest.MonkeyPat
             return work(*args)
 
         most: list[int] = []
-        monkeypatch.setattr(controller_module, "write_all", lambda *args: None)
+        monkeypatch.setattr(state_keeper, "write_all", lambda *args: None)
         monkeypatch.setattr(asyncio, "to_thread", slowly)
-        await asyncio.gather(service.one._save(), service.one._save(), service.one._save())
+        await asyncio.gather(service.one._state.save(), service.one._state.save(), service.one._state.save())
         assert max(most) == 1
 
     play(monkeypatch, scene, settings(interval_s=1000.0))

@@ -17,7 +17,7 @@ from autoscaler.planners.planner import Planner
 from catalog.errors import NoWorker
 from deployments.controller.plan_maker import Change, PlanMaker
 from deployments.controller.planner_process import PlannerProcess
-from deployments.controller.variant_book import VariantBook
+from deployments.controller.variants.variant_book import VariantBook
 from deployments.messages.control_settings import ControlSettings
 from deployments.state.decisions import Decisions
 from deployments.state.saved_state import ControllerState, Unloadable
@@ -221,7 +221,7 @@ def test_a_pool_shrinks_only_after_a_plan_under_which_any_worker_may_go(monkeypa
         assert len(set(change.plan.held.values())) == 1
         shares = change.endpoints["digits"].shares
         assert shares is not None
-        assert list(shares.values()) == pytest.approx([1 / 3] * 3)
+        assert list(shares.values()) == pytest.approx([1 / 3] * 3, rel=1e-5)
         await played.maker.shrink(change.sizes)
         assert played.published[-1] == {"cpu": 1}
         assert played.maker.sizes == {"cpu": 1}

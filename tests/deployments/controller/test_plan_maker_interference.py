@@ -14,7 +14,7 @@ from autoscaler.demand.profile_drift import BIN_COUNT, bin_of
 from autoscaler.planners.planner import Planner
 from deployments.controller.plan_maker import Change, PlanMaker
 from deployments.controller.planner_process import PlannerProcess
-from deployments.controller.variant_book import VariantBook
+from deployments.controller.variants.variant_book import VariantBook
 from deployments.state.decisions import Decision, Decisions
 from deployments.state.saved_state import ControllerState
 from dispatch.worker_info import WorkerInfo

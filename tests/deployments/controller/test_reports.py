@@ -10,7 +10,7 @@ from autoscaler.cluster.observation import Statistics
 from autoscaler.demand.profile_drift import BIN_COUNT, bin_of
 from autoscaler.placement.standing import Standing
 from deployments.controller.reports import GRACE_S, Reports
-from deployments.controller.variant_book import VariantBook
+from deployments.controller.variants.variant_book import VariantBook
 from deployments.messages.control import WINDOW_S, RouterReport, RouterState
 from deployments.state.load_history import HOUR_S
 from deployments.state.saved_state import ControllerState

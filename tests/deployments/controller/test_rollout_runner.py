@@ -12,7 +12,7 @@ from autoscaler.placement.serving import Service
 from deployments.controller.plan_maker import Change, PlanMaker
 from deployments.controller.rollout_runner import FOLLOW_S, UNLOADABLE_S, RolloutRunner
 from deployments.controller.routing_tables import RoutingTables
-from deployments.controller.variant_book import VariantBook
+from deployments.controller.variants.variant_book import VariantBook
 from deployments.controller.worker_registry import WorkerRegistry
 from deployments.messages.control import RouterState, RoutingTable
 from deployments.state.decisions import Decision

@@ -50,6 +50,22 @@ def test_a_better_model_is_promoted_and_kept(monkeypatch: pytest.MonkeyPatch) ->
     assert opened(kept_models.promoted, "kept").card.trained_until_s == held_out_s[0]
 
 
+def test_a_model_that_cannot_be_saved_serves_all_the_same_and_is_saved_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = store_with(digits=waves())
+    store.broken = True
+
+    async def scene(keeper: ForecastKeeper) -> None:
+        await until(lambda: seen(keeper)["model"] == "linear", within_s=100.0)
+        await asyncio.sleep(10.0)
+        assert store.read("forecast/digits") is None
+        store.broken = False
+        await asyncio.sleep(62.0)
+
+    trainings = play(monkeypatch, scene, forecasting(), store)
+    assert len(trainings.requests) == 1
+    assert read_kept_models(store, "digits").promoted is not None
+
+
 def test_a_model_that_is_no_better_is_not_promoted_and_the_view_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     store = store_with(digits=waves())
 

@@ -16,7 +16,8 @@ from deployments.forecasting.archive import opened
 from deployments.forecasting.choice import task_of
 from deployments.forecasting.training import TrainingRequest
 from deployments.forecasting.training_process import train_apart
-from deployments.state.store import StateStore, open_store
+from deployments.state.opening import open_store
+from deployments.state.store import StateStore
 
 
 def request(endpoint: str = "digits", model: str = "linear", incumbent: bytes | None = None) -> TrainingRequest:

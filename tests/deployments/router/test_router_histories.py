@@ -14,11 +14,11 @@ from catalog.errors import AccordError
 from catalog.tensor import Arrays
 from deployments.messages.worker import BatchResult
 from deployments.router.observing import loop_lag
-from deployments.router.router import BATCH_TIMEOUT_S
 from deployments.router.workers import LEAVE_S
 from deployments.worker import membership
 from deployments.worker.client import WorkerGone
-from dispatch.dispatcher import MAX_ATTEMPTS
+from dispatch.recovery.batch_watch import LEAST_LAST_S
+from dispatch.recovery.retries import MAX_ATTEMPTS
 from router_scene import (
     BOTH,
     DOUBLE,
@@ -198,7 +198,7 @@ async def play(events: list[tuple[str, int, float]], fates: list[str]) -> None:
             history.look()
         pool.calm = True
         history.all_well()
-        await asyncio.sleep((MAX_ATTEMPTS + 1) * BATCH_TIMEOUT_S)
+        await asyncio.sleep(6 * (MAX_ATTEMPTS + 1) * LEAST_LAST_S)
         assert pool.wrong == []
         outcomes = await asyncio.gather(*history.asked.values(), return_exceptions=True)
         for value, outcome in zip(history.asked, outcomes, strict=True):

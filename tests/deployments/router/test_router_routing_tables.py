@@ -10,10 +10,21 @@ from catalog.errors import NoWorker
 from catalog.tensor import Arrays
 from deployments.messages.control import RoutingTable
 from deployments.router.peers import Peers
-from deployments.router.workers import LEAVE_S
+from deployments.router.workers import FIRST_WORKERS_S, LEAVE_S
 from dispatch.commands import Answer
 from dispatch.plan import EndpointPlan, Plan
-from router_scene import ME, TRIPLE, by_tables, routing, routing_table, service, settled, virtually
+from router_scene import (
+    BOTH,
+    ME,
+    TRIPLE,
+    by_tables,
+    now_s,
+    routing,
+    routing_table,
+    service,
+    settled,
+    virtually,
+)
 
 
 @virtually
@@ -103,6 +114,56 @@ async def test_the_state_says_what_is_followed_and_who_is_used() -> None:
         await scene.join("w1", "w2")
         router_state = scene.router.router_state()
         assert (router_state.following, router_state.using) == (1, {"w1", "w2"})
+
+
+# -- a router that has just started ---------------------------------------------------------------------------
+
+
+@virtually
+async def test_a_new_router_keeps_queries_beyond_their_deadlines_until_its_first_worker_has_joined() -> None:
+    async with routing() as scene:
+        before_the_table = asyncio.create_task(scene.ask(1.0, slo_s=None))
+        await scene.members("w1")
+        scene.router.follow(routing_table(1, {"w1": BOTH}, {"w1": "r0"}))
+        scene.version = 1
+        behind_it = asyncio.create_task(scene.ask(2.0, slo_s=None))
+        await asyncio.sleep(1.0)
+        assert scene.queued == 2
+        await scene.follow("w1")
+        assert await asyncio.gather(before_the_table, behind_it) == [2.0, 4.0]
+
+
+@virtually
+async def test_a_new_router_whose_workers_do_not_come_says_so_in_the_end() -> None:
+    async with routing() as scene:
+        scene.router.follow(routing_table(1, {"w1": BOTH}, {"w1": "r0"}))
+        with pytest.raises(NoWorker):
+            await scene.ask(1.0, slo_s=None)
+        assert now_s() == pytest.approx(FIRST_WORKERS_S)
+        with pytest.raises(NoWorker):
+            await scene.ask(1.0, slo_s=0.1)
+        assert now_s() == pytest.approx(FIRST_WORKERS_S + 0.1)
+
+
+@virtually
+async def test_a_new_router_waits_for_nobody_where_no_worker_serves_the_endpoint() -> None:
+    async with routing() as scene:
+        waiting = asyncio.create_task(scene.ask(1.0, slo_s=None))
+        await settled()
+        scene.router.follow(routing_table(1, {"w1": ("other",)}))
+        with pytest.raises(NoWorker):
+            await waiting
+        assert now_s() == pytest.approx(0.1)
+
+
+@virtually
+async def test_a_router_that_has_lost_all_its_workers_does_not_keep_queries_beyond_their_deadlines() -> None:
+    async with routing() as scene:
+        await scene.join("w1")
+        await scene.members()
+        with pytest.raises(NoWorker):
+            await scene.ask(1.0, slo_s=None)
+        assert now_s() == pytest.approx(0.1)
 
 
 # -- peers ----------------------------------------------------------------------------------------------------

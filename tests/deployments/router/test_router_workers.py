@@ -242,7 +242,7 @@ async def test_a_worker_that_is_lost_is_asked_after_a_pause_and_comes_back() -> 
         await scene.members("w1")
         await scene.given("w1")
         query = scene.ask()
-        scene.workers.lose(["w1"])
+        scene.workers.lose("w1")
         await settled()
         assert scene.using == set()
         await asyncio.sleep(1.5 * DESCRIBE_RETRY_S)
@@ -257,7 +257,7 @@ async def test_a_worker_that_is_lost_while_it_leaves_is_not_taken_out_a_second_t
         await scene.given("w1")
         scene.ask()
         await scene.given()
-        scene.workers.lose(["w1"])
+        scene.workers.lose("w1")
         await scene.given("w1")
         await asyncio.sleep(DESCRIBE_RETRY_S)
         call = scene.workers.calls["w1"]

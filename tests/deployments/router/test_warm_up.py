@@ -75,6 +75,32 @@ async def test_workers_that_come_late_are_waited_for() -> None:
 
 
 @virtually
+async def test_a_worker_that_joins_during_the_warm_up_is_measured_for_as_long() -> None:
+    async with routing() as scene:
+        await scene.join("w1")
+
+        async def late() -> None:
+            await sleep(LENGTH_S / 2)
+            await scene.join("w1", "w2")
+
+        coming = create_task(late())
+        assert await warm_up(scene) == pytest.approx(1.5 * LENGTH_S, abs=0.2)
+        assert scene.router.latency.estimate("w2").run_factors.keys() == {*BOTH}
+        await coming
+
+
+@virtually
+async def test_a_worker_exactly_as_the_others_is_known_by_what_it_measured() -> None:
+    async with routing() as scene:
+        scene.pool.run_s = 5 * BATCH_S
+        await scene.join("w1", "w2")
+        await warm_up(scene)
+        first, second = (scene.router.latency.estimate(worker) for worker in ("w1", "w2"))
+        assert first.run_factors.keys() == second.run_factors.keys() == {*BOTH}
+        assert first.path_s == pytest.approx(second.path_s, rel=0.05)
+
+
+@virtually
 async def test_a_service_without_workers_is_not_waited_for_for_ever() -> None:
     async with routing() as scene:
         assert await warm_up(scene) == pytest.approx(MOST_WAIT_S, abs=0.1)

@@ -46,12 +46,14 @@ def good(rows: int = 2) -> dict[str, np.ndarray]:
     return {"label": np.zeros(rows, np.int64), "scores": np.zeros((rows, 3), np.float32)}
 
 
-@pytest.mark.parametrize(("device", "index"), [("cpu", None), ("cuda", 0), ("cuda:3", 3)])
+@pytest.mark.parametrize(
+    ("device", "index"), [("cpu", None), ("cuda", 0), ("cuda:3", 3), ("cuda-a100", 0), ("cpu-large", None)]
+)
 def test_the_device_name_says_which_cuda_device(device, index):
     assert RuntimeOptions(device).cuda_index == index
 
 
-@pytest.mark.parametrize("device", ["gpu", "cuda:", "cuda:x", "CPU", ""])
+@pytest.mark.parametrize("device", ["gpu", "cuda:", "cuda:x", "cuda-", "CPU", ""])
 def test_an_unknown_device_is_refused_with_the_known_ones(device):
     with pytest.raises(ConfigError, match="use cpu, cuda or cuda:N"):
         RuntimeOptions(device)

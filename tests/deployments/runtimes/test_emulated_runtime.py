@@ -188,7 +188,8 @@ def test_wrong_options_are_named_with_their_values(artifact: Path, options: dict
 def test_a_folder_has_a_profile_per_device_and_needs_no_such_device(tmp_path: Path) -> None:
     write(tmp_path / "cpu.csv", 20.0)
     write(tmp_path / "cuda.csv", 5.0)
-    for device, mean_ms in (("cpu", 20.0), ("cuda", 5.0), ("cuda:1", 5.0)):
+    write(tmp_path / "cuda-a100.csv", 2.0)
+    for device, mean_ms in (("cpu", 20.0), ("cuda", 5.0), ("cuda:1", 5.0), ("cuda-a100", 2.0), ("cuda-a100:1", 2.0)):
         assert emulated_profile(VARIANT, tmp_path, device).latency_ms(1, "mean_ms") == mean_ms
         create(VARIANT, tmp_path, RuntimeOptions(device)).load()
 

@@ -25,7 +25,7 @@ VARIANT = Variant(
 
 def test_an_unknown_runtime_is_refused_with_the_known_names(tmp_path):
     with pytest.raises(
-        ConfigError, match=r"'v': no runtime 'onxx'; use one of emulated, onnx, text, torch, transformers"
+        ConfigError, match=r"'v': no runtime 'onxx'; use one of emulated, onnx, python, text, torch, transformers"
     ):
         create(replace(VARIANT, runtime="onxx"), tmp_path / "v.bin", RuntimeOptions())
 

@@ -1,5 +1,7 @@
 """A tiny BERT with a word tokenizer, both saved here, against direct calls of the library."""
 
+import contextlib
+import json
 import weakref
 from dataclasses import replace
 
@@ -17,6 +19,7 @@ from catalog.tensor import TensorSpec
 from catalog.variant import Artifact, Variant
 from deployments.runtimes.base import RuntimeOptions
 from deployments.runtimes.registry import create
+from serve_app.cli.init.reading.model import read_model
 
 VARIANT = Variant(
     name="bert",
@@ -215,3 +218,41 @@ def test_cuda_on_a_machine_without_it_is_refused_with_the_remedy(artifact):
         ConfigError, match=r"device 'cuda' was asked for, but .* sees 0 CUDA devices; set the device to"
     ):
         create(VARIANT, artifact, RuntimeOptions("cuda")).load()
+
+
+def test_a_folder_that_brings_code_or_pickled_weights_is_refused_and_nothing_of_it_runs(model, tmp_path):
+    build_tokenizer().save_pretrained(tmp_path)
+    model.save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    ran = tmp_path / "ran"
+    (tmp_path / "evil.py").write_text(f"open({str(ran)!r}, 'w')")
+    for changes in (
+        {"auto_map": {"AutoModelForSequenceClassification": "evil.Model", "AutoConfig": "evil.Config"}},
+        {"auto_map": {"AutoModelForSequenceClassification": "evil.Model"}, "model_type": "unheard-of"},
+    ):
+        (tmp_path / "config.json").write_text(json.dumps(config | changes))
+        made = create(VARIANT, tmp_path, RuntimeOptions())
+        with contextlib.suppress(ArtifactError):  # a class of the library's own may serve instead
+            made.load()
+        assert not ran.exists()
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    (tmp_path / "model.safetensors").unlink()
+    torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")
+    with pytest.raises(ArtifactError, match="safetensors"):
+        create(VARIANT, tmp_path, RuntimeOptions()).load()
+
+
+def test_a_folder_says_what_it_takes_and_gives(artifact, tmp_path):
+    described = read_model(artifact, {})
+    assert (described.runtime, described.inputs[0].shape, described.inputs[0].datatype) == (
+        "transformers",
+        (-1,),
+        "BYTES",
+    )
+    variant = replace(VARIANT, inputs=described.inputs, outputs=described.outputs, labels=described.labels)
+    runtime = create(variant, artifact, RuntimeOptions())
+    runtime.load()
+    assert runtime.run({"text": TEXTS})["probabilities"].shape == (len(TEXTS), len(described.labels))
+    (tmp_path / "config.json").write_text('{"model_type": "bert", "architectures": ["BertModel"]}')
+    with pytest.raises(ConfigError, match=r"holds a BertModel, and runtime 'transformers' runs classifiers"):
+        read_model(tmp_path, {})

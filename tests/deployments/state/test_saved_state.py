@@ -6,7 +6,7 @@ from controller_parts import DictStore, runs_s, settings, variant
 from autoscaler.cluster.observation import Statistics
 from autoscaler.demand.profile_drift import BIN_COUNT, bin_of
 from autoscaler.placement.standing import Standing
-from deployments.controller.variant_book import VariantBook
+from deployments.controller.variants.variant_book import VariantBook
 from deployments.state.load_history import HOUR_S, KEPT_HOURS, LoadHistory
 from deployments.state.saved_state import ControllerState, Unloadable, next_epoch, prune, write_all
 

@@ -17,9 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalog.errors import ConfigError
+from catalog.errors import ConfigError, StateUnavailable
 from deployments.state import store as state_store
-from deployments.state.store import FsspecStateStore, SqliteStateStore, StateStore, open_store
+from deployments.state.opening import open_store
+from deployments.state.store import FsspecStateStore, SqliteStateStore, StateStore
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
     ["decisions/1", "decisions/10", "decisions", "..", "../../x", "a//b", "*", "?[a]", "%2F", "~", "x.json"]
@@ -116,8 +117,8 @@ def test_a_write_that_fails_halfway_leaves_the_value_before(tmp_path: Path, monk
     def full(*_: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(store._files, "mv", full)
-    with pytest.raises(OSError, match="no space"):
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(StateUnavailable, match="no space"):
         store.write("plan", "new")
     assert store.read("plan") == "old"
     assert [file.name for file in tmp_path.iterdir()] == ["plan.json"]
@@ -127,7 +128,7 @@ def test_a_write_that_fails_halfway_leaves_the_value_before(tmp_path: Path, monk
 def test_what_was_written_is_there_after_the_writer_was_killed(place: Callable[[Path], str], tmp_path: Path) -> None:
     script = f"""
 import sys
-from deployments.state.store import open_store
+from deployments.state.opening import open_store
 store = open_store({place(tmp_path)!r})
 store.write("plan", {{"version": 7}})
 print("written", flush=True)

@@ -1,12 +1,14 @@
 """What a client makes of what workers say, and of their silence; real replicas of two pools, one of them empty."""
 
 import asyncio
+import gc
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from ray import serve
 from ray.serve.config import AutoscalingConfig, RequestRouterConfig
+from ray.serve.request_router import PendingRequest
 
 from catalog.catalogue import load_catalogue
 from catalog.errors import ArtifactError
@@ -102,8 +104,9 @@ async def test_batches_of_a_router_that_is_not_obeyed_come_back_as_lost(pools: P
     client = pools.client("r1")
     assert (await client.assign(pools.worker, "r1")).router == "r1"
     assert (await client.run(pools.worker, "good", X)).error is None
-    with pytest.raises(WorkerGone, match=r"^WorkerNotAssigned: this worker belongs to router r1, not r2$"):
+    with pytest.raises(WorkerGone, match=r"^WorkerNotAssigned: this worker belongs to router r1, not r2$") as raised:
         await pools.client("r2").run(pools.worker, "good", X)
+    assert not raised.value.died
 
 
 async def test_a_variant_is_measured_where_it_would_run(pools: Pools) -> None:
@@ -129,3 +132,14 @@ async def test_a_worker_that_is_not_there_is_gone_whatever_it_is_asked(pools: Po
     ):
         with pytest.raises(WorkerGone, match="not nobody"):
             await call
+
+
+async def test_calls_that_are_over_leave_nothing_behind(pools: Pools) -> None:
+    """Serve's request router keeps what it has to send; of what it has sent nothing may stay."""
+    client = pools.client("r1")
+    await client.assign(pools.worker, "r1")
+    for _ in range(50):
+        assert (await client.run(pools.worker, "good", X)).error is None
+    gc.collect()
+    kept = [each for each in gc.get_objects() if type(each) is PendingRequest and each.future.done()]
+    assert len(kept) < 10

@@ -21,6 +21,7 @@ from deployments.messages.worker import WorkerSpec
 from deployments.runtimes import making
 from deployments.runtimes.base import ModelRuntime, RuntimeOptions
 from deployments.runtimes.registry import create
+from deployments.worker import hang_watch
 from deployments.worker import worker as worker_module
 from deployments.worker.worker import Worker, WorkerNotAssigned, WrongWorker
 from toy_models import LIMIT, write_toy_catalogue
@@ -307,3 +308,28 @@ def test_a_worker_says_which_type_of_machine_it_stands_on_unless_it_is_told(spec
     empty = replace(spec, variants=())
     assert asyncio.run(machine(empty)) == machine_type("cpu")
     assert asyncio.run(machine(replace(empty, machine="as measured"))) == "as measured"
+
+
+async def test_a_worker_is_unhealthy_while_a_batch_hangs_and_only_then(
+    spec: WorkerSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = Worker(spec)
+    await worker.run("good", x(1, 2))
+    await worker.check_health()
+    entered, go_on = threading.Event(), threading.Event()
+
+    def hang(inputs: Arrays) -> Arrays:
+        entered.set()
+        go_on.wait()
+        return {"y": inputs["x"]}
+
+    monkeypatch.setattr(worker._runtimes["good"], "run", hang)
+    monkeypatch.setattr(hang_watch, "LEAST_S", 0.0)
+    monkeypatch.setattr(hang_watch, "TIMES", 0.0)
+    running = asyncio.create_task(worker.run("good", x(1)))
+    await asyncio.to_thread(entered.wait)
+    with pytest.raises(RuntimeError, match="a batch of 1 rows runs on variant good"):
+        await worker.check_health()
+    go_on.set()
+    assert (await running).error is None
+    await worker.check_health()

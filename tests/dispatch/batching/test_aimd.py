@@ -32,6 +32,11 @@ def test_the_limit(rows: int, state: float | None, last: Outcome | None, expecte
     assert choose(AdditiveIncrease(), rows, state, last) == expected
 
 
+def test_it_may_begin_with_full_batches() -> None:
+    assert choose(AdditiveIncrease(begins_full=True), 99, None, None) == Choice("v", 20, 20.0)
+    assert choose(AdditiveIncrease(begins_full=True), 99, 20.0, OVERRAN) == Choice("v", 18, 18.0)
+
+
 def test_on_timeouts_a_wait_in_the_queue_shrinks_it_too() -> None:
     assert choose(AdditiveIncrease(on_timeouts=True), 99, 10.0, LATE) == Choice("v", 9, 9.0)
     assert choose(AdditiveIncrease(on_timeouts=True), 99, 10.0, IN_TIME) == Choice("v", 11, 11.0)

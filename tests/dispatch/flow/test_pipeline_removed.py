@@ -1,9 +1,9 @@
 """Pipelines that are removed, and may come again under their name, while their queries are under way."""
 
 from catalog.errors import (
-    NoWorker,
     UnknownEndpoint,
     VariantFailed,
+    WorkerLost,
 )
 from dispatch.dispatcher import Dispatcher
 from dispatch.flow.pipeline import PipelineFlow
@@ -89,7 +89,7 @@ def test_withdrawn_jobs_are_not_taken_for_those_of_another_endpoint_with_their_i
     assert running_job is not None
     assert running_job.jobs[0].id in {job.id for lane in d.queues.by_name["e"].distinct_lanes() for job in lane.queue}
     assert list(refused(d.on_timer(0.02 + SLO_S))) == [2], "both of its jobs are late, and the first ends the query"
-    assert refused(d.on_workers_lost(["b"], 0.13)) == {1: NoWorker}
+    assert refused(d.on_workers_lost(["b"], 0.13)) == {1: WorkerLost}
     assert nothing_is_left(d, old)
 
 
@@ -105,7 +105,7 @@ def test_a_flow_that_serves_an_endpoint_again_forgets_which_stages_had_workers()
 
 def test_a_query_of_a_removed_endpoint_ends_when_its_worker_is_lost() -> None:
     d, old, new = _other()
-    assert refused(d.on_workers_lost(["a"], 0.03)) == {1: NoWorker}
+    assert refused(d.on_workers_lost(["a"], 0.03)) == {1: WorkerLost}
     assert old.open_queries == 0
     assert new.open_queries == 1
     d.on_worker_ready("a", WorkerInfo("cpu"), ["a"], 0.04)

@@ -55,7 +55,15 @@ def test_a_new_worker_starts_from_the_median_of_the_others() -> None:
     assert new.path_s == estimator.estimate("b").path_s
     assert new is estimator.typical()
     first = estimator.on_batch("new", VARIANT, 1, 0.030, 0.034, 10.0, 100.0)
-    assert first is None or first.run_factor == pytest.approx(1.5, rel=0.1)
+    assert first is not None
+    assert first.run_factor == pytest.approx(1.5, rel=0.1)
+
+
+def test_a_worker_just_as_the_others_is_known_by_its_own_measurements() -> None:
+    estimator = LatencyEstimator(0.010)
+    run(estimator, "a", 1.5, 0.004)
+    assert run(estimator, "b", 1.5, 0.004)
+    assert estimator.estimate("b").run_factors.keys() == {VARIANT.variant}
 
 
 def test_estimates_are_given_out_when_something_differs_and_not_too_often() -> None:

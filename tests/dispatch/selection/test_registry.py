@@ -32,7 +32,7 @@ def test_one_that_is_not_made_or_is_another_is_refused_with_the_remedy(name: str
         create_selection(name, None, ["fast"], GreedySelection())
 
 
-@pytest.mark.parametrize("name", ["greedy", "adaptive_batching", "nexus", "aimd"])
+@pytest.mark.parametrize("name", ["greedy", "slack_fit", "adaptive_batching", "nexus", "aimd"])
 def test_policies_that_need_nothing_have_the_names_that_a_config_gives(name: str) -> None:
     assert name in POLICIES
     assert create_selection(name, None, ["fast"]).name == name

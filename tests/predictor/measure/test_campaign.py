@@ -1,9 +1,11 @@
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from catalog.errors import ArtifactError
 from measuring_scene import ToyPrograms, measure_quickly
+from predictor.measure import campaign, co_location
 from predictor.measure.campaign import Campaign, CampaignReport
 from predictor.measure.choice import Variants
 from predictor.measure.co_location import CoLocation
@@ -24,12 +26,12 @@ def _quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(folder: Path, wanted: list[Variants], budget_s: float = 100.0) -> tuple[CampaignReport, list[str]]:
     shown: list[str] = []
-    campaign = Campaign(
+    measuring = Campaign(
         programs=ToyPrograms(folder / "diary"),
         variants={name: MeasuredVariant(name, 4, {"arch_nodes": 3.0}) for name in ("a", "b", "fails")},
         records=Records(folder / "out", HERE),
     )
-    return campaign.run(wanted, budget_s, lambda what, *_: shown.append(what)), shown
+    return measuring.run(wanted, budget_s, lambda what, *_: shown.append(what)), shown
 
 
 def test_all_that_is_wanted_is_measured_and_recorded_with_the_metrics_of_its_variants(tmp_path: Path) -> None:
@@ -84,3 +86,17 @@ def test_a_variant_that_fails_leaves_what_was_measured_before_it(tmp_path: Path)
     with pytest.raises(ArtifactError, match="does so in its second batch"):
         run(tmp_path, [PAIR, ("a", "fails")])
     assert len(read_measurements(tmp_path / "out" / "measurements.parquet")) == 1
+
+
+def test_what_is_known_the_least_gets_the_time_that_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(tmp_path, [("b", "b"), PAIRED])  # the metrics of both are known then
+    monkeypatch.setattr(co_location, "TARGET_ERROR", 1e-9)
+    monkeypatch.setattr(co_location, "LEAST_CYCLES", 3)
+    monkeypatch.setattr(campaign, "FIRST_FRAC", 0.02)
+    _, shown = run(tmp_path, [PAIR, PAIRED, TRIPLE], budget_s=15.0)
+    configurations = [each for each in shown if "+" in each]
+    assert configurations[:2] == ["a + b", "a + b + b"]
+    assert len(configurations) > 2
+    rows = pd.read_parquet(tmp_path / "out" / "measurements.parquet")
+    assert sorted(rows.groupby("configuration").size()) == [2, 2, 2, 3], "each is recorded once"
+    assert rows.cycles.max() > co_location.LEAST_CYCLES

@@ -74,7 +74,7 @@ class GivenPositions:
 
 
 def measured(positions: GivenPositions, roles: Sequence[Role], share_s: float = 30.0) -> Any:
-    return measure(positions, roles, share_s, Random(0))  # type: ignore[arg-type]
+    return measure(positions, roles, share_s, Random(0), [])  # type: ignore[arg-type]
 
 
 def test_slowdowns_are_in_the_order_of_the_roles_and_measuring_ends_when_they_are_known() -> None:
@@ -113,3 +113,10 @@ def test_where_others_have_them_all_the_time_the_least_disturbed_count_and_it_is
 
 def test_there_is_one_cycle_where_there_is_no_time() -> None:
     assert measured(GivenPositions(), [A, B], share_s=0.0).cycles == 1
+
+
+def test_cycles_of_before_count_with_those_that_are_added() -> None:
+    cycles: list[Any] = []
+    for _ in range(2):
+        found = measure(GivenPositions(), [A, B], 0.0, Random(0), cycles)  # type: ignore[arg-type]
+    assert (len(cycles), found.cycles) == (2, 2)

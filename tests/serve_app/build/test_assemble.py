@@ -8,14 +8,18 @@ import pytest
 
 from catalog.catalogue import Catalogue, load_catalogue
 from catalog.errors import ConfigError
+from catalog.lengths import Lengths
 from catalog.profiles.profile import BatchLatency, LatencyProfile
+from catalog.tensor import TensorSpec
+from catalog.variant import PYTHON, Artifact, Variant
 from dispatch.balancing.shortest_queue import ShortestQueue
 from dispatch.selection.ramsis.policy import RamsisSelection
 from serve_app.build.assemble import assemble, resolve_paths
 from serve_app.build.candidates import Profiles, served_variants
 from serve_app.build.tables import grids_for, problems_for
+from serve_app.build.user_code import take_any_bytes
 from serve_app.config.controller import ControllerConfig
-from serve_app.config.forecast import ForecastConfig
+from serve_app.config.planning.forecast import ForecastConfig
 from serve_app.config.schema import AppConfig
 from toy_models import write_toy_catalogue
 
@@ -164,3 +168,15 @@ def test_workers_are_told_their_type_of_machine_where_the_config_names_it(catalo
     app = AppConfig.model_validate({"endpoints": {"toy": {"task": "toy", "slo_ms": 100}}, "pools": pools})
     specs = assemble(app, catalogue, PROFILES, {}).workers
     assert (specs["named"].machine, specs["plain"].machine) == ("as measured", "")
+
+
+def test_any_bytes_reach_classes_of_ones_own_alone() -> None:
+    texts = (TensorSpec("x", "BYTES", (-1,)),)
+
+    def of(runtime: str, lengths: Lengths | None = None) -> Variant:
+        artifact = Artifact(import_path="models:Own") if runtime == PYTHON else Artifact("v")
+        return Variant("v", "t", runtime, artifact, 0.5, texts, (TensorSpec("y", "FP32", (-1,)),), lengths=lengths)
+
+    assert take_any_bytes([of(PYTHON), of(PYTHON)])
+    assert not take_any_bytes([of(PYTHON), of("onnx")])
+    assert not take_any_bytes([of(PYTHON, Lengths(64))])

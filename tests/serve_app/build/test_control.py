@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from controller_parts import endpoint, pool, settings
 from forecast_scene import forecast, forecasting, saved, trained, waves
+from pydantic import ValidationError
 
 from autoscaler.loop.sizing import Bounds
+from autoscaler.planners.proteus.options import ProteusOptions
 from catalog.catalogue import load_catalogue
 from catalog.errors import ArtifactError, ConfigError
 from catalog.profiles.profile import BatchLatency, LatencyProfile
@@ -149,3 +151,18 @@ def test_pools_change_in_size(before: PoolSettings, change: dict[str, int], work
 def test_a_wrong_change_is_refused_naming_field_and_remedy(change: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         changed(settings(), changes(**change))
+
+
+def test_what_the_planner_weighs_is_what_the_config_says(tmp_path: Path) -> None:
+    given = {"headroom": 1.2, "deviations": 0.5, "tolerance": 0.01, "room_down_to": 0.9, "accuracy": "normalised"}
+    controller = {"planner": "proteus", "proteus": given}
+    made = of(config(controller=controller), tmp_path)
+    assert made.proteus == ProteusOptions(
+        headroom=1.2, deviations=0.5, tolerance=0.01, room_down_to=0.9, accuracy="normalised"
+    )
+    assert of(config(), tmp_path).proteus == ProteusOptions()
+
+
+def test_an_accuracy_that_the_planner_does_not_know_is_refused() -> None:
+    with pytest.raises(ValidationError, match="normalised"):
+        config(controller={"planner": "proteus", "proteus": {"accuracy": "best"}})

@@ -23,7 +23,7 @@ from serve_app.build.ladders import ladders_for
 from serve_app.config.schema import AppConfig
 from simulator.host import Host
 from simulator.latency import PlannedLatency
-from simulator.report import EndpointReport, Report
+from simulator.reporting.report import EndpointReport, Report
 from workload.rate import RateSchedule
 from workload.renewal import Poisson
 

@@ -59,7 +59,8 @@ STATUS = {
 
 
 class ThreadedServer:
-    """Answers 7 to every query unless ``refusal`` is set to (status, body); keeps the last request.
+    """Answers 7 to every query unless ``refusal`` is set to (status, body); keeps the last request, ``tail`` being what
+    is behind its JSON.
 
     ``parameters`` are those of every answer. ``answers`` has, by path under ``/accord/``, (status, body) of each call
     to come.
@@ -69,6 +70,7 @@ class ThreadedServer:
         self.url = ""
         self.received = 0
         self.last: dict[str, Any] = {}
+        self.tail = b""
         self.refusal: tuple[int, dict[str, Any]] | None = None
         self.answers: dict[str, list[tuple[int, Any]]] = {}
         self.parameters = {
@@ -78,6 +80,7 @@ class ThreadedServer:
             "deadline_met": True,
         }
         self.posted: list[tuple[str, Any]] = []
+        self.deleted: list[str] = []
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._stop = asyncio.Event()
@@ -123,6 +126,8 @@ class ThreadedServer:
         path = request.match_info["path"]
         if request.method == "POST":
             self.posted.append((path, orjson.loads(await request.read())))
+        if request.method == "DELETE":
+            self.deleted.append(path)
         status, body = self.answers[path].pop(0)
         return web.json_response(body, status=status)
 
@@ -133,7 +138,9 @@ class ThreadedServer:
 
     async def _infer(self, request: web.Request) -> web.Response:
         self.received += 1
-        self.last = orjson.loads(await request.read())
+        body = await request.read()
+        json_bytes = int(request.headers.get("Inference-Header-Content-Length", len(body)))
+        self.last, self.tail = orjson.loads(body[:json_bytes]), body[json_bytes:]
         if self.refusal is not None:
             status, body = self.refusal
             return web.json_response(body, status=status)

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -50,6 +51,22 @@ def test_an_objective_that_is_given_goes_into_every_query(server: Any, requests_
     result = accord("--url", server.url, *arguments)
     assert json.loads(result.stdout)["slo_ms"] == 75.0
     assert server.last["parameters"] == {"slo_ms": 75.0}
+
+
+def test_tensors_go_as_bytes_where_that_is_asked_for(server: Any, tmp_path: Path) -> None:
+    path = tmp_path / "set.npz"
+    np.savez(path, x=np.full((2, 3), 0.5, np.float16), label=np.array([7, 7]))
+    arguments = ("--dataset", str(path), "--rate", "40", "--duration", "0.5", "--json")
+    body = json.loads(accord("--url", server.url, *arguments, "--binary").stdout)
+    assert body["answered"] == body["sent"] > 0
+    assert body["accuracy_pct"] == 100.0
+    (x,) = server.last["inputs"]
+    assert (x["datatype"], x["shape"], x["parameters"]) == ("FP16", [1, 3], {"binary_data_size": 6})
+    assert server.last["parameters"] == {"binary_data_output": True}
+    assert np.frombuffer(server.tail, "<f2").tolist() == [0.5] * 3
+    refused = accord("--url", server.url, *arguments)
+    assert refused.exit_code != 0
+    assert "array 'x' is FP16, which JSON cannot hold; send it with `accord load --binary`" in refused.output
 
 
 def test_a_person_gets_tables_for_the_held_out_digits(server: Any) -> None:

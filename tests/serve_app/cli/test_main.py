@@ -17,7 +17,7 @@ def test_the_version_is_printed() -> None:
 
 def test_help_names_the_commands() -> None:
     result = CliRunner().invoke(app, ["--help"])
-    for command in ("query", "load", "status", "plan", "register"):
+    for command in ("query", "load", "status", "plan", "register", "unregister"):
         assert command in result.stdout
 
 

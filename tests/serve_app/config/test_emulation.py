@@ -18,12 +18,12 @@ from deployments.runtimes.registry import create
 from serve_app.build.assemble import assemble, resolve_paths
 from serve_app.build.candidates import Profiles
 from serve_app.build.profiles import profiles_for
-from serve_app.cli.config_file import read_serve_file, write_emulated
+from serve_app.cli.config_file import read_serve_file, write_served
 from serve_app.config.emulation import emulate, log_emulated
 from serve_app.config.reservations import with_light_reservations
 from serve_app.config.schema import AppConfig
-from serve_app.http.emulated_marks import emulated_variants, mark_status
 from serve_app.http.endpoint_info import EndpointInfo
+from serve_app.http.variant_marks import emulated_variants, mark_status
 from toy_models import write_toy_catalogue
 
 
@@ -144,7 +144,7 @@ def test_the_flag_makes_a_copy_that_emulates_as_the_config_says(
     content = {"http_options": {"port": 8123}, "applications": [ours, {"name": "b", "import_path": "other:app"}]}
     path.write_text(yaml.safe_dump(content))
     before = path.read_text()
-    copy = write_emulated(path, folder)
+    copy = write_served(path, folder, emulate=True, host=None)
     assert path.read_text() == before
     written = yaml.safe_load(copy.read_text())
     assert written["applications"][0]["args"]["emulate"] == expected.get("emulate", {})
@@ -191,3 +191,9 @@ def test_a_status_says_of_every_variant_and_worker_what_is_emulated() -> None:
     assert variants == {"good": {"share": 0.5, "emulated": True}, "real": {"share": 0.5, "emulated": False}}
     assert {name: worker["emulated"] for name, worker in marked["workers"].items()} == {"w1": ["good"], "w2": []}
     assert (marked["plan_version"], marked["endpoints"]["toy"]["slo_ms"]) == (3, 100)
+
+
+def test_a_type_of_device_is_not_measured_on_the_machine_that_starts_the_service(catalogue: Catalogue) -> None:
+    pools = {"gpu": {"device": "cuda-a100", "num_gpus": 1}}
+    with pytest.raises(ConfigError, match=r"profiles\.cuda-a100 names no file, .* give profiles"):
+        profiles_for(config(pools=pools), catalogue)

@@ -24,6 +24,7 @@ def test_sections_are_found_wherever_they_stand() -> None:
     assert {path for path, _ in sections(AppConfig)} == {
         "",
         "endpoints.NAME",
+        "endpoints.NAME.admission",
         "endpoints.NAME.ensemble",
         "endpoints.NAME.pipeline",
         "endpoints.NAME.pipeline.stages.NAME",
@@ -33,11 +34,19 @@ def test_sections_are_found_wherever_they_stand() -> None:
         "endpoints.NAME.stacked",
         "endpoints.NAME.selection",
         "endpoints.NAME.selection.ladder[]",
+        "endpoints.NAME.shadow",
         "pools.NAME",
+        "clients",
+        "clients.named.NAME",
         "controller",
         "controller.forecast",
         "controller.interference",
         "controller.ipa",
+        "artifacts",
+        "security",
+        "security.api_keys.NAME",
+        "security.jwt",
+        "controller.proteus",
         "emulate",
     }
 

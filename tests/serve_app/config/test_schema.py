@@ -19,6 +19,7 @@ def config(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
+TABLES = {"task": "digits", "slo_ms": 100, "selection": {"policy": "ramsis", "formulation": "per_query"}}
 PLANNED = {"digits": {"task": "digits", "slo_ms": 100, "selection": {"policy": "adaptive_batching"}}}
 
 
@@ -79,7 +80,7 @@ def test_forecasts_have_sensible_defaults() -> None:
         ),
         (
             {"endpoints": {"d": {"task": "t", "slo_ms": 9, "selection": {"policy": "best"}}}},
-            "endpoints.d.selection.policy: 'best' is unknown; use one of ramsis, greedy, fixed",
+            "endpoints.d.selection.policy: 'best' is unknown; use one of ramsis, greedy, slack_fit, fixed",
         ),
         (
             {"endpoints": {"d": {"task": "t", "slo_ms": 9, "selection": {"policy": "fixed"}}}},
@@ -132,13 +133,34 @@ def test_forecasts_have_sensible_defaults() -> None:
         ({"pools": {"cpu": {"price_per_h": -1}}}, "pools.cpu.price_per_h is -1; give a number of at least 0"),
         ({"pools": {"Controller": {}}}, "pools.Controller: the name is taken"),
         ({"routers": 0}, "routers is 0; give a number of at least 1"),
+        (
+            {"controller": {"proteus": {}}},
+            "proteus is given, and the planner is 'everywhere'; remove it, or use planner proteus",
+        ),
+        (
+            {"controller": {"planner": "proteus", "proteus": {"overload": "all"}}},
+            "controller.proteus.overload: 'all' is unknown; use one of most, even",
+        ),
         ({"controller": {"planner": "best"}}, "controller.planner: 'best' is unknown; use one of everywhere, proteus"),
         ({"controller": {"interval_s": 0}}, "controller.interval_s is 0; give a number above 0"),
         (
-            {"controller": {"planner": "proteus"}},
-            "endpoints.digits.selection.policy is 'ramsis', and the planner 'proteus' decides which variant a worker",
+            {"controller": {"planner": "ipa"}},
+            "endpoints.digits.selection.policy is 'ramsis', and the planner 'ipa' decides which variant a worker",
+        ),
+        (
+            {"endpoints": {"d": TABLES | {"balancing": "shortest_queue"}}},
+            "selection.formulation is 'per_query', and queues joined by length have no process per query",
+        ),
+        (
+            {"endpoints": {"d": TABLES | {"selection": {"policy": "greedy", "formulation": "per_decision"}}}},
+            "formulation is 'per_decision', but policy 'greedy' has no tables",
         ),
         ({"pools": {"gpu": {"device": "cuda"}}}, "num_gpus is 0 in a pool with device 'cuda'"),
+        (
+            {"pools": {"gpu": {"device": "cuda-a100"}}},
+            "num_gpus is 0 in a pool with device 'cuda-a100'; give its workers a GPU",
+        ),
+        ({"pools": {"cpu": {"device": "tpu"}}}, "pools.cpu.device"),
         ({"pools": {"cpu": {"num_gpus": 1}}}, "num_gpus is 1.0 in a pool with device 'cpu'"),
         ({"pools": {"Router": {}}}, "pools.Router: the name is taken"),
         ({"profiles": {"cuda": "x.csv"}}, "profiles.cuda is given, but no pool has that device; devices here: cpu"),
@@ -255,6 +277,13 @@ def test_a_pool_has_as_many_workers_as_its_bounds_allow(pool: dict[str, int], bo
 def test_bounds_without_a_planner_to_choose_are_refused() -> None:
     with pytest.raises(ConfigError, match="planner 'everywhere' chooses no sizes"):
         app_config(config(pools={"cpu": {"workers": 2, "max_workers": 5}}))
+
+
+def test_planner_proteus_goes_with_tables_and_with_fallback_variants() -> None:
+    app = app_config(config(endpoints={"d": TABLES}, controller={"planner": "proteus", "proteus": {"fallback": 4}}))
+    assert app.endpoints["d"].selection.policy == "ramsis"
+    assert app.controller.proteus is not None
+    assert app.controller.proteus.fallback == 4
 
 
 def test_what_may_change_live_is_all_left_out_at_first_and_the_rest_is_refused() -> None:

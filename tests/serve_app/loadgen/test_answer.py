@@ -1,7 +1,14 @@
+import numpy as np
 import orjson
 import pytest
 
+from catalog.tensor import TensorSpec
+from dispatch.commands import Answer as Given
+from dispatch.query import Query
+from serve_app.http.endpoint_info import EndpointInfo
 from serve_app.loadgen.answer import Answer, read_answer
+from serve_app.oip.answer import encode
+from serve_app.oip.request import InferRequest
 
 
 def test_a_full_answer_is_read() -> None:
@@ -13,6 +20,23 @@ def test_a_full_answer_is_read() -> None:
         }
     )
     assert read_answer(200, content) == Answer(200, "small", 0.9, True, 7)
+
+
+@pytest.mark.parametrize(("datatype", "label"), [("INT64", 7), ("BYTES", "cat")])
+def test_a_label_among_bytes_is_read(datatype: str, label: int | str) -> None:
+    scores, labels = TensorSpec("scores", "FP16", (-1, 2)), TensorSpec("label", datatype, (-1,))
+    info = EndpointInfo("digits", {"": "digits"}, (scores,), (scores, labels), (), 4)
+    request = InferRequest("1", {}, 1, None, ("scores", "label"), binary=frozenset(("scores", "label")))
+    outputs = {"scores": np.zeros((1, 2), np.float16), "label": np.array([label], labels.dtype)}
+    given = encode(request, Given(Query(1, "digits", 0.0, 1.0), "small", 0.9, outputs, 1, 0.1, 0.2, 0.05), info, "1")
+    answer = read_answer(200, given.content, str(given.json_bytes))
+    assert (answer.variant, answer.label, answer.id) == ("small", label, "1")
+
+
+def test_a_label_of_too_few_bytes_makes_no_sense() -> None:
+    body = {"outputs": [{"name": "label", "datatype": "INT64", "shape": [1], "parameters": {"binary_data_size": 8}}]}
+    text = orjson.dumps(body)
+    assert read_answer(200, text + b"1234", str(len(text))).error_kind == "bad_answer"
 
 
 def test_an_emulated_answer_is_known_by_its_mark() -> None:

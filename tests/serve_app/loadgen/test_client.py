@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from aiohttp import web
 
-from serve_app.loadgen.client import OpenLoopClient
+from serve_app.loadgen.client import WRONG_ANSWER, OpenLoopClient
 from serve_app.loadgen.dataset import Dataset
 from serve_app.loadgen.record import Run
 from serve_app.loadgen.report import summarise
@@ -155,3 +155,32 @@ async def test_the_clock_is_a_parameter(server: Any) -> None:
     client = OpenLoopClient(server.infer_url, DATASET, 5.0, clock=lambda: float(next(ahead)))
     run = await client.run(np.array([0.0, 2.0]), 3.0, asyncio.Event())
     assert all(record.sent_s.is_integer() and record.done_s.is_integer() for record in run.records)
+
+
+async def test_an_answer_to_another_query_is_an_error(server: Any) -> None:
+    async def answer_by_turns(request: web.Request, number: int) -> web.StreamResponse:
+        body = {"id": "first" if number % 4 else "other", "outputs": [{"name": "label", "data": [0]}]}
+        return web.json_response(body)
+
+    server.handler = answer_by_turns
+    run = await send(server.infer_url, 50, 0.4, Dataset((b"{}",), ids=("first",)))
+    kinds = Counter(record.error_kind for record in run.records)
+    assert kinds == {None: 15, WRONG_ANSWER: 5}
+
+
+async def test_what_emulated_variants_answer_is_compared_where_the_data_set_is_recorded_of_them(server: Any) -> None:
+    async def emulated(request: web.Request, number: int) -> web.StreamResponse:
+        return web.json_response({"parameters": {"emulated": True}, "outputs": [{"name": "label", "data": [0]}]})
+
+    server.handler = emulated
+    told = [(await send(server.infer_url, 50, 0.1, Dataset((b"{}",), (0,), of_emulated=of))) for of in (False, True)]
+    assert [{record.correct for record in run.records} for run in told] == [{None}, {True}]
+
+
+async def test_it_is_noted_whether_a_refusal_says_when_to_come_again(server: Any) -> None:
+    async def refuse(request: web.Request, number: int) -> web.StreamResponse:
+        return web.json_response({"error": "x"}, status=503, headers={"Retry-After": "1"} if number % 2 else {})
+
+    server.handler = refuse
+    run = await send(server.infer_url, 50, 0.4)
+    assert Counter(record.retry_after for record in run.records) == {True: 10, False: 10}

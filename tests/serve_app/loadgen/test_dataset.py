@@ -5,7 +5,10 @@ import orjson
 import pytest
 
 from catalog.errors import ConfigError
+from catalog.tensor import TensorSpec
+from serve_app.http.endpoint_info import EndpointInfo
 from serve_app.loadgen.dataset import Dataset, encode_request, load_dataset
+from serve_app.oip.request import decode
 
 
 def test_the_held_out_digits_come_as_requests_with_labels() -> None:
@@ -30,10 +33,11 @@ def test_strips_come_with_the_numbers_on_them() -> None:
     assert all(isinstance(label, str) and 4 <= len(label) <= 9 and label.isdigit() for label in dataset.labels)
 
 
-def test_arrays_become_one_request_per_item(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["label", "labels"])
+def test_arrays_become_one_request_per_item(tmp_path: Path, name: str) -> None:
     path = tmp_path / "set.npz"
     words = np.array(["good", "bad"])
-    np.savez(path, x=np.array([[0.5, 1.0], [2.0, 3.0]], np.float32), word=words, labels=np.array([3, 4]))
+    np.savez(path, x=np.array([[0.5, 1.0], [2.0, 3.0]], np.float32), word=words, **{name: np.array([3, 4])})
     dataset = load_dataset(str(path), slo_ms=80.0)
     assert dataset.labels == (3, 4)
     assert orjson.loads(dataset.bodies[0]) == {
@@ -119,3 +123,30 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
 def test_a_data_set_knows_the_label_of_each_request() -> None:
     assert Dataset((b"{}", b"{}"), (1, None)).label(0) == 1
     assert Dataset((b"{}",)).label(0) is None
+
+
+def test_tensors_as_bytes_are_what_the_server_reads(tmp_path: Path) -> None:
+    path = tmp_path / "set.npz"
+    values = np.random.default_rng(0).normal(size=(3, 2)).astype(np.float16)
+    np.savez(path, x=values, word=np.array(["a", "grüße", ""]), label=np.array([1, 2, 3]))
+    dataset = load_dataset(str(path), 50.0, binary=True)
+    assert dataset.labels == (1, 2, 3)
+    assert dataset.json_bytes is not None
+    x, word = TensorSpec("x", "FP16", (-1, 2)), TensorSpec("word", "BYTES", (-1,))
+    info = EndpointInfo("two", {"": "two"}, (x, word), (word,), (), 4)
+    for index, (body, json_bytes) in enumerate(zip(dataset.bodies, dataset.json_bytes, strict=True)):
+        assert dataset.headers(index) == {
+            "Inference-Header-Content-Length": str(json_bytes),
+            "Content-Type": "application/octet-stream",
+        }
+        request = decode(body, info, json_bytes)
+        np.testing.assert_array_equal(request.inputs["x"], values[index : index + 1])
+        assert request.inputs["word"].tolist() == [["a", "grüße", ""][index]]
+        assert (request.slo_s, request.binary) == (pytest.approx(0.05), {"word"})
+
+
+def test_requests_in_json_are_not_sent_as_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "set.jsonl"
+    path.write_text('{"inputs":[]}\n')
+    with pytest.raises(ConfigError, match=r"has requests in JSON, which are sent as they are; .* give a \.npz file"):
+        load_dataset(str(path), binary=True)

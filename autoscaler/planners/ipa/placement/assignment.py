@@ -8,7 +8,7 @@ from math import inf
 
 from autoscaler.cluster.cluster import Cluster
 from autoscaler.cluster.observation import Observation
-from autoscaler.placement.expansion import Held, expand
+from autoscaler.placement.transition.expansion import Held, expand
 from autoscaler.planners.ipa.problem import PipelineProblem
 from autoscaler.planners.ipa.solution import Active
 from dispatch.query import StageKey

@@ -28,9 +28,9 @@ MAX_SWEEPS = 5000
 class DecisionProcess:
     """Maximal batching: a decision takes the whole queue, and the states are (n, slack), empty, and full."""
 
-    def __init__(self, problem: WorkerProblem) -> None:
+    def __init__(self, problem: WorkerProblem, slack_s: Floats | None = None) -> None:
         self.problem = problem
-        self.slack_s = slack_grid(problem)
+        self.slack_s = slack_grid(problem) if slack_s is None else slack_s
         self.launches = Launches.of(problem)
         rows = problem.max_queue_rows
         self.parts: tuple[tuple[NDArray[np.intp], Transitions], ...]
@@ -55,8 +55,11 @@ class DecisionProcess:
             expected[part] = transitions.expect(value, empty, full)
         return np.asarray(self.reward + np.matmul(self.weights, expected[:, :, None])[:, :, 0])
 
-    def optimal_launches(self) -> NDArray[np.intp]:
-        """Relative value iteration for the mean reward per decision; the launch of each state, as [n - 1, j]."""
+    def optimal_launches(self) -> tuple[NDArray[np.intp], bool]:
+        """Relative value iteration for the mean reward per decision; the launch of each state, as [n - 1, j].
+
+        Also whether values settled within `MAX_SWEEPS`.
+        """
         starts = self.launches.starts
         value = np.zeros((self.problem.max_queue_rows, len(self.slack_s)))
         empty = full = 0.0
@@ -73,17 +76,18 @@ class DecisionProcess:
             empty -= reference
             full -= reference
             actions = self.action_values(value, empty, full)
-            if max(change.max(), idle_change) - min(change.min(), idle_change) < TOLERANCE:
+            if settled := bool(max(change.max(), idle_change) - min(change.min(), idle_change) < TOLERANCE):
                 break
         best = np.maximum.reduceat(actions, starts, axis=0)
         is_best = actions >= best[self.launches.rows - 1]
         candidates = np.where(is_best, np.arange(len(actions))[:, None], len(actions))
-        return np.asarray(np.minimum.reduceat(candidates, starts, axis=0))
+        return np.asarray(np.minimum.reduceat(candidates, starts, axis=0)), settled
 
-    def bounds(self, chosen: NDArray[np.intp]) -> tuple[float, float]:
+    def bounds(self, chosen: NDArray[np.intp]) -> tuple[float, float, bool]:
         """Accuracy and violation rate per query in the long run, by power iteration (section 5.1).
 
-        States count by their rows, since objectives are about queries; a batch counts as late as a whole.
+        States count by their rows, since objectives are about queries; a batch counts as late as a whole. Also whether
+        the states' probabilities settled within `MAX_SWEEPS`.
         """
         steps = np.arange(len(self.slack_s))
         order = np.argsort(chosen, axis=None, kind="stable")
@@ -105,7 +109,7 @@ class DecisionProcess:
             full = (1.0 - DAMPING) * full + DAMPING * sum(too_many for _, _, too_many in spread)
             total = states.sum() + empty + full
             states, empty, full = states / total, empty / total, full / total
-            if np.abs(states - last).sum() < STATIONARY:
+            if settled := bool(np.abs(states - last).sum() < STATIONARY):
                 break
         at = states.copy()
         at[-1, 0] += full
@@ -113,17 +117,17 @@ class DecisionProcess:
         weighted /= weighted.sum()
         in_time = self.launches.meets(self.slack_s)[chosen, steps]
         accuracy = float((weighted * self.launches.accuracy[chosen])[in_time].sum())
-        return accuracy, float(weighted[~in_time].sum())
+        return accuracy, float(weighted[~in_time].sum()), settled
 
 
-def solve_per_decision(problem: WorkerProblem) -> DecisionTable:
-    """The paper's policy for maximal batching.
+def solve_per_decision(problem: WorkerProblem, slack_s: Floats | None = None) -> DecisionTable:
+    """The paper's policy for maximal batching; ``slack_s`` has other slack times to tell apart than the problem's own.
 
     Batches are taken to last as long as ``latency_s`` says, also where the worker is busy for less on average: queues
     come out longer than they are, so that the bounds hold but are loose.
     """
-    process = DecisionProcess(problem)
-    chosen = process.optimal_launches()
-    accuracy, violation_rate = process.bounds(chosen)
+    process = DecisionProcess(problem, slack_s)
+    chosen, settled = process.optimal_launches()
+    accuracy, violation_rate, stationary = process.bounds(chosen)
     variant = process.launches.variant[chosen].astype(np.uint8)[:, :, None]
-    return DecisionTable.of(problem, process.slack_s, variant, None, accuracy, violation_rate)
+    return DecisionTable.of(problem, process.slack_s, variant, None, accuracy, violation_rate, settled and stationary)

@@ -99,28 +99,30 @@ def solve_variable_batching(problem: WorkerProblem) -> DecisionTable:
     """
     process = VariableBatching(problem)
     launches, steps = process.whole.launches, np.arange(len(process.whole.slack_s))
-    chosen = process.whole.optimal_launches()
+    chosen, _ = process.whole.optimal_launches()
     start = Values(np.zeros(chosen.shape), 0.0, 0.0)
     values = start
     for _ in range(MAX_IMPROVEMENTS):
         reward = np.where(process.meets[chosen, steps], launches.accuracy[chosen], 0.0)
-        _, values = _settle(process, chosen, reward, values)
+        _, values, _ = _settle(process, chosen, reward, values)
         better = process.improve(values)
         changed = np.mean(better != chosen)
         chosen = better
-        if changed < SETTLED:
+        if settled := bool(changed < SETTLED):
             break
     rows, in_time = launches.rows[chosen], process.meets[chosen, steps]
-    served, _ = _settle(process, chosen, rows.astype(np.float64), start)
-    accurate, _ = _settle(process, chosen, np.where(in_time, rows * launches.accuracy[chosen], 0.0), start)
-    late, _ = _settle(process, chosen, np.where(in_time, 0.0, rows), start)
+    served, _, served_settled = _settle(process, chosen, rows.astype(np.float64), start)
+    accurate_rows = np.where(in_time, rows * launches.accuracy[chosen], 0.0)
+    accurate, _, accurate_settled = _settle(process, chosen, accurate_rows, start)
+    late, _, late_settled = _settle(process, chosen, np.where(in_time, 0.0, rows), start)
+    settled = settled and served_settled and accurate_settled and late_settled
     variant = launches.variant[chosen].astype(np.uint8)[:, :, None]
     batch = rows.astype(np.uint8)[:, :, None]
-    return DecisionTable.of(problem, process.whole.slack_s, variant, batch, accurate / served, late / served)
+    return DecisionTable.of(problem, process.whole.slack_s, variant, batch, accurate / served, late / served, settled)
 
 
-def _settle(process: VariableBatching, chosen: Ints, reward: Floats, values: Values) -> tuple[float, Values]:
-    """Mean reward per decision under a policy, and the relative values of its states."""
+def _settle(process: VariableBatching, chosen: Ints, reward: Floats, values: Values) -> tuple[float, Values, bool]:
+    """Mean reward per decision under a policy, the relative values of its states, and whether they settled."""
     for _ in range(MAX_SWEEPS):
         after = process.sweep(values, chosen, reward)
         change = after - values.queued
@@ -133,6 +135,6 @@ def _settle(process: VariableBatching, chosen: Ints, reward: Floats, values: Val
             values.empty + DAMPING * idle_change - reference,
             values.full + DAMPING * full_change - reference,
         )
-        if high - low < TOLERANCE:
+        if settled := high - low < TOLERANCE:
             break
-    return 0.5 * (low + high), values
+    return 0.5 * (low + high), values, settled

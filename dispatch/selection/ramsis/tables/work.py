@@ -8,7 +8,7 @@ from dispatch.latency.estimate import LatencyEstimate
 from dispatch.latency.worker_latency import LATE_SHARE
 from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.arrivals import Poisson
-from dispatch.selection.ramsis.problem import Balancing, WorkerProblem
+from dispatch.selection.ramsis.problem import Balancing, Formulation, WorkerProblem, formulation_for
 from dispatch.selection.ramsis.tables.grid import TableGrid, beyond_table
 from dispatch.selection.ramsis.tables.latency_level import LatencyLevel
 from dispatch.selection.ramsis.tables.leveled_grids import LeveledGrids, factors
@@ -39,25 +39,26 @@ MOST_LEVELS = 48
 
 @dataclass(frozen=True)
 class TableTask:
-    """What the tables of one endpoint are for on one device type; ``offered`` are the plan's candidates."""
+    """What the tables of one endpoint are for on one device type; ``offered`` are the plan's candidates.
+
+    ``formulation`` None is the one that goes with the balancing (`formulation_for`).
+    """
 
     offered: tuple[Candidate, ...]
     slo_s: float
     workers: int
     balancing: Balancing
     highest_qps: float  # where router and path end, whatever workers could bear
+    formulation: Formulation | None = None
 
     def problem(self, level: LatencyLevel) -> WorkerProblem:
-        """The decision process at one level of latency, under a load that is for the ladder to set.
-
-        Queues joined by length have no process per query, and take the paper's formulation.
-        """
+        """The decision process at one level of latency, under a load that is for the ladder to set."""
         return WorkerProblem.of(
             tuple(map(level.estimate.corrected, self.offered)),
             self.slo_s,
             self.workers,
             Poisson(1.0),
-            formulation="per_query" if self.balancing == "round_robin" else "per_decision",
+            formulation=formulation_for(self.balancing, self.formulation),
             balancing=self.balancing,
             late_share=LATE_SHARE,
         )

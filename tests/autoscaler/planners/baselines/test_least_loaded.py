@@ -4,12 +4,13 @@ from autoscaler.cluster.cluster import Cluster
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan, NoPlan, SolveReport, Status
 from autoscaler.planners.baselines.least_loaded import LeastLoaded
-from autoscaler.planners.proteus.proteus_planner import ProteusOptions, ProteusPlanner
+from autoscaler.planners.proteus.options import ProteusOptions
+from autoscaler.planners.proteus.proteus_planner import ProteusPlanner
 from autoscaler_scene import cluster, endpoint, even
 from interference_scene import on_nodes
 from plan_checker import broken
 
-EXACT = ProteusOptions(headroom=1.0, deviations=0.0, tolerance=0.0, gap=0.0, use_idle_workers=False)
+EXACT = ProteusOptions(headroom=1.0, deviations=0.0, tolerance=0.0, room_down_to=1.0, gap=0.0, use_idle_workers=False)
 BOTH = cluster(endpoint("a", even("a", 0.9, 10.0)), endpoint("b", even("b", 0.9, 10.0)))
 
 

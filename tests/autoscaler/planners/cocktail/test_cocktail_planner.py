@@ -11,6 +11,7 @@ from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan
 from autoscaler.planners.cocktail.cocktail_planner import CocktailOptions, CocktailPlanner
 from autoscaler.planners.ipa.problem import IpaOptions
+from autoscaler.planners.proteus.options import ProteusOptions
 from autoscaler.planners.registry import PlannerOptions, planner_kind
 from dispatch.selection.policy import Candidate
 from dispatch.worker_info import workers_of
@@ -173,5 +174,5 @@ def test_the_endpoints_own_balancers_decide_who_gets_queries() -> None:
 
 def test_the_planner_is_known_by_its_name() -> None:
     kind = planner_kind("cocktail")
-    assert kind.make(cluster(), PlannerOptions(1.0, IpaOptions())).name == "cocktail"
+    assert kind.make(cluster(), PlannerOptions(1.0, IpaOptions(), ProteusOptions())).name == "cocktail"
     assert (kind.assigns, kind.by_load, kind.sizes, kind.solves, kind.needs) == (True, True, True, False, None)

@@ -14,13 +14,14 @@ from autoscaler.placement.interference import Interference, NoInterference
 from autoscaler.planners.baselines.everywhere import Everywhere
 from autoscaler.planners.neighbours.neighbours import Neighbours
 from autoscaler.planners.planner import Planner
-from autoscaler.planners.proteus.proteus_planner import ProteusOptions, ProteusPlanner
+from autoscaler.planners.proteus.options import ProteusOptions
+from autoscaler.planners.proteus.proteus_planner import ProteusPlanner
 from autoscaler_scene import SEEDS, cluster, endpoint, even, linear, some_cluster, some_observation
 from dispatch.worker_info import WorkerInfo
 from interference_scene import PairLaw, PressureLaw, on_nodes
 from plan_checker import rate
 
-EXACT = ProteusOptions(headroom=1.0, deviations=0.0, tolerance=0.0, gap=0.0)
+EXACT = ProteusOptions(headroom=1.0, deviations=0.0, tolerance=0.0, room_down_to=1.0, gap=0.0)
 APART = cluster(endpoint("a", even("a", 0.9, 10.0)), endpoint("b", even("b", 0.9, 10.0)))
 """Two endpoints with a variant each, of which a worker serves 10 queries/s."""
 MIXED = PairLaw({("a", "b"): 1.0, ("b", "a"): 1.0})

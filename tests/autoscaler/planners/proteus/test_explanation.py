@@ -7,11 +7,12 @@ from ortools.math_opt.python import mathopt
 
 from autoscaler.cluster.cluster import Cluster, Endpoint, Pool
 from autoscaler.cluster.plan import ClusterPlan
+from autoscaler.planners.proteus.options import ProteusOptions
 from autoscaler.planners.proteus.placement_model import PlacementModel
-from autoscaler.planners.proteus.proteus_planner import ProteusOptions, ProteusPlanner
+from autoscaler.planners.proteus.proteus_planner import ProteusPlanner
 from autoscaler_scene import SEEDS, cluster, endpoint, even, observed, some_cluster, some_observation, workers
 
-EXACT = ProteusOptions(headroom=1.0, deviations=0.0, tolerance=0.0, gap=0.0, limit_s=60.0)
+EXACT = ProteusOptions(headroom=1.0, deviations=0.0, tolerance=0.0, room_down_to=1.0, gap=0.0, limit_s=60.0)
 FAST_AND_SLOW = endpoint("a", even("fast", 0.5, 40.0), even("slow", 1.0, 10.0))
 
 
@@ -59,7 +60,8 @@ def test_what_is_shed_is_said_with_whom_and_what_is_proven() -> None:
 def test_an_endpoint_that_cannot_be_served_is_named_with_the_reason() -> None:
     late = cluster(FAST_AND_SLOW, endpoint("late", even("l", 1.0, 10.0), slo_s=0.1))
     assert words(late, {"a": 5.0, "late": 5.0}, cpu=1)[:2] == [
-        "50.0% of 10 queries/s are shed, no plan sheds less than 50.0%: late 100.0%.",
+        "50.0% of 10 queries/s are shed, no plan sheds less than 50.0%: late 100.0%. "
+        "The other endpoints are served, with room for 0% more.",
         "late is not served: no variant of it fits half of its objective and a worker's memory.",
     ]
     elsewhere = Cluster(

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from autoscaler.cluster.cluster import Cluster
 from autoscaler.cluster.plan import ClusterPlan, NoPlan, Status
-from autoscaler.planners.proteus.proteus_planner import ProteusOptions, ProteusPlanner
+from autoscaler.planners.proteus.options import ALONE, BEFORE_FALLBACKS, ProteusOptions
+from autoscaler.planners.proteus.proteus_planner import ProteusPlanner
 from autoscaler_scene import cluster, endpoint, even, held, observed, workers
 from benchmarks.proteus.saturation import saturation_qps
 from benchmarks.proteus.synthetic import synthetic
@@ -110,6 +112,50 @@ def test_an_endpoint_without_a_variant_in_time_costs_the_others_nothing() -> Non
         assert plan.shares["late"] == {}
 
 
+def test_an_endpoint_without_a_variant_in_time_leaves_the_others_their_headroom() -> None:
+    options = ProteusOptions(headroom=1.5, tolerance=0.0, use_idle_workers=False)
+    alone = cluster(endpoint("a", even("fast", 0.5, 40.0), even("slow", 1.0, 10.0)))
+    late = Cluster((*alone.endpoints, endpoint("late", even("l", 1.0, 10.0), slo_s=0.1)), alone.pools)
+    with_late, without = (
+        ProteusPlanner(each, options).plan(observed(demand_qps, workers(cpu=4)))
+        for each, demand_qps in ((late, {"a": 30.0, "late": 5.0}), (alone, {"a": 30.0}))
+    )
+    assert isinstance(with_late, ClusterPlan)
+    assert isinstance(without, ClusterPlan)
+    assert with_late.capacity_qps == {**without.capacity_qps, "late": 0.0}
+    assert with_late.capacity_qps["a"] > 45.0
+    assert with_late.held == without.held
+    first, *others = with_late.report.explanation
+    assert first.startswith("14.3% of 35 queries/s are shed, no plan sheds less than 14.3%: late 100.0%. The other")
+    assert others[1] == "late is not served: no variant of it fits half of its objective and a worker's memory."
+
+
+@pytest.mark.parametrize("qps", [1e6, 1e7, 1e9, 1e12])
+def test_a_demand_beyond_all_reason_still_keeps_every_worker_busy(qps: float) -> None:
+    plan = ProteusPlanner(SMALL).plan(observed({"a": qps}, workers(cpu=3)))
+    assert isinstance(plan, ClusterPlan)
+    assert list(plan.held.values()) == [{"fast"}] * 3
+    assert plan.served_qps["a"] == pytest.approx(120.0, rel=1e-4)
+
+
+def test_overload_may_be_shared_evenly_instead_of_starving_expensive_queries() -> None:
+    both = cluster(endpoint("cheap", even("c", 0.9, 100.0)), endpoint("dear", even("d", 0.9, 10.0)))
+    observation = observed({"cheap": 500.0, "dear": 50.0}, workers(cpu=5))
+    most, evenly = (
+        ProteusPlanner(both, ProteusOptions(overload=overload)).plan(observation) for overload in ("most", "even")
+    )
+    assert isinstance(most, ClusterPlan)
+    assert isinstance(evenly, ClusterPlan)
+    assert most.served_qps == pytest.approx({"cheap": 500.0, "dear": 0.0}, rel=1e-4)
+    # Two workers each and the fifth for whom it serves more: 200 and 20 of 500 and 50 are served at least.
+    assert evenly.served_qps == pytest.approx({"cheap": 300.0, "dear": 20.0}, rel=1e-4)
+    assert broken(both, observation, evenly) == []
+    assert evenly.report.explanation[0] == (
+        "41.8% of 550 queries/s are shed, no plan sheds less than 9.1%: cheap 40.0%, dear 60.0%. "
+        "Every endpoint that can be served is, to 40.0% at least."
+    )
+
+
 @pytest.mark.parametrize("demand_qps", [{}, {"a": 0.0}])
 def test_where_nothing_is_asked_for_workers_keep_what_they_hold(demand_qps: dict[str, float]) -> None:
     plan = ProteusPlanner(SMALL).plan(observed(demand_qps, workers(cpu=2), held(cpu_1="slow")))
@@ -146,17 +192,34 @@ def test_a_demand_of_an_unknown_endpoint_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "room"),
+    [
+        ({}, ALONE),
+        ({"fallback": 4}, BEFORE_FALLBACKS),
+        ({"fallback": 4, "deviations": 0.5}, (0.5, BEFORE_FALLBACKS.tolerance)),
+        ({"tolerance": 0.0}, (ALONE.deviations, 0.0)),
+    ],
+)
+def test_room_is_what_is_told_and_else_what_suits(options: dict[str, Any], room: tuple[float, float]) -> None:
+    assert ProteusOptions(**options).room == room
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"solver": "gurobi"}, "solver of the planner is 'gurobi'; give one of highs, scip"),
         ({"headroom": 0.9}, "headroom of the planner is 0.9; give a number from 1"),
         ({"headroom": nan}, "headroom of the planner is nan"),
         ({"deviations": -0.1}, "deviations of the planner is -0.1; give a number from 0"),
+        ({"room_down_to": 0.0}, "room_down_to of the planner is 0.0; give a number above 0 and up to 1"),
+        ({"room_down_to": 1.1}, "room_down_to of the planner is 1.1"),
+        ({"accuracy": "best"}, "accuracy of the planner is 'best'; give one of given, normalised"),
         ({"gap": -0.1}, "gap of the planner is -0.1; give a number from 0 and below 1"),
         ({"gap": nan}, "gap of the planner is nan"),
         ({"limit_s": 0.0}, "limit_s of the planner is 0.0; give a time above 0"),
         ({"limit_s": inf}, "limit_s of the planner is inf"),
         ({"per_worker": 3}, "per_worker of the planner is 3; give 1 or 2"),
+        ({"overload": "all"}, "overload of the planner is 'all'; give one of most, even"),
         ({"per_worker": 0}, "per_worker of the planner is 0; give 1 or 2"),
         ({"price_per_point": 0.0}, "price_per_point of the planner is 0.0; give a price above 0"),
     ],

@@ -12,12 +12,13 @@ from autoscaler.cluster.cluster import Cluster
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan, Status
 from autoscaler.planners.proteus import search
-from autoscaler.planners.proteus.proteus_planner import ProteusOptions, ProteusPlanner
+from autoscaler.planners.proteus.options import ProteusOptions
+from autoscaler.planners.proteus.proteus_planner import ProteusPlanner
 from autoscaler_scene import SEEDS, cluster, endpoint, even, observed, some_cluster, some_observation, workers
 from every_placement import Loads, best_of, placements
 from plan_checker import broken
 
-EXACT = ProteusOptions(headroom=1.0, deviations=0.0, tolerance=0.0, gap=0.0, limit_s=60.0)
+EXACT = ProteusOptions(headroom=1.0, deviations=0.0, tolerance=0.0, room_down_to=1.0, gap=0.0, limit_s=60.0)
 NEAR = 1e-5
 """What the stages may give up for a solver's tolerance, relative."""
 
@@ -148,7 +149,13 @@ def test_pinned_workers_change_their_variant_and_never_their_side(rng: np.random
     names = [e.name for e in cluster.endpoints]
     pinned = {(p.device, name): int(rng.integers(0, 3)) for p in cluster.pools for name in names}
     plan = planned(cluster, observation, pinned=pinned)
-    best = best_of(cluster, present(cluster, observation), observation.demand_qps, pinned=pinned)
+    there = present(cluster, observation)
+    servable = {
+        e.name: observation.demand_qps[e.name]
+        for e in cluster.endpoints
+        if any(there[device] and pinned[device, e.name] and each for device, each in e.candidates.items())
+    }
+    best = best_of(cluster, there, servable, pinned=pinned)
     assert served(plan) == pytest.approx(best.served_qps, rel=NEAR)
     assert accuracy(plan) == pytest.approx(best.value, rel=NEAR)
     for (device, name), most in pinned.items():

@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from autoscaler.cluster.cluster import Cluster, Pool
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan
-from autoscaler.planners.proteus.proteus_planner import ProteusOptions, ProteusPlanner
+from autoscaler.planners.proteus.options import ProteusOptions
+from autoscaler.planners.proteus.proteus_planner import ProteusPlanner
 from autoscaler_scene import SEEDS, endpoint, linear, observed, some_cluster, some_observation, workers
 from every_placement import best_of
 from plan_checker import broken
 
-EXACT = ProteusOptions(headroom=1.0, deviations=0.0, tolerance=0.0, gap=0.0, limit_s=60.0)
+EXACT = ProteusOptions(headroom=1.0, deviations=0.0, tolerance=0.0, room_down_to=1.0, gap=0.0, limit_s=60.0)
 PAIRS = replace(EXACT, per_worker=2)
 BOTH = (
     endpoint("a", linear("a", 0.9, 0.0, 0.1), slo_s=1.0),

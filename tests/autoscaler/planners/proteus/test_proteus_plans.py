@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoscaler.cluster.plan import ClusterPlan
-from autoscaler.planners.proteus.proteus_planner import ProteusOptions, ProteusPlanner
+from autoscaler.planners.proteus.options import ProteusOptions
+from autoscaler.planners.proteus.proteus_planner import ProteusPlanner
 from autoscaler_scene import SEEDS, some_cluster, some_observation
 from plan_checker import broken
 
@@ -14,6 +15,8 @@ OPTIONS = st.builds(
     headroom=st.sampled_from((1.0, 1.05, 1.5)),
     deviations=st.sampled_from((0.0, 0.5)),
     tolerance=st.sampled_from((0.0, 0.002, 0.1)),
+    room_down_to=st.sampled_from((0.5, 0.97, 1.0)),
+    accuracy=st.sampled_from(("given", "normalised")),
     gap=st.sampled_from((0.0, 1e-3)),
     fair=st.booleans(),
 )

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from autoscaler.cluster.cluster import Cluster, Pool
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan
-from autoscaler.planners.proteus.proteus_planner import ProteusOptions, ProteusPlanner
+from autoscaler.planners.proteus.options import ProteusOptions
+from autoscaler.planners.proteus.proteus_planner import ProteusPlanner
 from autoscaler_scene import SEEDS, cluster, endpoint, even, held, observed, some_cluster, some_observation, workers
 from every_placement import Loads, best_of, placements
 from plan_checker import broken
 
-EXACT = ProteusOptions(headroom=1.0, deviations=0.0, tolerance=0.0, gap=0.0, limit_s=60.0)
+EXACT = ProteusOptions(headroom=1.0, deviations=0.0, tolerance=0.0, room_down_to=1.0, gap=0.0, limit_s=60.0)
 FAST_AND_SLOW = endpoint("a", even("fast", 0.5, 40.0), even("slow", 1.0, 10.0))
 
 

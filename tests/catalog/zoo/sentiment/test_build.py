@@ -9,6 +9,8 @@ from text_scene import labelled, write_small_pretrained, write_tsv
 from catalog import catalogue as catalogues
 from catalog.catalogue import load_catalogue
 from catalog.errors import ConfigError
+from catalog.texts.labelled_texts import read_labelled
+from catalog.texts.token_estimate import estimated_tokens
 from catalog.votes import read_votes
 from catalog.zoo.sentiment import build as building
 from catalog.zoo.sentiment import train as training
@@ -90,14 +92,21 @@ def test_training_is_repeatable(trained, files, tmp_path) -> None:
 def test_built_variants_vote_through_the_real_runtime_as_the_trainer_recorded(trained, files, tmp_path) -> None:
     import numpy as np
 
-    from catalog.texts.labelled_texts import read_labelled
-
     catalogue = load_catalogue(build(tmp_path / "built", trained))
     texts = np.array(read_labelled(files["test"]).texts, dtype=object)
     records = recorded(catalogue.variants, catalogue.root, {"text": texts}, 1, lambda *_: None)
     votes = read_votes(trained / "votes.csv")["test"]
     for column, member in enumerate(votes.members):
         np.testing.assert_array_equal(records[member].votes, votes.predictions[:, column])
+
+
+def test_encoders_declare_the_lengths_of_the_training_texts_and_n_grams_none(trained, files, tmp_path) -> None:
+    texts = read_labelled(files["train"]).texts
+    lengths = {v.name: v.lengths for v in load_catalogue(build(tmp_path / "built", trained)).variants}
+    assert (lengths["bayes"], lengths["characters"]) == (None, None)
+    assert lengths["encoder"].longest == 128
+    assert lengths["encoder"].typical == pytest.approx(sum(map(estimated_tokens, texts)) / len(texts), abs=0.5)
+    assert TrainedFiles(SHIPPED).read().typical_length == 24
 
 
 def test_a_catalogue_comes_with_the_votes_on_dev_alone(trained, tmp_path) -> None:

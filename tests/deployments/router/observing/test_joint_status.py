@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from deployments.router.observing.joint_status import together
+from deployments.router.observing.totals import Totals
+from deployments.router.observing.worker_events import WorkerEvent, WorkerEvents
 
 VARIANT = {"queries": 10, "share": 1.0, "expected_accuracy": 0.9}
 
@@ -25,7 +27,7 @@ def guarantee(queries: int = 0, violations: int = 0, kept: str = "too early", **
 
 def status(router: str, guarantee: dict[str, Any], answered: int = 10, **changes: Any) -> dict[str, Any]:
     counts = dict.fromkeys(("arrived", "answered"), answered)
-    zeros = dict.fromkeys(("late", "rejected", "failed", "violations", "queued"), 0)
+    zeros = dict.fromkeys(("late", "rejected", "failed", "cancelled", "violations", "queued"), 0)
     digits = {
         "slo_ms": 80.0,
         "selection": "ramsis",
@@ -37,14 +39,22 @@ def status(router: str, guarantee: dict[str, Any], answered: int = 10, **changes
         "latency_ms": {"p50": 10.0, "p99": 30.0},
         "transport_ms": None,
         "rejected_by_reason": {},
+        "rejected_by_code": {},
         "expected_accuracy": 0.9,
         "variants": {"double": VARIANT},
         "ground_truth": None,
+        "totals": Totals().to_record(0.0),
         **counts,
         **zeros,
         **changes,
     }
-    return {"routers": [router], "plan_version": 3, "endpoints": {"digits": digits}, "workers": {f"{router}-w": {}}}
+    return {
+        "routers": [router],
+        "plan_version": 3,
+        "endpoints": {"digits": digits},
+        "workers": {f"{router}-w": {}},
+        "worker_events": WorkerEvents().to_record(0.0),
+    }
 
 
 def joint(*statuses: dict[str, Any]) -> dict[str, Any]:
@@ -175,3 +185,16 @@ def test_a_stage_that_one_router_has_not_run_has_the_times_of_the_others() -> No
     one = status("r1", guarantee(), stages={"read": stage(0, 0.0)})
     two = status("r2", guarantee(), stages={"read": stage(2, 30.0, b=2)})
     assert joint(one, two)["stages"]["read"]["latency_ms"] == {"p95": 30.0}
+
+
+def test_what_befell_workers_is_summed_and_the_newest_comes_first() -> None:
+    statuses = []
+    for number, router in enumerate(("r1", "r2")):
+        events = WorkerEvents()
+        events.on_event(f"{router}-w", WorkerEvent.JOINED, 1.0)
+        events.on_event(f"{router}-w", WorkerEvent.HANGS, 5.0 + number)
+        statuses.append({**status(router, guarantee()), "worker_events": events.to_record(10.0)})
+    seen = together(statuses)["worker_events"]
+    assert (seen["counts"]["joined"], seen["counts"]["does not answer"]) == (2, 2)
+    assert seen["hanging_s"] == {"r1-w": 5.0, "r2-w": 4.0}
+    assert [event["worker"] for event in seen["last"]][:2] == ["r2-w", "r1-w"]

@@ -13,6 +13,9 @@ from deployments.router.tables.machine_load import MEASURED_S, MachineLoad
 
 BUSY = "while True: pass"
 
+TRIES = 8
+"""What else the machine does comes and goes: one quiet moment is enough."""
+
 
 @contextmanager
 def spinning(niceness: int) -> Iterator[None]:
@@ -38,13 +41,18 @@ def measured() -> float:
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system binds no process to a core")
 def test_work_counts_and_work_of_low_priority_does_not() -> None:
-    with spinning(niceness=0):
-        busy = measured()
-    with spinning(niceness=19):
-        yielding = measured()
-    assert 0.5 < busy <= 1.0, "other processes of low priority may have some of the core"
-    assert yielding < busy - 0.2
-    assert yielding >= 0.0
+    seen = []
+    for _ in range(TRIES):
+        with spinning(niceness=0):
+            busy = measured()
+        with spinning(niceness=19):
+            yielding = measured()
+        assert 0.0 <= yielding <= 1.0
+        assert 0.0 <= busy <= 1.0
+        seen.append((busy, yielding))
+        if busy > 0.5 and yielding < busy - 0.2:
+            return
+    pytest.fail(f"shares at work beside a busy process, and beside one of low priority: {seen}")
 
 
 def test_short_spans_are_not_judged() -> None:

@@ -23,8 +23,33 @@ def test_variants_that_another_beats_in_both_are_pruned() -> None:
     assert pareto_front([SLOW, DOMINATED, FAST]) == [FAST, SLOW]
 
 
+def test_a_flat_profile_that_is_better_in_large_batches_stays() -> None:
+    steep = candidate("steep", 0.7, 0.010, 0.020, 0.030, 0.040)
+    flat = candidate("flat", 0.6, 0.012, 0.013, 0.014, 0.015)
+    assert pareto_front([flat, steep]) == [steep, flat]
+    made = WorkerProblem.of((flat, steep), 0.05, 1, Poisson(10.0))
+    assert made.variants == ("steep", "flat")
+    assert made.max_queue_rows == 32
+    nearly = candidate("nearly", 0.6, 0.012, 0.020, 0.030, 0.040)
+    assert pareto_front([nearly, steep]) == [steep]
+
+
+def test_a_variant_that_takes_larger_batches_is_not_beaten_there() -> None:
+    small, large = candidate("small", 0.7, 0.010, 0.011), candidate("large", 0.6, 0.010, 0.011, 0.012)
+    assert pareto_front([large, small]) == [large, small]
+    assert pareto_front([candidate("large", 0.7, 0.010, 0.011, 0.012), small]) == [
+        candidate("large", 0.7, 0.010, 0.011, 0.012)
+    ]
+
+
+def test_a_variant_whose_mean_is_better_stays() -> None:
+    tail = Candidate("tail", 0.7, (0.0, 0.01), mean_s=(0.0, 0.009))
+    mean = Candidate("mean", 0.6, (0.0, 0.02), mean_s=(0.0, 0.005))
+    assert pareto_front([mean, tail]) == [tail, mean]
+
+
 def test_of_equals_the_first_by_name_stays() -> None:
-    twin = candidate("alike", 0.6, 0.01, 0.02)
+    twin = candidate("alike", 0.6, 0.01, 0.02, 0.03)
     assert pareto_front([FAST, twin]) == [twin]
 
 
@@ -52,6 +77,12 @@ def test_where_none_meets_the_objective_the_fastest_stays() -> None:
 def test_nonsense_is_refused(workers: int, slo_s: float) -> None:
     with pytest.raises(ValueError, match="both must be positive"):
         WorkerProblem.of((FAST,), slo_s, workers, Poisson(1.0))
+
+
+@pytest.mark.parametrize("load_qps", [0.0, -1.0, float("inf"), float("nan")])
+def test_a_load_that_no_table_is_for_is_refused(load_qps: float) -> None:
+    with pytest.raises(ValueError, match=f"a load of {load_qps:g} queries/s; give a positive one"):
+        WorkerProblem.of((FAST,), 0.1, 1, Poisson(load_qps))
 
 
 def test_no_candidates_are_refused() -> None:

@@ -92,15 +92,23 @@ def test_what_cannot_be_is_refused_before_anything_is_measured(
     assert not (tmp_path / "out" / "measurements.parquet").exists()
 
 
+def _interruptible() -> None:
+    """What a shell starts in the background ignores interrupts, and so do its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_an_interrupt_leaves_files_that_the_next_call_goes_on_with(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "serve_app.cli.main", "interference", "measure", "--out", str(tmp_path), *TWO]
     drawn = ("--degree", "4", "--configurations", "12", "--repeats", "0")
-    running = subprocess.Popen([*command, *drawn, "--budget-s", "60"])
-    deadline_s = time.monotonic() + 60
-    while not (tmp_path / "measurements.parquet").exists() and time.monotonic() < deadline_s:
-        time.sleep(0.05)
-    running.send_signal(signal.SIGINT)
-    assert running.wait(30) == 130
+    with subprocess.Popen([*command, *drawn, "--budget-s", "60"], preexec_fn=_interruptible) as running:
+        deadline_s = time.monotonic() + 60
+        while not (tmp_path / "measurements.parquet").exists() and time.monotonic() < deadline_s:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        try:
+            assert running.wait(60) == 130
+        finally:
+            running.kill()
     before = len(read_measurements(tmp_path / "measurements.parquet"))
     assert before >= 1
     printed = json.loads(measure("--out", str(tmp_path), *TWO, *drawn, "--json").stdout)

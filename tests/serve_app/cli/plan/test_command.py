@@ -46,6 +46,24 @@ def test_a_person_sees_who_holds_what_and_why_and_what_it_costs(server: Any) -> 
     assert "Under way" not in shown
 
 
+def with_fallbacks() -> dict[str, Any]:
+    shown = body()
+    shown["decision"]["plan"] |= {
+        "fallback": {"k3j2h1g0": ["digits-mlp", "digits-cnn-xs"]},
+        "burst_qps": {"digits": 1234.5, "plates": 16.0},
+    }
+    return shown
+
+
+def test_a_person_sees_fallback_variants_and_what_they_bear_in_bursts(server: Any) -> None:
+    server.answers["plan"] = [(200, with_fallbacks())]
+    shown = accord("show", "--url", server.url).stdout
+    assert max(len(line.rstrip()) for line in shown.splitlines()) <= 80
+    assert "│ digits │ 100 ms │ 240.5 │ 240.5 │ 360.8 │ 1234.5 │ 0.0% │ 91.25% │" in words(shown)
+    assert "or digits-mlp" in words(shown)
+    assert "or digits-cnn-xs" in words(shown)
+
+
 def test_every_line_fits_a_terminal_of_eighty_columns(server: Any) -> None:
     server.answers["plan"] = [(200, body())]
     lines = accord("show", "--url", server.url).stdout.splitlines()

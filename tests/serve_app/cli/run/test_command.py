@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from run_scene import ACCORD, ROOT, Started, accord, started
+from serve_app.testing.free_ports import find_free_port
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
@@ -34,6 +35,7 @@ def service(free_port: int, free_ports: list[int], tmp_path_factory: pytest.Temp
     folder = tmp_path_factory.mktemp("run")
     config = yaml.safe_load((ROOT / "configs" / "quickstart.yaml").read_text())
     config["http_options"]["port"] = free_port
+    config["grpc_options"]["port"] = find_free_port()
     path = folder / "quickstart.yaml"
     path.write_text(yaml.safe_dump(config))
     with started(path, f"http://127.0.0.1:{free_port}", free_ports, MARK, log=folder / "log") as running:

@@ -55,7 +55,9 @@ def test_the_policy_of_a_tiny_instance_is_the_best_of_all_policies() -> None:
 
     gains = {choice: gain(choice) for choice in itertools.product(*(range(len(own)) for own in options))}
     assert len(gains) > 30
-    chosen = process.optimal_launches().ravel()
+    launches, settled = process.optimal_launches()
+    assert settled
+    chosen = launches.ravel()
     ours = tuple(own.index(launch) for own, launch in zip(options, chosen, strict=True))
     assert gains[ours] == pytest.approx(max(gains.values()), abs=1e-6)
     assert max(gains.values()) - min(gains.values()) > 0.01, "the instance must tell policies apart"
@@ -74,7 +76,8 @@ def test_one_worker_with_one_variant_is_an_md1_queue_that_serves_all_who_wait() 
 
     # Late are batches of which the first query came while the slot before was in its first (service + service - slo)
     # seconds: none here, since a wait of at most 50 ms and 50 ms of service make the objective of 100 ms.
-    accuracy, violation_rate = process.bounds(process.optimal_launches())
+    accuracy, violation_rate, stationary = process.bounds(process.optimal_launches()[0])
+    assert stationary
     assert violation_rate < 1e-5  # queues of more than 12
     assert accuracy == pytest.approx(0.8, abs=1e-5)
 
@@ -135,3 +138,9 @@ def test_no_state_runs_a_variant_that_would_be_late_while_another_would_not() ->
         assert in_time[variant] or not in_time.any()
         if not in_time.any():
             assert variant == np.argmin(latency_s[:, rows - 1])
+
+
+def test_a_table_that_reached_the_most_sweeps_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert solve_per_decision(problem(50.0, formulation="per_decision", lengths=6)).settled
+    monkeypatch.setattr("dispatch.selection.ramsis.per_decision.process.MAX_SWEEPS", 2)
+    assert not solve_per_decision(problem(50.0, formulation="per_decision", lengths=6)).settled

@@ -1,5 +1,7 @@
 """Which tables are made, in which order."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -143,6 +145,7 @@ def test_the_problem_has_the_latencies_of_the_level() -> None:
     shortest = TableTask(OFFERED, SLO_S, workers=2, balancing="shortest_queue", highest_qps=1.0)
     assert shortest.problem(LEVEL).formulation == "per_decision"
     assert problem.formulation == "per_query"
+    assert replace(TASK, formulation="per_decision").problem(LEVEL).formulation == "per_decision"
 
 
 def test_candidates_off_the_pareto_front_are_worth_no_table() -> None:

@@ -1,0 +1,1 @@
+"""Every chaos experiment for real, and whether what is promised is kept."""

@@ -1,0 +1,1 @@
+"""A hundred thousand bad inputs against a running service."""

@@ -1,0 +1,1 @@
+"""Buckets of lengths against padding all texts to the maximum, and against no batches."""

@@ -1,0 +1,1 @@
+"""Accuracy scaling on a live service of emulated workers of three device types, beside the simulator."""

@@ -1,0 +1,139 @@
+"""A system under a load in figures, live and simulated, and what is promised of them."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.live_proteus.live import Played
+from benchmarks.live_proteus.loads import Load
+from serve_app.testing.queries import Queries
+from simulator.record import Record
+
+Floats = NDArray[np.float64]
+
+OURS = "accord"
+SCALING = ("sommelier", "infaas")
+"""Baselines that scale accuracy; the others are placed once, at one end of it."""
+
+WINDOW_S = 10.0
+ACCURACY_POINTS, VIOLATION_POINTS = 0.5, 1.0
+FEWER = 3.0
+"""Violations of the best baseline over Accord's."""
+
+ROUNDING = 0.05
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """In percent (docs/metrics.md): of queries that were answered the mean normalised accuracy, and how far the worst
+    window of `WINDOW_S` is below 100; of all queries those late or refused."""
+
+    accuracy_pct: float | None
+    max_drop_pct: float | None
+    violation_pct: float
+
+    @classmethod
+    def of(cls, at_s: Floats, violated: NDArray[np.bool_], accuracy: Floats) -> "Outcome":
+        """``accuracy`` is NaN where there was no answer."""
+        answered = ~np.isnan(accuracy)
+        if not answered.any():
+            return cls(None, None, 100.0 * float(violated.mean()))
+        window = ((at_s[answered] - at_s.min()) // WINDOW_S).astype(np.intp)
+        sums, counts = np.bincount(window, accuracy[answered]), np.bincount(window)
+        worst = float((sums[counts > 0] / counts[counts > 0]).min())
+        return cls(100.0 * float(accuracy[answered].mean()), 100.0 * (1.0 - worst), 100.0 * float(violated.mean()))
+
+    @property
+    def drop_pct(self) -> float:
+        """The mean drop; 100 where nothing was answered."""
+        return 100.0 - (self.accuracy_pct or 0.0)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One system under one load."""
+
+    system: str
+    trace: str
+    queries: int
+    live: Outcome
+    simulated: Outcome
+    endpoints: dict[str, Outcome]
+    plans: int
+    lag_p99_ms: float
+    times_s: dict[str, float]
+
+    @property
+    def apart(self) -> tuple[float, float]:
+        """Points of accuracy and of violations by which live is above simulated."""
+        accuracy = (self.live.accuracy_pct or 0.0) - (self.simulated.accuracy_pct or 0.0)
+        return accuracy, self.live.violation_pct - self.simulated.violation_pct
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        accuracy, violations = self.apart
+        return asdict(self) | {"live_over_simulated_points": {"accuracy": accuracy, "violations": violations}}
+
+
+def row_of(system: str, load: Load, played: Played, record: Record, idle_s: float) -> Row:
+    """Of the queries that count; the record's begin ``idle_s`` later."""
+    whole = Queries.joined(list(played.queries.values()))
+    counted = record.arrival_s >= idle_s + load.warm_s
+    accuracy = np.append(record.batches.accuracy, np.nan)[record.batch]
+    return Row(
+        system,
+        load.trace,
+        len(whole),
+        live_outcome(whole),
+        Outcome.of(record.arrival_s[counted], (record.done_s > record.deadline_s)[counted], accuracy[counted]),
+        {name: live_outcome(each) for name, each in played.queries.items() if len(each)},
+        played.plans,
+        float(np.percentile(whole.lag_ms, 99)),
+        {name: getattr(played, name) for name in ("path_s", "path_tail_s", "solve_s", "load_s")},
+    )
+
+
+def live_outcome(queries: Queries) -> Outcome:
+    """By the server's account."""
+    accuracy = np.where(queries.failed, np.nan, queries.accuracy)
+    return Outcome.of(queries.intended_s, queries.violated, accuracy)
+
+
+def goals_of(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
+    """By name: whether it is met, and what it is about."""
+    apart = {
+        f"{row.system}, {row.trace}": row.apart
+        for row in rows
+        if abs(row.apart[0]) > ACCURACY_POINTS or abs(row.apart[1]) > VIOLATION_POINTS
+    }
+    found: dict[str, dict[str, Any]] = {
+        "live_is_simulated": {
+            "met": not apart,
+            "accuracy_points": max(abs(row.apart[0]) for row in rows),
+            "wanted_accuracy_points": ACCURACY_POINTS,
+            "violation_points": max(abs(row.apart[1]) for row in rows),
+            "wanted_violation_points": VIOLATION_POINTS,
+            "apart": apart,
+        }
+    }
+    for trace in dict.fromkeys(row.trace for row in rows):
+        own = {row.system: row.live for row in rows if row.trace == trace}
+        scaling = {name: own[name] for name in SCALING if name in own}
+        if OURS not in own or not scaling:
+            continue
+        ours = own[OURS]
+        best = min(scaling, key=lambda name: (scaling[name].violation_pct, scaling[name].drop_pct))
+        theirs = scaling[best]
+        found[f"fewer_violations_{trace}"] = {
+            "met": FEWER * ours.violation_pct <= theirs.violation_pct and ours.drop_pct <= theirs.drop_pct + ROUNDING,
+            "best_baseline": best,
+            "violation_pct": ours.violation_pct,
+            "its_violation_pct": theirs.violation_pct,
+            "wanted_times": FEWER,
+            "drop_pct": ours.drop_pct,
+            "its_drop_pct": theirs.drop_pct,
+        }
+    return found

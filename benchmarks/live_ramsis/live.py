@@ -1,0 +1,133 @@
+"""Loads on a running service: what came back, what batches needed on their way, and what tables promised."""
+
+import contextlib
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.live_ramsis.loads import Case, Floats
+from benchmarks.live_ramsis.scene import ENDPOINT, Scene, dataset
+from serve_app.testing.queries import Queries
+from serve_app.testing.repeatedly import Repeatedly
+from serve_app.testing.sender import Load
+from serve_app.testing.service import running, sending
+from serve_app.testing.status_watch import Snapshot, look
+
+START_WITHIN_S = 300.0
+SOON_S = 0.5
+REST_S = 1.0
+LOOK_EVERY_S = 2.5
+"""A status costs the router some milliseconds: rather few of them."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class MeasuredLatency:
+    """What batches needed besides their profiled runs: means over workers and looks.
+
+    The way to a worker and back takes ``path_s`` on average and ``path_tail_s`` at the 95th percentile; runs take
+    ``run_factor`` times the profile's 95th percentile on average, and at their own 95th percentile ``run_tail`` times
+    that.
+    """
+
+    path_s: float
+    path_tail_s: float
+    run_factor: float
+    run_tail: float
+
+    @classmethod
+    def of(cls, snapshots: Sequence[Snapshot]) -> "MeasuredLatency":
+        """Raises RuntimeError where no status came."""
+        seen = [each["latency"] for snapshot in snapshots for each in snapshot.status["workers"].values()]
+        if not seen:
+            raise RuntimeError("the service gave no status during a load; see what else runs on this machine")
+        means = {key: statistics.fmean(each[key] for each in seen) for key in seen[0] if key in FIGURES}
+        return cls(means["path_ms"] / 1e3, means["path_tail_ms"] / 1e3, means["run_factor"], means["run_tail"])
+
+
+FIGURES = ("path_ms", "path_tail_ms", "run_factor", "run_tail")
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """A case on the live service.
+
+    ``sent_s`` are the instants at which all its queries left, from the begin of the first case; ``counted`` says from
+    which of them on they count, and ``queries`` are those. ``promise`` is the service's own account at the end.
+    """
+
+    case: Case
+    sent_s: Floats
+    from_s: float
+    queries: Queries
+    path: MeasuredLatency
+    promise: Mapping[str, Any]
+    tables: Mapping[str, Any]
+
+
+def play(scene: Scene, system: str, cases: Sequence[Case], folder: Path, say: Say) -> list[Played]:
+    """All cases one after the other on one service of a system."""
+    content = scene.content(system, folder)
+    queries = dataset()
+    with running(content, folder, ENDPOINT, queries.bodies[0], within_s=START_WITHIN_S) as service:
+        _wait_for_workers(service.url, scene.workers)
+        say(f"{system}: {scene.workers} workers after {service.ready_s:.0f} s")
+        zero_s = time.monotonic()
+        found = []
+        with sending(service, ENDPOINT, queries) as sender:
+            for case in cases:
+                snapshots: list[Snapshot] = []
+                load = Load(case.arrivals_s(), case.duration_s, time.monotonic() + SOON_S)
+                from_s = load.begin_s + case.warm_s
+                with Repeatedly(lambda: _look(service.url, from_s, snapshots), LOOK_EVERY_S):  # noqa: B023
+                    sender.begin(load)
+                    whole = sender.finish()
+                last = look(service.url)
+                found.append(_played(case, whole, from_s, zero_s, [*snapshots, last], last))
+                say(f"{system}, {case.trace} at {case.share:.0%}: {_in_words(found[-1])}")
+                time.sleep(REST_S)
+    return found
+
+
+def _look(url: str, from_s: float, snapshots: list[Snapshot]) -> None:
+    if time.monotonic() >= from_s:
+        with contextlib.suppress(OSError):  # one look less
+            snapshots.append(look(url))
+
+
+def _played(
+    case: Case, whole: Queries, from_s: float, zero_s: float, snapshots: Sequence[Snapshot], last: Snapshot
+) -> Played:
+    endpoint = last.endpoint(ENDPOINT)
+    return Played(
+        case,
+        np.sort(whole.sent_s) - zero_s,
+        from_s - zero_s,
+        whole.where(whole.intended_s >= from_s),
+        MeasuredLatency.of(snapshots),
+        endpoint["guarantee"],
+        {**endpoint["tables"], "slack_factor": endpoint["feedback"]["slack_factor"]},
+    )
+
+
+def _wait_for_workers(url: str, workers: int) -> None:
+    """The service says that it is ready as soon as some are there."""
+    end_s = time.monotonic() + START_WITHIN_S
+    while len(look(url).status["workers"]) < workers:
+        if time.monotonic() > end_s:
+            raise RuntimeError(f"{url} has fewer than {workers} workers after {START_WITHIN_S:.0f} s")
+        time.sleep(0.5)
+
+
+def _in_words(played: Played) -> str:
+    queries, path = played.queries, played.path
+    return (
+        f"{len(queries)} queries, {100 * queries.violated.mean():.2f}% violations, way {1e3 * path.path_s:.1f} ms, "
+        f"95% in {1e3 * path.path_tail_s:.1f}, tables {played.tables['state']}"
+    )

@@ -1,0 +1,177 @@
+"""The same cases in virtual time: the live router's plan, run times as emulated, and ways as they were measured."""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log, sqrt
+from pathlib import Path
+
+import numpy as np
+from rich.progress import Progress
+
+from benchmarks.live_ramsis.live import MeasuredLatency, Played
+from benchmarks.live_ramsis.loads import Floats
+from benchmarks.live_ramsis.scene import BY_TABLES, DEVICE, ENDPOINT, POOL, SELECTIONS, Scene
+from catalog.profiles.profile import LatencyProfile
+from deployments.controller.variants.variant_book import VariantBook
+from deployments.router.tables.making import table_store
+from deployments.runtimes.run_times import RunTimes
+from dispatch.latency.estimate import LatencyEstimate
+from dispatch.latency.estimator import LatencyEstimator
+from dispatch.plan import EndpointPlan, Plan
+from dispatch.query import Batch
+from dispatch.selection.ramsis.policy import RamsisSelection
+from dispatch.selection.ramsis.tables.leveled_grids import LeveledGrids
+from dispatch.selection.ramsis.tables.maker import make_table
+from dispatch.selection.ramsis.tables.work import NEAR, TableTask, TableWork, worth_a_table
+from dispatch.table_plan import with_selection
+from serve_app.build.assemble import assemble
+from serve_app.build.control import control_settings
+from serve_app.build.ingress import MOST_QPS
+from serve_app.build.ladders import ladders_for
+from serve_app.build.profiles import profiles_for
+from simulator.host import Host
+from simulator.record import Record
+
+NORMAL_95 = 1.6449
+
+
+@dataclass(frozen=True, eq=False)
+class Simulated:
+    """One entry per query of a session, in the order of arrival: when it came, whether it was in time, and the accuracy
+    of the variant that answered."""
+
+    arrival_s: Floats
+    in_time: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    accuracy: Floats
+
+
+def simulate(scene: Scene, system: str, session: Sequence[Played], folder: Path, progress: Progress) -> Simulated:
+    """A whole session on one dispatcher, as live, so that what a case leaves behind is there for the next.
+
+    It is played twice: first with run times as the emulation draws them, then with those so many times as long as live
+    runs were longer than that in each case: threads that wake up late on a busy machine.
+    """
+    plan, profiles = plan_of(scene, system, folder)
+    transport_s = scene.app(system, folder)[0].transport_ms / 1e3
+    grids = _tables(scene, system, plan, session, progress) if system in BY_TABLES else None
+    workers = {f"w{number:03}": DEVICE for number in range(scene.workers)}
+    arrivals_s = np.concatenate([each.sent_s for each in session])
+    starts_s, paths = [each.sent_s[0] for each in session], [each.path for each in session]
+
+    def played(slowdowns: Sequence[float]) -> tuple[SessionLatency, Record]:
+        estimator = LatencyEstimator(transport_s)
+        served, _ = plan_of(scene, system, folder)  # its load monitor and its balancer have seen nothing yet
+        if grids is not None:
+            served = with_selection(served, RamsisSelection(leveled={DEVICE: grids}), estimator.typical)
+        latency = SessionLatency(profiles, starts_s, paths, slowdowns, scene.seed)
+        host = Host(Plan(1, {ENDPOINT: served}), workers, latency, estimator=estimator)
+        return latency, host.run({ENDPOINT: arrivals_s})
+
+    as_drawn, _ = played([1.0] * len(session))
+    _, record = played([each.run_factor / drawn for each, drawn in zip(paths, as_drawn.run_factors, strict=True)])
+    accuracy = np.append(record.batches.accuracy, np.nan)[record.batch]
+    return Simulated(record.arrival_s, record.done_s <= record.deadline_s, accuracy)
+
+
+def plan_of(scene: Scene, system: str, folder: Path) -> tuple[EndpointPlan, Mapping[str, LatencyProfile]]:
+    """The endpoint as the live router has it once the controller has spoken, without tables; and the profiles."""
+    app, catalogue = scene.app(system, folder)
+    profiles = profiles_for(app, catalogue)
+    settings = control_settings(app, catalogue, profiles)
+    book = VariantBook(settings)
+    endpoint = settings.endpoints[ENDPOINT]
+    offered = book.candidates(endpoint, lambda _: 1.0, lambda _: 1.0, ())[POOL]
+    if endpoint.by_tables:
+        offered = worth_a_table(offered, endpoint.limits.slo_s)
+    plan = assemble(app, catalogue, profiles, ladders=ladders_for(app, catalogue, profiles)).plan.endpoints[ENDPOINT]
+    candidates = tuple(book.as_profiled(candidate, POOL) for candidate in offered)
+    return plan.with_stage(candidates={DEVICE: candidates}), profiles[DEVICE]
+
+
+def _tables(
+    scene: Scene, system: str, plan: EndpointPlan, session: Sequence[Played], progress: Progress
+) -> LeveledGrids:
+    """Those that a router makes first for the latencies and the loads of a session: kept ones, or made now."""
+    task = TableTask(
+        plan.stage.candidates[DEVICE],
+        scene.slo_s,
+        scene.workers,
+        "round_robin",
+        MOST_QPS,
+        SELECTIONS[system].get("formulation"),
+    )
+    work = TableWork(task)
+    bar = progress.add_task(f"decision tables of {system}", total=len(session))
+    for each in session:
+        for load_qps in loads_between(*each.case.span_qps):
+            work.aim(_estimate(each.path), load_qps)
+            while (wanted := work.next(ahead=False)) is not None:
+                level, problem = wanted
+                work.add(level, make_table(problem, store=table_store()))
+        progress.advance(bar)
+    grids = work.grids
+    assert grids is not None
+    return grids
+
+
+def loads_between(lowest_qps: float, highest_qps: float) -> list[float]:
+    """Loads for which tables near each of them are enough for all loads in between, and some beside."""
+    low, high = NEAR
+    loads_qps = [lowest_qps * low]
+    while loads_qps[-1] < highest_qps:
+        loads_qps.append(loads_qps[-1] * high / low)
+    return loads_qps
+
+
+def _estimate(path: MeasuredLatency) -> LatencyEstimate:
+    return LatencyEstimate(
+        run_factor=path.run_factor, run_tail=path.run_tail, path_s=path.path_s, path_tail_s=path.path_tail_s
+    )
+
+
+class SessionLatency:
+    """Run times as emulated workers draw them, and ways as they were in each case of a session.
+
+    Cases begin at ``starts_s``; runs of each take its one of ``slowdowns`` times as long as drawn. A way is lognormal,
+    with the measured mean and 95th percentile.
+    """
+
+    def __init__(
+        self,
+        profiles: Mapping[str, LatencyProfile],
+        starts_s: Sequence[float],
+        paths: Sequence[MeasuredLatency],
+        slowdowns: Sequence[float],
+        seed: int,
+    ) -> None:
+        self._profiles = profiles
+        self._starts_s = list(starts_s)
+        self._ways = [lognormal(each.path_s, each.path_tail_s) for each in paths]
+        self._slowdowns = list(slowdowns)
+        self._rng = np.random.default_rng(seed)
+        self._runs = {name: RunTimes(profile, "quantiles", self._rng) for name, profile in profiles.items()}
+        self._ran_s = [0.0] * len(self._starts_s)
+        self._profiled_s = [0.0] * len(self._starts_s)
+
+    def times_s(self, device: str, batch: Batch) -> tuple[float, float]:
+        """The next draw of both."""
+        case = max(bisect_right(self._starts_s, batch.launched_s) - 1, 0)
+        run_s = self._slowdowns[case] * self._runs[batch.variant].draw_s(batch.rows)
+        self._ran_s[case] += run_s
+        self._profiled_s[case] += self._profiles[batch.variant].p95_s(batch.rows)
+        return run_s, float(self._rng.lognormal(*self._ways[case]))
+
+    @property
+    def run_factors(self) -> list[float]:
+        """By case what `MeasuredLatency.run_factor` is of the runs so far: over the profile's 95th percentiles."""
+        sums = zip(self._ran_s, self._profiled_s, strict=True)
+        return [ran_s / profiled_s if profiled_s else 1.0 for ran_s, profiled_s in sums]
+
+
+def lognormal(mean: float, p95: float) -> tuple[float, float]:
+    """Mean and deviation of the logarithm; where no lognormal has that 95th percentile, the widest of that mean that
+    comes near."""
+    ratio = log(max(p95, mean) / mean)
+    sigma = NORMAL_95 - sqrt(max(NORMAL_95**2 - 2.0 * ratio, 0.0))
+    return log(mean) - sigma**2 / 2.0, sigma

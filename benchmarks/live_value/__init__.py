@@ -1,0 +1,1 @@
+"""Accord beside what a user would write: two models, and the small one while many queries wait."""

@@ -1,0 +1,1 @@
+"""How a service stands more than it can carry."""

@@ -1,0 +1,71 @@
+"""What the queries of a load came to, by the client's clock."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.overload.sent import Sent
+
+OK, GIVEN_UP = 200, 504
+REFUSED = (429, 503)
+STEADY = 0.95
+"""A second counts as normal service where so many of its queries are answered in time."""
+
+
+def in_time(sent: Sent, slo_s: float) -> NDArray[np.bool_]:
+    """Answered with 200 within the objective, from the instant at which the query was to be sent."""
+    found: NDArray[np.bool_] = (sent.status == OK) & (sent.latency_s <= slo_s)
+    return found
+
+
+def goodput_qps(sent: Sent, slo_s: float, duration_s: float) -> float:
+    """Queries in time per second."""
+    return float(in_time(sent, slo_s).sum() / duration_s)
+
+
+def figures(sent: Sent, slo_s: float, duration_s: float) -> dict[str, Any]:
+    """All about one load, ready for JSON."""
+    ok = sent.status == OK
+    accepted = ok | (sent.status == GIVEN_UP)  # what was let in and then given up late counts against the service
+    refused = np.isin(sent.status, REFUSED)
+    statuses, counts = np.unique(sent.status, return_counts=True)
+    good = in_time(sent, slo_s)
+    return {
+        "offered_qps": len(sent.status) / duration_s,
+        "accepted_qps": float(accepted.sum() / duration_s),
+        "goodput_qps": goodput_qps(sent, slo_s, duration_s),
+        "accepted_in_time_pct": _pct(good.sum(), accepted.sum()),
+        "in_time_of_all_pct": _pct(good.sum(), len(ok)),
+        "answered_ms": _quantiles_ms(sent.latency_s[ok]),
+        "answered_from_sent_ms": _quantiles_ms((sent.done_s - sent.sent_s)[ok]),
+        "refused_ms": _quantiles_ms(sent.latency_s[refused]),
+        "refused_from_sent_ms": _quantiles_ms((sent.done_s - sent.sent_s)[refused]),
+        "client_lag_ms": _quantiles_ms(sent.lag_s[~np.isnan(sent.lag_s)]),
+        "client_cores": sent.cpu_s / duration_s,
+        "client_connections": sent.connections,
+        "answers": {str(status) if status else "none": int(n) for status, n in zip(statuses, counts, strict=True)},
+    }
+
+
+def recovered_s(sent: Sent, slo_s: float, duration_s: float) -> float | None:
+    """Seconds into a load from which on every whole second is normal service; None where the last one is not."""
+    good = in_time(sent, slo_s)
+    since: float | None = None
+    for second in range(int(duration_s)):
+        here = (sent.intended_s >= second) & (sent.intended_s < second + 1)
+        if here.any() and good[here].mean() < STEADY:
+            since = None
+        elif since is None:
+            since = float(second)
+    return since
+
+
+def _pct(part: float, whole: float) -> float | None:
+    return None if whole == 0 else float(100 * part / whole)
+
+
+def _quantiles_ms(values_s: NDArray[np.float64]) -> dict[str, float] | None:
+    if not len(values_s):
+        return None
+    return {f"p{share}": float(np.percentile(values_s, share) * 1e3) for share in (50, 95, 99)}

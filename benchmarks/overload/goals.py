@@ -1,0 +1,27 @@
+"""What is promised under overload."""
+
+from collections.abc import Mapping
+from typing import Any
+
+GROWTH_MB = 150.0
+"""Of router and proxy together, over the overload; unbounded queues grow by more in a minute."""
+
+NO_DIFFERENCE_PCT = 2.0
+
+
+def goals_of(scene: Mapping[str, Any]) -> dict[str, bool]:
+    """By name, whether it is met; ``scene`` is one of the report's."""
+    load = scene["overload"]
+    memory = scene["memory_mb"]
+    half = {name: found["in_time_of_all_pct"] for name, found in scene["half"].items()}
+    answers = load["answers"]
+    return {
+        "five times the best load was offered": load["offered_qps"] >= 4.9 * scene["best_qps"],
+        "95% of what is accepted is in time": (load["accepted_in_time_pct"] or 0.0) >= 95.0,
+        "goodput is 90% of the best": load["goodput_qps"] >= 0.9 * scene["best_qps"],
+        "refusals come within 50 ms": load["refused_ms"] is not None and load["refused_ms"]["p99"] <= 50.0,
+        "every query is answered, and never with 500": answers.keys() <= {"200", "429", "503", "504"},
+        "memory is bounded": sum(memory["highest"].values()) - sum(memory["before"].values()) <= GROWTH_MB,
+        "normal service within 5 s": scene["recovered_s"] is not None and scene["recovered_s"] <= 5.0,
+        "clients that leave cost the others nothing": half["beside_leavers"] >= half["alone"] - NO_DIFFERENCE_PCT,
+    }

@@ -1,0 +1,1 @@
+"""One model as an ONNX file and as a class of the user's around it."""

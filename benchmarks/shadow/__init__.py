@@ -1,0 +1,1 @@
+"""Live accuracy of variants without labels, one of which is broken."""

@@ -1,0 +1,1 @@
+"""Which model files may be had, from where, and how they are fetched."""

@@ -1,0 +1,1 @@
+"""How accurate variants are on labelled data: metrics, intervals, and the file of what was measured."""

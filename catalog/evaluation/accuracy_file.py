@@ -1,0 +1,134 @@
+"""The file beside a catalogue that says what was measured of its variants: written by ``accord evaluate``."""
+
+import hashlib
+import json
+import logging
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from catalog.artifacts.places import local_path
+from catalog.artifacts.rules import located
+from catalog.errors import ConfigError
+from catalog.evaluation.interval import wilson
+from catalog.evaluation.measured import Measured
+from catalog.faults import describe
+from catalog.store import checksum
+from catalog.user_code.source import source_of
+from catalog.variant import Variant
+
+logger = logging.getLogger(__name__)
+
+SUFFIX = ".accuracy.json"
+
+DIGITS = 4
+"""Of accuracies in files."""
+
+
+class MeasuredVariant(BaseModel):
+    """What was measured of one variant; ``of`` says what exactly was run (`fingerprint`).
+
+    ``classes`` has precision, recall, F1 and examples by class, where answers name classes.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+    of: str
+    accuracy: float = Field(ge=0, le=1)
+    measured: Measured
+    classes: dict[str, dict[str, float]] = {}
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    version: int = 1
+    variants: dict[str, MeasuredVariant] = {}
+    votes: dict[str, str] = {}
+
+
+@dataclass(frozen=True)
+class MeasuredAccuracies:
+    """By name what was measured of variants, and by task the file of their recorded votes, relative to this one."""
+
+    variants: Mapping[str, MeasuredVariant] = field(default_factory=dict)
+    votes: Mapping[str, str] = field(default_factory=dict)
+
+
+def accuracy_path(catalogue: Path) -> Path:
+    """Where the measured accuracies of a catalogue's variants stand: ``models.yaml`` has ``models.accuracy.json``."""
+    return catalogue.with_name(catalogue.stem + SUFFIX)
+
+
+def fingerprint(variant: Variant, root: str) -> str:
+    """A digest of all that a variant's outputs depend on; reads the artifact where it is local and has no checksum."""
+    artifact = variant.artifact
+    if artifact.import_path is not None:
+        local: Path | None = source_of(artifact.import_path, root)
+    else:
+        local = local_path(located(artifact.uri, root))
+    if artifact.sha256 is None and local is not None and local.exists():
+        content = checksum(local)
+    else:
+        content = artifact.sha256 or repr(artifact)
+    options = json.dumps(variant.options, sort_keys=True, default=str)
+    return hashlib.sha256(f"{variant.runtime} {options} {content}".encode()).hexdigest()
+
+
+def read_accuracies(path: Path) -> MeasuredAccuracies:
+    """The content of such a file, nothing where there is none; raises `ConfigError` for one that is not right."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return MeasuredAccuracies()
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}; check its permissions") from error
+    try:
+        found = _File.model_validate_json(content)
+    except ValidationError as error:
+        raise ConfigError(
+            f"measured accuracies {path}: {describe(error, _File)}; write them anew with `accord evaluate`"
+        ) from error
+    return MeasuredAccuracies(found.variants, found.votes)
+
+
+def write_accuracies(path: Path, found: MeasuredAccuracies) -> None:
+    """Write the file, whole; raises `ConfigError` where it cannot be written."""
+    body = _File(variants=dict(found.variants), votes=dict(found.votes)).model_dump(mode="json")
+    try:
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
+            file.write(json.dumps(body, indent=1) + "\n")
+        Path(file.name).chmod(0o644)
+        os.replace(file.name, path)
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror}; name another --accuracy-file") from error
+
+
+def measured_share(variant: Variant, root: str, share: float, examples: int, data: str) -> MeasuredVariant:
+    """A share of right answers that was counted on so many examples, with Wilson's interval."""
+    low, high = (round(each, DIGITS) for each in wilson(share * examples, examples))
+    measured = Measured("accuracy", low, high, examples, data)
+    return MeasuredVariant(of=fingerprint(variant, root), accuracy=round(share, DIGITS), measured=measured)
+
+
+def with_measured(variants: Iterable[Variant], root: str, found: MeasuredAccuracies, where: Any) -> tuple[Variant, ...]:
+    """The variants with the accuracies that were measured of them; those that have changed since keep their own."""
+    return tuple(_with_own(variant, root, found.variants.get(variant.name), where) for variant in variants)
+
+
+def _with_own(variant: Variant, root: str, own: MeasuredVariant | None, where: Any) -> Variant:
+    if own is None:
+        return variant
+    if own.of != fingerprint(variant, root):
+        logger.warning(
+            "The accuracy of variant %s in %s was measured of another model or other options; its declared accuracy "
+            "%s holds. Run `accord evaluate` again.",
+            variant.name,
+            where,
+            variant.accuracy,
+        )
+        return variant
+    return replace(variant, accuracy=own.accuracy, measured=own.measured)

@@ -1,0 +1,108 @@
+"""Columns of a table to the tensors of a task."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from catalog.errors import ConfigError
+from catalog.tensor import Arrays, TensorSpec
+from catalog.variant import Variant
+
+LABEL = "label"
+LABELS = "labels"
+"""Another name for the array with the truth, which the load generator's files use."""
+
+Column = Sequence[Any] | NDArray[Any]
+
+TRUE, FALSE = ("true", "1"), ("false", "0")
+
+
+def stacked(
+    table: Mapping[str, Column], variant: Variant, label: str, columns: Mapping[str, str], path: Path
+) -> tuple[Arrays, NDArray[Any]]:
+    """The inputs and the labels of a table, by the names of its columns; raises `ConfigError` naming what is wrong.
+
+    A column of one value per cell is an input of shape [-1]; one with more axes is a list per cell, in CSV as JSON.
+    """
+    found = LABELS if label == LABEL and LABEL not in table and LABELS in table else label
+    given = ", ".join(table) or "no columns"
+    if found not in table:
+        raise ConfigError(f"{path} has no column {label!r} with the truth; it has {given}; name it with --label")
+    known = {spec.name for spec in variant.inputs}
+    if wrong := sorted(set(columns) - known):
+        raise ConfigError(f"--column {wrong[0]}=...: no such input; task {variant.task!r} takes {', '.join(known)}")
+    others = [name for name in table if name != found]
+    inputs = {}
+    for spec in variant.inputs:
+        column = columns.get(spec.name, spec.name)
+        if column not in table and len(variant.inputs) == 1 and len(others) == 1 and not columns:
+            column = others[0]
+        if column not in table:
+            raise ConfigError(
+                f"{path} has no column {column!r} for input {spec.name!r}; it has {given}; say --column "
+                f"{spec.name}=COLUMN"
+            )
+        inputs[spec.name] = _tensor(spec, table[column], column, path)
+    labels = _labels(table[found])
+    sizes = {name: len(array) for name, array in {**inputs, found: labels}.items()}
+    if len(set(sizes.values())) != 1 or not len(labels):
+        raise ConfigError(
+            f"{path}: every input and the labels need the same number of rows, at least 1; it has {sizes}"
+        )
+    return inputs, labels
+
+
+def _tensor(spec: TensorSpec, column: Column, name: str, path: Path) -> NDArray[Any]:
+    """The column as an array [rows, *item shape] of the input's type."""
+    if spec.datatype == "BYTES":
+        return np.array([str(each) for each in column], dtype=object)
+    try:
+        values = column if isinstance(column, np.ndarray) else [_value(each, spec) for each in column]
+        array = np.asarray(values)
+        if not np.can_cast(array.dtype, spec.dtype, "same_kind") and array.dtype.kind not in "iuf":
+            raise ValueError(f"{array.dtype} does not fit {spec.datatype}")
+        array = array.astype(spec.dtype)
+    except (ValueError, TypeError, orjson.JSONDecodeError) as error:
+        raise ConfigError(
+            f"{path}, column {name!r}: not one {spec.datatype} {list(spec.shape)} per row ({error}); all rows need the "
+            "same number of values"
+        ) from error
+    wanted = spec.shape[1:]
+    fits = array.ndim == len(spec.shape) and all(
+        want in (-1, axis) for want, axis in zip(wanted, array.shape[1:], strict=True)
+    )
+    if not fits and array.ndim >= 1 and -1 not in wanted and array.size == len(array) * spec.item_size:
+        return array.reshape(len(array), *wanted)  # a list per cell that is flat
+    if not fits:
+        raise ConfigError(f"{path}, column {name!r} is {list(array.shape)}; input {spec.name!r} is {list(spec.shape)}")
+    return array
+
+
+def _value(cell: Any, spec: TensorSpec) -> Any:
+    if not isinstance(cell, str):
+        return cell
+    if len(spec.shape) > 1:
+        return orjson.loads(cell)
+    if spec.datatype == "BOOL":
+        word = cell.strip().lower()
+        if word not in TRUE + FALSE:
+            raise ValueError(f"{cell!r} is neither true nor false")
+        return word in TRUE
+    return float(cell) if spec.dtype.kind == "f" else int(cell)
+
+
+def _labels(column: Column) -> NDArray[Any]:
+    """Whole numbers or values where all are, else names."""
+    if isinstance(column, np.ndarray):
+        return column
+    if all(isinstance(each, str) for each in column):
+        for kind in (int, float):
+            try:
+                return np.array([kind(each) for each in column])
+            except ValueError:
+                continue
+    return np.array(list(column))

@@ -1,0 +1,111 @@
+"""``python -m chaos``, which is also ``accord chaos``: list experiments, run them, report what they found."""
+
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from chaos.experiment import experiment, experiments
+from chaos.report.folder import write_report
+from chaos.report.journal import Journal
+from chaos.report.summary import rows, summary
+from serve_app.cli.console import ERR, OUT, exit_codes
+from serve_app.cli.options import AsJson
+
+RESULTS = Path("chaos-results")
+DEVIATED = 1
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command("list")
+def list_experiments(as_json: AsJson = False) -> None:
+    """List the experiments that come with Accord."""
+    found = experiments()
+    if as_json:
+        told = [{"name": each.name, "title": each.title, "service": each.service} for each in found.values()]
+        typer.echo(orjson.dumps(told).decode())
+        return
+    table = Table(box=None)
+    for column in ("experiment", "what happens", "service"):
+        table.add_column(column)
+    for each in found.values():
+        table.add_row(each.name, each.title, each.service)
+    OUT.print(table)
+
+
+@app.command()
+def run(
+    name: Annotated[str, typer.Argument(help="An experiment, as `accord chaos list` names them.")],
+    results: Annotated[
+        Path, typer.Option(help="Where journal, report and picture go, in a folder of that name.")
+    ] = RESULTS,
+    var: Annotated[
+        list[str] | None, typer.Option(help="A value of the experiment's configuration, NAME=NUMBER.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run one experiment on a service of its own; exit code 1 where its hypothesis does not hold afterwards."""
+    with exit_codes(as_json):
+        chosen = experiment(name)
+        ERR.print(f"{chosen.title}: starting service {chosen.service}, then the experiment...")
+        journal = chosen.run(results / name, _variables(var or []))
+    _tell(results / name, journal, as_json)
+    if journal.verdict not in ("held", "skipped"):
+        raise typer.Exit(DEVIATED)
+
+
+@app.command()
+def report(
+    folders: Annotated[
+        list[Path] | None, typer.Argument(help="Folders of results, or one with many. Default: chaos-results.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write reports and pictures anew from the journals, and print a table of all."""
+    with exit_codes(as_json):
+        found = [file.parent for folder in folders or [RESULTS] for file in sorted(folder.rglob("journal.json"))]
+        told = {write_report(folder).name: Journal.read(folder) for folder in found}
+    if as_json:
+        typer.echo(orjson.dumps(summary(told)).decode())
+    else:
+        OUT.print(_table(told))
+
+
+def _tell(folder: Path, journal: Journal, as_json: bool) -> None:
+    if as_json:
+        typer.echo(orjson.dumps(summary({folder.name: journal})).decode())
+        return
+    OUT.print(_table({folder.name: journal}))
+    Console(stderr=True).print(f"Report: {folder / 'report.md'}")
+
+
+def _table(told: dict[str, Journal]) -> Table:
+    header, *lines = rows(told)
+    table = Table(box=None)
+    for column in header:
+        table.add_column(column)
+    for line in lines:
+        table.add_row(*line)
+    return table
+
+
+def _variables(given: list[str]) -> dict[str, float]:
+    """Raises typer.BadParameter for what is no NAME=NUMBER."""
+    found = {}
+    for each in given:
+        name, sign, value = each.partition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            raise typer.BadParameter(f"{each!r}; write NAME=NUMBER, such as kill_s=60") from None
+        if not sign or not name:
+            raise typer.BadParameter(f"{each!r}; write NAME=NUMBER, such as kill_s=60")
+    return found
+
+
+if __name__ == "__main__":
+    app(prog_name="accord chaos")

@@ -1,0 +1,1 @@
+"""Controls of Chaos Toolkit: what goes around an experiment."""

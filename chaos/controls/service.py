@@ -1,0 +1,32 @@
+"""Starts the service under test before an experiment, writes the report after it, and stops the service."""
+
+from typing import Any
+
+from chaoslib.exceptions import InterruptExecution
+from chaoslib.types import Configuration, Experiment, Journal
+
+from catalog.errors import AccordError
+from chaos.report.folder import write_results
+from chaos.trial import trial
+
+__all__ = ["after_experiment_control", "before_experiment_control", "cleanup_control"]
+
+
+def before_experiment_control(context: Experiment, configuration: Configuration, **_: Any) -> None:
+    """Start ``configuration.service`` and find what it carries; an experiment without it is interrupted."""
+    name = configuration["service"]
+    try:
+        trial.begin(name)
+    except (AccordError, RuntimeError, OSError) as error:
+        raise InterruptExecution(f"service {name!r} did not start: {error}") from error
+
+
+def after_experiment_control(context: Experiment, state: Journal, configuration: Configuration, **_: Any) -> None:
+    """Write journal and report to ``configuration.results``, in a folder of the experiment's own."""
+    write_results(state, configuration["results"])
+    trial.end()
+
+
+def cleanup_control() -> None:
+    """Stop the service, also where the experiment was interrupted."""
+    trial.end()

@@ -1,0 +1,87 @@
+"""Chaos Toolkit's journal of an experiment, as far as reports read it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from catalog.errors import ConfigError
+
+OUTCOME = "outcome"
+"""Function of the probe whose output has the figures."""
+
+
+@dataclass(frozen=True)
+class Journal:
+    """One run. ``content`` is the journal as Chaos Toolkit has it."""
+
+    content: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, path: Path) -> "Journal":
+        """Of a file, or of the folder that has it; raises `ConfigError` where it cannot be read."""
+        file = path / "journal.json" if path.is_dir() else path
+        try:
+            content = orjson.loads(file.read_bytes())
+            content["experiment"]["title"]
+        except OSError as error:
+            raise ConfigError(
+                f"cannot read journal {file}: {error.strerror}; give the folder of an experiment's results"
+            ) from error
+        except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+            raise ConfigError(f"{file} is no journal of Chaos Toolkit: {error}") from error
+        return cls(content)
+
+    @property
+    def title(self) -> str:
+        """Of the experiment."""
+        return str(self.content["experiment"]["title"])
+
+    @property
+    def skipped(self) -> str | None:
+        """Why the experiment cannot be run here, None where it can."""
+        for name, value in self.content["experiment"].get("configuration", {}).items():
+            if name == "skipped" and value:
+                return str(value)
+        return None
+
+    @property
+    def verdict(self) -> str:
+        """``held``, ``deviated`` where the hypothesis did not hold afterwards, ``skipped``, else how the run ended."""
+        if self.skipped is not None:
+            return "skipped"
+        if self.content.get("deviated"):
+            return "deviated"
+        before = (self.content.get("steady_states") or {}).get("before") or {}
+        if before and not before.get("steady_state_met"):
+            return "not steady before"
+        if any(run.get("status") == "failed" for run in self.content.get("run", ())):
+            return "failed"
+        status = str(self.content["status"])
+        return "held" if status == "completed" else status
+
+    @property
+    def figures(self) -> dict[str, Any] | None:
+        """The outcome of the load, None where there is none."""
+        for run in self.content.get("run", ()):
+            if run["activity"].get("provider", {}).get("func") == OUTCOME and isinstance(run.get("output"), dict):
+                return dict(run["output"])
+        return None
+
+    def hypothesis(self) -> Iterator[tuple[str, Any, Any, Any]]:
+        """By probe of the hypothesis its name, its tolerance, and its outputs before and after."""
+        states = self.content.get("steady_states") or {}
+        after = {each["activity"]["name"]: each for each in (states.get("after") or {}).get("probes", ())}
+        for probe in (states.get("before") or {}).get("probes", ()):
+            name = probe["activity"]["name"]
+            yield name, probe["activity"].get("tolerance"), probe.get("output"), after.get(name, {}).get("output")
+
+    def problems(self) -> Iterator[str]:
+        """Why activities of the method and the rollbacks failed; none did where there was nothing to undo."""
+        if self.skipped is not None:
+            return
+        for run in (*self.content.get("run", ()), *self.content.get("rollbacks", ())):
+            if run.get("status") == "failed":
+                yield f"{run['activity']['name']}: {(run.get('exception') or ['?'])[-1]}".strip()

@@ -1,0 +1,79 @@
+"""A network namespace for a node: what gets to it and from it goes through one pair of virtual interfaces."""
+
+import os
+import random
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+NETWORK = "10.213.{}"
+"""First bytes of the addresses on both ends, with a number drawn for each."""
+
+_draw = random.SystemRandom()
+
+
+@dataclass(frozen=True)
+class Namespace:
+    """``outside`` is this machine's address as seen from within, ``inside`` the one of what runs in it."""
+
+    name: str
+    interface: str
+    outside: str
+    inside: str
+
+    @property
+    def prefix(self) -> list[str]:
+        """What goes before a command that is to run in it."""
+        return ["ip", "netns", "exec", self.name]
+
+    @contextmanager
+    def cut_off(self) -> Iterator[None]:
+        """Nothing gets in or out in the block. Raises RuntimeError where that cannot be done."""
+        _ip("link", "set", self.interface, "down")
+        try:
+            yield
+        finally:
+            with suppress(RuntimeError):
+                _ip("link", "set", self.interface, "up")
+
+
+@contextmanager
+def namespace() -> Iterator[Namespace]:
+    """A namespace until the block ends. Raises RuntimeError where this process may not make one."""
+    number = _draw.randrange(10_000)
+    net = NETWORK.format(number % 250)
+    made = Namespace(f"accord-{os.getpid()}-{number}", f"ac{number}", f"{net}.1", f"{net}.2")
+    within = f"in{number}"
+    try:
+        _ip("netns", "add", made.name)
+        _ip("link", "add", made.interface, "type", "veth", "peer", "name", within)
+        _ip("link", "set", within, "netns", made.name)
+        _ip("addr", "add", f"{made.outside}/24", "dev", made.interface)
+        _ip("link", "set", made.interface, "up")
+        _ip("-n", made.name, "addr", "add", f"{made.inside}/24", "dev", within)
+        _ip("-n", made.name, "link", "set", within, "up")
+        _ip("-n", made.name, "link", "set", "lo", "up")
+        yield made
+    finally:
+        for command in (("netns", "del", made.name), ("link", "del", made.interface)):
+            with suppress(RuntimeError):
+                _ip(*command)
+
+
+def why_no_namespaces() -> str | None:
+    """Why no network namespace can be had here, None where one can."""
+    if shutil.which("ip") is None:
+        return "network namespaces need the command ip (iproute2), which is not there"
+    try:
+        with namespace():
+            return None
+    except RuntimeError as error:
+        return f"network namespaces cannot be had: {error}"
+
+
+def _ip(*arguments: str) -> None:
+    done = subprocess.run(["ip", *arguments], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"`ip {' '.join(arguments)}` failed: {done.stderr.strip()}")

@@ -1,0 +1,127 @@
+"""New variants on a running service: each is profiled where it is to serve, beside the queries."""
+
+import asyncio
+from collections.abc import Mapping
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from autoscaler.cluster.plan import ClusterPlan
+from catalog.artifacts.rules import ArtifactRules
+from catalog.errors import BadRequest, ConfigError, NoWorker
+from catalog.faults import describe
+from catalog.profiles.profile import LatencyProfile
+from catalog.profiles.profile_cache import cache_dir
+from catalog.store import NO_MORE, FsspecStore
+from catalog.variant import PYTHON, STACKED, Variant
+from deployments.controller.variants.variant_book import tabulated_s
+from deployments.controller.worker_registry import WorkerRegistry
+from deployments.messages.control_settings import ControlSettings
+from deployments.runtimes.emulated_runtime import emulated_options
+from deployments.runtimes.stacked_runtime import members_of
+from deployments.state.saved_state import ControllerState
+from deployments.worker.client import WorkerGone
+
+BUDGET_S = 3.0
+"""Time that one variant is measured for, on each pool."""
+
+_VARIANT = TypeAdapter(Variant)
+
+
+def as_variant(described: Mapping[str, Any]) -> Variant:
+    """A variant written as in a catalogue; raises `BadRequest` that says what is wrong with it."""
+    try:
+        return _VARIANT.validate_python(dict(described))
+    except ValidationError as error:
+        raise BadRequest(f"the variant is not right: {describe(error, Variant)}") from error
+
+
+async def profile_everywhere(
+    variant: Variant,
+    settings: ControlSettings,
+    known: ControllerState,
+    worker_registry: WorkerRegistry,
+    plan: ClusterPlan,
+) -> dict[str, LatencyProfile]:
+    """Profile a variant on the least busy worker of every pool that may serve it, and enter it in the book.
+
+    Its runs take turns with the queries' batches. Raises `ConfigError` or `BadRequest` where it cannot stand beside
+    the others or nobody would be served by it, `ArtifactError` where it cannot be fetched, `NoWorker` where no worker
+    can measure it.
+    """
+    book = known.book
+    book.check(variant)
+    endpoints = [each for each in settings.endpoints.values() if each.takes(variant.task, variant.name)]
+    if not endpoints:
+        stages = (stage for endpoint in settings.endpoints.values() for stage in endpoint.stages.values())
+        tasks = ", ".join(sorted({stage.task for stage in stages}))
+        raise BadRequest(
+            f"variant {variant.name!r} does task {variant.task!r}, and no endpoint here would be served by it; the "
+            f"endpoints' tasks are {tasks}, and an endpoint whose config lists its variants takes no others"
+        )
+    least = min(
+        each.max_batch for endpoint in endpoints for each in book.of_endpoint(endpoint) if each.task == variant.task
+    )
+    if variant.max_batch < least:
+        raise BadRequest(
+            f"max_batch of variant {variant.name!r} is {variant.max_batch}, and clients may send {least} rows at once; "
+            "raise it, or start the service with the variant in its catalogue"
+        )
+    size_bytes = await asyncio.to_thread(artifact_bytes, variant, settings.artifact_root, settings.artifact_rules)
+    if size_bytes is None and any(pool.memory_bytes < inf for pool in settings.pools.values()):
+        raise size_unknown(variant)
+    pools = list(dict.fromkeys(pool for endpoint in endpoints for pool in endpoint.pools))
+    measured = await asyncio.gather(*(_measured(variant, pool, worker_registry, plan) for pool in pools))
+    profiles = {pool: profile for pool, profile in zip(pools, measured, strict=True) if profile is not None}
+    if not profiles:
+        raise NoWorker(f"no worker of pool {', '.join(pools)} is there to measure {variant.name!r} on; try again")
+    book.add(variant, {pool: tabulated_s(variant, profile) for pool, profile in profiles.items()}, size_bytes or 0)
+    return profiles
+
+
+def artifact_bytes(variant: Variant, root: str, rules: ArtifactRules = NO_MORE) -> int | None:
+    """Size of the variant's files, which is the least that it takes of a worker's memory; fetches them; blocks.
+
+    An emulated variant may claim another size; a class takes what its ``memory_bytes`` says, None where it is silent.
+    """
+    if variant.emulated and (claimed := emulated_options(variant).memory_bytes) is not None:
+        return claimed
+    if variant.runtime == STACKED:
+        sizes = [artifact_bytes(member, root, rules) for member in members_of(variant)]
+        return None if None in sizes else sum(size or 0 for size in sizes)
+    if variant.runtime == PYTHON:
+        return variant.artifact.memory_bytes
+    path = FsspecStore(root, cache_dir(), rules).fetch(variant.artifact)
+    return sum(file.stat().st_size for file in _files(path))
+
+
+def size_unknown(variant: Variant) -> ConfigError:
+    """The error of a variant that nobody says the size of, where a pool limits what its workers load."""
+    return ConfigError(
+        f"variant {variant.name!r}: a pool has memory_bytes, and nobody knows beforehand what a class takes; give "
+        "artifact.memory_bytes, as `accord status --json` says of a worker that holds it alone"
+    )
+
+
+def _files(path: Path) -> list[Path]:
+    return [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+
+
+async def _measured(
+    variant: Variant, pool: str, worker_registry: WorkerRegistry, plan: ClusterPlan
+) -> LatencyProfile | None:
+    """On the worker with the least to do by the plan; None where the pool has no worker."""
+    workers = [worker for worker, report in worker_registry.reports.items() if report.info.pool == pool]
+    if not workers:
+        return None
+    load_qps = {
+        worker: sum(own.get(worker, 0.0) * plan.demand_qps.get(name, 0.0) for name, own in plan.shares.items())
+        for worker in workers
+    }
+    idlest = min(sorted(workers), key=load_qps.__getitem__)
+    try:
+        return await worker_registry.profile(idlest, variant, BUDGET_S)
+    except WorkerGone as error:
+        raise NoWorker(f"worker {idlest} of pool {pool} went while it measured {variant.name!r}; try again") from error

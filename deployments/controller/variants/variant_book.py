@@ -1,0 +1,212 @@
+"""Which variants there are, with their profiles: those of the config, and those registered since."""
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from autoscaler.cluster.cluster import Cluster, Endpoint, Pool, Stage
+from autoscaler.demand.profile_drift import corrected
+from catalog.catalogue import Catalogue
+from catalog.errors import ConfigError
+from catalog.evaluation.measured import AccuracyOrigin
+from catalog.profiles.profile import LatencyProfile
+from catalog.variant import Variant
+from deployments.messages.control_settings import ControlSettings, EndpointSettings, StageSettings
+from dispatch.selection.policy import Candidate
+
+logger = logging.getLogger("ray.serve")
+
+_VARIANT = TypeAdapter(Variant)
+
+RunKey = tuple[str, str]
+"""Pool and variant."""
+
+
+def tabulated_s(variant: Variant, profile: LatencyProfile) -> tuple[float, ...]:
+    """The 95th percentile of the run of 0 (unused), 1, ... rows up to the variant's largest batch."""
+    return (0.0, *(profile.p95_s(rows) for rows in range(1, variant.max_batch + 1)))
+
+
+class VariantBook:
+    """Knows every variant and what it takes on every pool that it was profiled on."""
+
+    def __init__(self, settings: ControlSettings) -> None:
+        self._catalogue = Catalogue(settings.variants, settings.artifact_root)
+        self._registered: dict[str, Variant] = {}
+        self._withdrawn: set[str] = set()
+        self.transport_s = dict.fromkeys(settings.pools, settings.transport_s)
+        self.memory_bytes = dict(settings.memory_bytes)
+        self.profiled_s: dict[RunKey, tuple[float, ...]] = dict(settings.profiled_s)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All variants that may serve."""
+        return tuple(each.name for each in self._catalogue.variants if each.name not in self._withdrawn)
+
+    @property
+    def emulated(self) -> frozenset[str]:
+        """Names of the variants that no model answers for."""
+        return frozenset(each.name for each in self._catalogue.variants if each.emulated)
+
+    @property
+    def origins(self) -> dict[str, AccuracyOrigin]:
+        """Where the accuracy of every variant comes from."""
+        return {each.name: each.origin for each in self._catalogue.variants}
+
+    def variant(self, name: str) -> Variant:
+        """The variant of that name; raises `ConfigError` where there is none."""
+        return self._catalogue.variant(name)
+
+    def check(self, variant: Variant) -> None:
+        """Raise `ConfigError` where the variant cannot stand beside the others: its name, or its tensors."""
+        self._with(variant)
+
+    def _with(self, variant: Variant) -> Catalogue:
+        """The catalogue with one more, in place of one of that name that was withdrawn."""
+        others = (v for v in self._catalogue.variants if v.name != variant.name or v.name not in self._withdrawn)
+        return Catalogue((*others, variant), self._catalogue.root)
+
+    def add(self, variant: Variant, profiles_s: Mapping[str, tuple[float, ...]], memory_bytes: int) -> None:
+        """A new variant with its profile by pool; raises `ConfigError` as `check` does."""
+        self._catalogue = self._with(variant)
+        self._withdrawn.discard(variant.name)
+        self._registered[variant.name] = variant
+        self.memory_bytes[variant.name] = memory_bytes
+        self.profiled_s |= {(pool, variant.name): runs_s for pool, runs_s in profiles_s.items()}
+
+    def withdraw(self, name: str) -> None:
+        """Take a registered variant out of service; what workers still hold of it stays known until it is replaced.
+
+        Raises `ConfigError` for one that is not there, and for one of the config.
+        """
+        if name not in self.names:
+            raise ConfigError(f"there is no variant {name!r}; there are {', '.join(self.names)}")
+        if name not in self._registered:
+            registered = ", ".join(self._registered) or "none"
+            raise ConfigError(
+                f"variant {name!r} is in the service's config; take it out there and deploy it anew; registered since: "
+                f"{registered}"
+            )
+        del self._registered[name]
+        self._withdrawn.add(name)
+
+    def take_back(self, name: str) -> None:
+        """Let a variant serve again that was withdrawn; nothing changes for one that serves.
+
+        Raises `ConfigError` for one that is not known, or no longer: a controller that begins anew knows none of them.
+        """
+        if name in self.names:
+            return
+        if name not in self._withdrawn:
+            raise ConfigError(
+                f"there is no variant {name!r}; there are {', '.join(self.names)}; describe it to register it"
+            )
+        self._withdrawn.discard(name)
+        self._registered[name] = self._catalogue.variant(name)
+
+    def of_endpoint(self, endpoint: EndpointSettings) -> tuple[Variant, ...]:
+        """The variants that may answer an endpoint."""
+        found = {each.name: each for stage in endpoint.stages.values() for each in self.of_stage(stage)}
+        return tuple(found.values())
+
+    def of_stage(self, stage: StageSettings) -> tuple[Variant, ...]:
+        """The variants that may run a stage."""
+        return tuple(
+            variant
+            for variant in self._catalogue.of_task(stage.task)
+            if variant.name not in self._withdrawn and (stage.variants is None or variant.name in stage.variants)
+        )
+
+    def stages(self, endpoint: EndpointSettings, candidates: Mapping[str, tuple[Candidate, ...]]) -> tuple[Stage, ...]:
+        """The stages of a pipeline with those of its ``candidates``, by pool, that may run each; none of another."""
+        if not endpoint.is_pipeline:
+            return ()
+        named = {name: {each.name for each in self.of_stage(stage)} for name, stage in endpoint.stages.items()}
+        return tuple(
+            Stage(
+                name,
+                stage.after,
+                {pool: tuple(c for c in own if c.variant in named[name]) for pool, own in candidates.items()},
+            )
+            for name, stage in endpoint.stages.items()
+        )
+
+    def candidates(
+        self,
+        endpoint: EndpointSettings,
+        run_factor: Callable[[RunKey], float],
+        transport_factor: Callable[[str], float],
+        barred: Collection[RunKey],
+    ) -> dict[str, tuple[Candidate, ...]]:
+        """By pool what may answer there, corrected by the factors, without what is ``barred``."""
+        found = {}
+        for pool in endpoint.pools:
+            way_s = self.transport_s[pool] * transport_factor(pool)
+            found[pool] = tuple(
+                corrected(Candidate(variant.name, variant.accuracy, profiled_s), profiled_s, run_factor(key), way_s)
+                for variant in self.of_endpoint(endpoint)
+                for key in [(pool, variant.name)]
+                if key not in barred and (profiled_s := self.profiled_s.get(key)) is not None
+            )
+        return found
+
+    def as_profiled(self, candidate: Candidate, pool: str) -> Candidate:
+        """A candidate of a pool with its profile there as it is, without corrections."""
+        return corrected(candidate, self.profiled_s[pool, candidate.variant], 1.0, self.transport_s[pool])
+
+    def to_record(self) -> list[dict[str, Any]]:
+        """The registered variants in JSON values."""
+        return [
+            {
+                "variant": _VARIANT.dump_python(variant, mode="json"),
+                "memory_bytes": self.memory_bytes[name],
+                "profiles_s": {pool: list(runs_s) for (pool, of), runs_s in self.profiled_s.items() if of == name},
+            }
+            for name, variant in self._registered.items()
+        ]
+
+    def restore(self, record: Iterable[Mapping[str, Any]]) -> None:
+        """Register again what a record has; what the config has by now is left out, and what does not fit it."""
+        for each in record:
+            variant = _VARIANT.validate_python(each["variant"])
+            if variant.name not in self.names:
+                profiles_s = {pool: tuple(runs_s) for pool, runs_s in each["profiles_s"].items()}
+                try:
+                    self.add(variant, profiles_s, each["memory_bytes"])
+                except ConfigError as error:
+                    logger.error("Variant %r, registered before, is left out: %s", variant.name, error)
+
+
+def cluster_of(
+    settings: ControlSettings,
+    candidates: Mapping[str, Mapping[str, tuple[Candidate, ...]]],
+    book: VariantBook,
+    *,
+    sizing: bool,
+) -> Cluster:
+    """What the planner plans for: a pool is a device type of its own.
+
+    With ``sizing`` it may choose how many workers those pools have whose size is free; else it takes what is there.
+    """
+    endpoints = tuple(
+        Endpoint(
+            name,
+            each.limits.slo_s,
+            candidates[name],
+            book.stages(each, candidates[name]),
+            each.measured_accuracy,
+        )
+        for name, each in settings.endpoints.items()
+    )
+    pools = tuple(
+        Pool(
+            name,
+            pool.memory_bytes,
+            pool.price_per_h,
+            pool.bounds.most if sizing and pool.bounds.least < pool.bounds.most else None,
+        )
+        for name, pool in settings.pools.items()
+    )
+    return Cluster(endpoints, pools, book.memory_bytes)

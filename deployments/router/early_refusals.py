@@ -1,0 +1,47 @@
+"""Queries that are refused before anybody decodes them: by the router, or by the proxy in front of it."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from catalog.errors import AccordError, Saturated
+from deployments.router.observing.query_observer import QueryObserver
+from dispatch.commands import Reject
+from dispatch.dispatcher import Dispatcher
+from dispatch.query import Query
+
+
+class EarlyRefusals:
+    """Counts them as queries that came and were refused: the load is what is asked, not what is let in.
+
+    ``ids`` and ``clock`` are the router's.
+    """
+
+    def __init__(
+        self, dispatcher: Dispatcher, observer: QueryObserver, ids: Iterator[int], clock: Callable[[], float]
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._observer = observer
+        self._ids = ids
+        self._clock = clock
+        self._left_over: Counter[str] = Counter()
+
+    def turn_away(self, endpoint: str, arrival_s: float, slo_s: float | None) -> AccordError:
+        """Refuse a query that was never decoded, since admission control is sure to refuse it; gives why."""
+        queues = self._dispatcher.queues.by_name[endpoint]
+        objective_s = queues.plan.slo_s
+        query = Query(next(self._ids), endpoint, arrival_s, arrival_s + (objective_s if slo_s is None else slo_s))
+        error = queues.turn_away(query, self._clock())
+        self._observer.on_arrival(query)
+        self._observer.on_reject(Reject(query, error), objective_s)
+        return error
+
+    def by_proxy(self, endpoint: str, queries: int, routers: int) -> None:
+        """A proxy that sends to so many ``routers`` has refused queries of one row; each router counts its part."""
+        queues = self._dispatcher.queues.by_name.get(endpoint)
+        if queues is None:
+            return
+        part, self._left_over[endpoint] = divmod(self._left_over[endpoint] + queries, routers)
+        if part:
+            error = Saturated("the proxy had as many requests as the routers can answer in time")
+            queues.on_refused_in_front(part, self._clock())
+            self._observer.on_refused_in_front(endpoint, part, error)

@@ -1,0 +1,54 @@
+"""Live accuracy as metrics of Ray, which exports them to Prometheus with the prefix ``ray_``; falls go to the log."""
+
+import logging
+from collections.abc import Callable, Mapping
+
+from ray.serve import metrics
+
+from deployments.router.exporting import keep_exporting
+from deployments.router.live_accuracy.status import shadow_status
+from dispatch.shadow.endpoint_shadow import EndpointShadow
+
+logger = logging.getLogger("ray.serve")
+
+TAGS = ("endpoint", "variant")
+
+
+class ShadowMetrics:
+    """Gauges with the tags ``endpoint`` and ``variant``, and a counter of shadow runs by endpoint; needs a Serve
+    replica around it. ``shadows`` gives what is compared, by endpoint."""
+
+    def __init__(self, shadows: Callable[[], Mapping[str, EndpointShadow]]) -> None:
+        self._shadows = shadows
+        self._accuracy = metrics.Gauge(
+            "accord_live_accuracy_ratio", "Accuracy of a variant, estimated from agreement with the reference.", TAGS
+        )
+        self._drift = metrics.Gauge(
+            "accord_accuracy_drift", "1 while a variant agrees less with the reference than was measured, else 0.", TAGS
+        )
+        self._runs = metrics.Counter("accord_shadow_runs", "Queries compared with the reference.", ("endpoint",))
+        self._counted: dict[str, int] = {}
+        self._told: dict[str, list[str]] = {}
+
+    async def run(self) -> None:
+        """Export until cancelled."""
+        await keep_exporting(self.export, "Live accuracies")
+
+    def export(self) -> None:
+        """Set the gauges, raise the counter by what came since the last time, and log what is new."""
+        for endpoint, shadow in self._shadows().items():
+            seen = shadow_status(shadow)
+            assert seen is not None
+            for variant, each in seen["variants"].items():
+                tags = {"endpoint": endpoint, "variant": variant}
+                if each["accuracy"] is not None:
+                    self._accuracy.set(each["accuracy"], tags)
+                self._drift.set(float(each["drifted"]), tags)
+            if more := shadow.compared - self._counted.get(endpoint, 0):  # Ray refuses to raise a counter by nothing
+                self._runs.inc(more, {"endpoint": endpoint})
+                self._counted[endpoint] = shadow.compared
+            drifted = [variant for variant, each in seen["variants"].items() if each["drifted"]]
+            if drifted != self._told.get(endpoint, []):
+                for alert in seen["alerts"] or ["all variants agree with the reference again as they should"]:
+                    logger.warning("Endpoint %s: %s.", endpoint, alert)
+                self._told[endpoint] = drifted

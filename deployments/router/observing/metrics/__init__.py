@@ -1,0 +1,1 @@
+"""What a router observes, as metrics for Prometheus."""

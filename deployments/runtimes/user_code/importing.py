@@ -1,0 +1,120 @@
+"""From ``module:Class`` to the class, imported into this process."""
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import Any
+
+from catalog.errors import ArtifactError, ConfigError
+from catalog.faults import nearest
+from catalog.user_code.protocol import ARGUMENTS, options_fault, signature_fault
+from catalog.user_code.source import import_folder, shown
+from catalog.variant import Variant
+from deployments.runtimes.user_code.containing import contained, fault
+
+_imported: dict[str, tuple[str, int, int]] = {}
+"""Path, time of change and size of the files of modules, when they were imported here."""
+
+
+def import_class(variant: Variant, source: Path) -> type[Any]:
+    """The class of a variant whose module is the file ``source``; runs the module.
+
+    The module's folder goes in front of Python's path, for good: a class may import what stands beside it when it
+    runs. A module that changed since it was imported here is imported anew; objects made before stay as they are.
+    Raises `ArtifactError` that says where in the user's files importing failed, and `ConfigError` for no such class.
+    """
+    path = variant.artifact.import_path or ""
+    module_name, _, name = path.partition(":")
+    folder = import_folder(source, path)
+    _put_in_front(folder, module_name)
+    state = _state(source)
+    if module_name in sys.modules and _imported.get(module_name, state) != state:
+        del sys.modules[module_name]
+        importlib.invalidate_caches()
+    what = f"variant {variant.name!r}: artifact.import {path!r}"
+    try:
+        with contained(f"importing {module_name}"):
+            module = importlib.import_module(module_name)
+    except Exception as error:
+        raise ArtifactError(
+            f"{what} cannot be imported: {fault(error, folder)}; correct it, or give the pool's workers what it needs "
+            "by `runtime_env`"
+        ) from error
+    if Path(getattr(module, "__file__", None) or "").resolve() != source.resolve():
+        raise ArtifactError(
+            f"{what}: this process has another module {module_name!r}, from "
+            f"{getattr(module, '__file__', 'no file')}, and not {source}; rename yours"
+        )
+    _imported[module_name] = state
+    found = getattr(module, name, None)
+    if not inspect.isclass(found):
+        known = [
+            key for key, value in vars(module).items() if inspect.isclass(value) and value.__module__ == module_name
+        ]
+        odd = f"is of type {type(found).__name__}" if hasattr(module, name) else f"is not there{nearest(name, known)}"
+        raise ConfigError(
+            f"{what}: {name} {odd}; name a class of {shown(source, folder)}: {', '.join(known) or 'there is none'}"
+        )
+    missing = [method for method in ARGUMENTS if not callable(getattr(found, method, None))]
+    if missing:
+        raise ConfigError(
+            f"{what}: class {place_of(found, folder)} has no {' and no '.join(missing)}; it needs setup(device) and "
+            "predict(inputs)"
+        )
+    _refuse(what, place_of(found, folder), options_fault(name, _signature(found), variant.options))
+    return found
+
+
+def check_methods(variant: Variant, made: Any, folder: Path) -> None:
+    """Refuse an object whose methods cannot be called as they will be; raises `ConfigError` that names the line."""
+    for method in ARGUMENTS:
+        bound = getattr(made, method)
+        place = place_of(bound, folder)
+        _refuse(f"variant {variant.name!r}", place, signature_fault(method, _signature(bound)))
+
+
+def place_of(found: Callable[..., Any], folder: Path) -> str:
+    """Where a class or a function stands, such as ``models.py, line 12 (Small.predict)``; its name where unknown."""
+    name = getattr(found, "__qualname__", type(found).__name__)
+    try:
+        file = inspect.getsourcefile(found)
+        _, line = inspect.getsourcelines(found)
+    except (TypeError, OSError):  # of a C extension, or made at run time
+        return name
+    return f"{shown(file or '?', folder)}, line {line} ({name})"
+
+
+def _signature(found: Callable[..., Any]) -> inspect.Signature:
+    """Takes anything where Python knows no signature, as of some C extensions."""
+    try:
+        return inspect.signature(found)
+    except (TypeError, ValueError):
+        return inspect.Signature(
+            [
+                inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL),
+                inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD),
+            ]
+        )
+
+
+def _refuse(what: str, place: str, why: str | None) -> None:
+    if why is not None:
+        raise ConfigError(f"{what}: {place}: {why}")
+
+
+def _put_in_front(folder: Path, module: str) -> None:
+    """Make Python find a module in a folder before all others."""
+    spec = PathFinder.find_spec(module.partition(".")[0], sys.path)
+    if spec is None or spec.origin is None or not Path(spec.origin).is_relative_to(folder):
+        sys.path[:] = [str(folder), *(each for each in sys.path if each != str(folder))]
+
+
+def _state(source: Path) -> tuple[str, int, int]:
+    try:
+        stat = source.stat()
+    except OSError:  # a module in a zip archive
+        return str(source), 0, 0
+    return str(source), stat.st_mtime_ns, stat.st_size

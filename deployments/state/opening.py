@@ -1,0 +1,65 @@
+"""The store at a place, whether it can be used just now or not."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+from catalog.errors import StateUnavailable
+from deployments.state.schema import VersionedStore, bring_up_to_date
+from deployments.state.store import FsspecStateStore, SqliteStateStore, StateStore
+
+logger = logging.getLogger("ray.serve")
+
+SQLITE_SUFFIXES = (".db", ".sqlite")
+
+
+def open_store(where: str) -> StateStore:
+    """The store at a path or URL: a local .db or .sqlite file is an SQLite database, anything else a folder of files.
+
+    What an older Accord left there is migrated. Raises `StateRefused` where that cannot be done, `StateUnavailable`
+    where the place cannot be used just now, and `ConfigError` where it never can.
+    """
+    local = where.removeprefix("file://")
+    store: VersionedStore
+    if local.endswith(SQLITE_SUFFIXES) and "://" not in local:
+        store = SqliteStateStore(Path(local))
+    else:
+        store = FsspecStateStore(where)
+    bring_up_to_date(store, where)
+    return store
+
+
+def open_or_wait(where: str) -> StateStore:
+    """The store as `open_store` has it, or an `AwayStore` where it cannot be used just now, which is logged."""
+    try:
+        return open_store(where)
+    except StateUnavailable as error:
+        logger.error("The controller begins without its saved state, and looks for it again: %s", error)
+        return AwayStore(where)
+
+
+class StateIsBack(Exception):
+    """The state can be used again: whoever began without it has to begin anew, lest it be written over."""
+
+
+class AwayStore:
+    """Stands for a store that cannot be used: empty, and every write looks whether it still cannot."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+
+    def read(self, name: str) -> Any | None:
+        """See `StateStore.read`."""
+        return None
+
+    def write(self, name: str, value: Any) -> None:
+        """Writes nothing: raises `StateUnavailable` while the place cannot be used, and `StateIsBack` once it can."""
+        open_store(self._where)
+        raise StateIsBack(f"the controller's state at {self._where} can be used again")
+
+    def names(self, prefix: str) -> list[str]:
+        """See `StateStore.names`."""
+        return []
+
+    def delete(self, name: str) -> None:
+        """See `StateStore.delete`."""

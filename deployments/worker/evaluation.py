@@ -1,0 +1,144 @@
+"""What variants answer to labelled examples, through the runtimes that serve them: kept, so that a run can go on."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from catalog.evaluation.accuracy_file import fingerprint
+from catalog.profiles.profile_cache import cache_dir
+from catalog.store import FsspecStore
+from catalog.tensor import Arrays
+from catalog.variant import Variant
+from deployments.runtimes.base import ModelRuntime, RuntimeOptions
+from deployments.runtimes.making import make_runtime
+
+CHUNK_ROWS = 512
+"""So many rows at a time are kept: what is lost when a run is broken off."""
+
+BATCH_SIZE = 32
+TIMED_ROWS = 100
+"""Rows that are run alone, for the latency of one row."""
+
+KEY, LATENCY = "key.json", "latency.json"
+
+OnShare = Callable[[float], object]
+"""Called with the share, 0 to 1, of the work that is done."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The stacked ``outputs`` of one variant, ``kept_rows`` of them kept; ``latency_ms`` is the median of one row."""
+
+    outputs: Arrays
+    latency_ms: float
+    kept_rows: int = 0
+
+
+class Evaluation:
+    """Runs the examples ``inputs``, whose content ``key`` stands for, and keeps what came out below ``folder``.
+
+    ``root`` is where relative artifacts start from. What was kept of another model, other options or other data is
+    replaced.
+    """
+
+    def __init__(
+        self, root: str, inputs: Arrays, key: str, folder: Path, options: RuntimeOptions, batch: int = BATCH_SIZE
+    ) -> None:
+        self._root = root
+        self._inputs = inputs
+        self._rows = len(next(iter(inputs.values())))
+        self._key = key
+        self._folder = folder
+        self._options = options
+        self._batch = batch
+        self._store = FsspecStore(root, cache_dir())
+
+    def answers(self, variant: Variant, on_share: OnShare, *, again: bool = False) -> Answers:
+        """Run what is not there yet, all with ``again``.
+
+        Raises `ArtifactError` or `ConfigError` for a variant that cannot be loaded or run.
+        """
+        folder = self._folder / variant.name
+        if again or not self._same(folder, variant):
+            self._begin(folder, variant)
+        starts = range(0, self._rows, CHUNK_ROWS)
+        missing = [start for start in starts if not (folder / _chunk(start)).is_file()]
+        if missing or not (folder / LATENCY).is_file():
+            runtime = make_runtime(variant, self._store, self._options)
+            runtime.load()
+            try:
+                for done, start in enumerate(missing):
+                    on_share(done / len(missing))
+                    _save(folder / _chunk(start), self._chunk(runtime, variant, start))
+                latency_ms = row_latency_ms(runtime, self._inputs)
+            finally:
+                runtime.unload()
+            (folder / LATENCY).write_text(json.dumps({"latency_ms": latency_ms}), encoding="utf-8")
+        on_share(1.0)
+        parts = [_load(folder / _chunk(start)) for start in starts]
+        outputs = {spec.name: np.concatenate([part[spec.name] for part in parts]) for spec in variant.outputs}
+        latency_ms = float(json.loads((folder / LATENCY).read_text(encoding="utf-8"))["latency_ms"])
+        return Answers(outputs, latency_ms, self._rows - sum(min(CHUNK_ROWS, self._rows - s) for s in missing))
+
+    def _same(self, folder: Path, variant: Variant) -> bool:
+        try:
+            return bool(json.loads((folder / KEY).read_text(encoding="utf-8")) == self._facts(variant))
+        except (OSError, json.JSONDecodeError):
+            return False
+
+    def _facts(self, variant: Variant) -> dict[str, object]:
+        threads = [self._options.device, self._options.threads]
+        return {"of": fingerprint(variant, self._root), "data": self._key, "rows": self._rows, "on": threads}
+
+    def _begin(self, folder: Path, variant: Variant) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        for kept in (*folder.glob("*.npz"), folder / LATENCY):
+            kept.unlink(missing_ok=True)
+        (folder / KEY).write_text(json.dumps(self._facts(variant)), encoding="utf-8")
+
+    def _chunk(self, runtime: ModelRuntime, variant: Variant, start: int) -> Arrays:
+        """The outputs of the rows from ``start`` on, `CHUNK_ROWS` at most."""
+        end = min(start + CHUNK_ROWS, self._rows)
+        size = min(self._batch, variant.max_batch)
+        firsts = range(start, end, size)
+        parts = [runtime.run(rows_of(self._inputs, first, min(size, end - first))) for first in firsts]
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def row_latency_ms(runtime: ModelRuntime, inputs: Arrays) -> float:
+    """The median time of one row alone, of the first `TIMED_ROWS`."""
+    count = len(next(iter(inputs.values())))
+    taken_s = []
+    for index in range(min(TIMED_ROWS, count)):
+        row = rows_of(inputs, index, 1)
+        started_s = time.perf_counter()
+        runtime.run(row)
+        taken_s.append(time.perf_counter() - started_s)
+    return 1e3 * float(np.median(taken_s))
+
+
+def rows_of(inputs: Arrays, start: int, count: int) -> Arrays:
+    """So many rows of all inputs."""
+    return {name: array[start : start + count] for name, array in inputs.items()}
+
+
+def _chunk(start: int) -> str:
+    return f"{start:09d}.npz"
+
+
+def _save(path: Path, outputs: Arrays) -> None:
+    """Write a chunk whole; texts as numpy has them without pickling."""
+    plain = {name: array.astype(str) if array.dtype == object else array for name, array in outputs.items()}
+    unfinished = path.with_suffix(".unfinished")
+    with unfinished.open("wb") as file:
+        np.savez(file, **plain)  # type: ignore[arg-type]
+    unfinished.replace(path)
+
+
+def _load(path: Path) -> Arrays:
+    with np.load(path, allow_pickle=False) as file:
+        return {name: array.astype(object) if array.dtype.kind == "U" else array for name, array in file.items()}

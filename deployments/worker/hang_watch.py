@@ -1,0 +1,44 @@
+"""Tells a batch that hangs from one that takes long."""
+
+import time
+
+LEAST_S = 5.0
+TIMES = 10.0
+"""A batch hangs when it has run for `TIMES` times what its rows ever took on the variant, `LEAST_S` at least ..."""
+
+UNKNOWN_S = 60.0
+"""... or for so long, where none came back from the variant yet."""
+
+
+class HangWatch:
+    """Follows the runs of one worker, of which there is one at a time; any thread may ask."""
+
+    def __init__(self) -> None:
+        self._longest_row_s: dict[str, float] = {}
+        self._running: tuple[str, int, float] | None = None
+
+    def begin(self, variant: str, rows: int) -> None:
+        """A batch begins to run."""
+        self._running = (variant, rows, time.perf_counter())
+
+    def end(self) -> None:
+        """It came back, or raised."""
+        if self._running is None:
+            return
+        variant, rows, began_s = self._running
+        row_s = (time.perf_counter() - began_s) / max(rows, 1)
+        self._longest_row_s[variant] = max(row_s, self._longest_row_s.get(variant, 0.0))
+        self._running = None
+
+    def why(self) -> str | None:
+        """Why the worker makes no progress, in words; None where it does, or where nothing runs."""
+        running = self._running
+        if running is None:
+            return None
+        variant, rows, began_s = running
+        row_s = self._longest_row_s.get(variant)
+        patience_s = UNKNOWN_S if row_s is None else max(LEAST_S, TIMES * row_s * rows)
+        ran_s = time.perf_counter() - began_s
+        if ran_s <= patience_s:
+            return None
+        return f"a batch of {rows} rows runs on variant {variant} for {ran_s:.1f} s; {patience_s:.1f} s would be long"

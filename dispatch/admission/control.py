@@ -1,0 +1,270 @@
+"""Admission control of one endpoint: who is let in, who makes room, and when variants have to be the fastest."""
+
+from collections.abc import Mapping, Sequence
+from math import inf
+from typing import NamedTuple
+
+from catalog.errors import AccordError
+from dispatch.admission import refusals
+from dispatch.admission.displacement import displaced
+from dispatch.admission.drain import common_end_s, own_end_s, pace_of
+from dispatch.admission.headroom import Headroom
+from dispatch.flow.flow import QueryFlow
+from dispatch.plan import EndpointPlan
+from dispatch.query import NORMAL_PRIORITY, ONLY_STAGE, Batch, Job, Query
+from dispatch.queues.lane import Lane
+from dispatch.queues.stage_queues import StageQueues
+from dispatch.selection.policy import Candidate, Choice
+
+PROBE_S = 1.0
+"""After so long without a query let in one is, whatever estimates say: they would never be corrected otherwise."""
+
+PRESSED = 0.5
+"""Where even the fastest variants need this share of a query's time for what waits, they run ..."""
+
+PRESSED_S = 0.5
+"""... for so long at least."""
+
+LAGGING = 0.2
+"""Where answers reach clients later by more than this share of the objective, the router is short of its core, which
+workers may share: the fastest variants leave it the most."""
+
+HOPELESS = 0.5
+"""No estimate is so wrong that a query with less than this share of the fastest run is let in to correct it."""
+
+WORKER_COMES_S = 2.0
+"""No worker is replaced sooner: queries with less time are refused at once where there is none and none expected."""
+
+
+class Verdict(NamedTuple):
+    """What becomes of a query that does not simply join: its ``refusal``, or the jobs that are ``displaced`` to make
+    room for it, each with why."""
+
+    refusal: AccordError | None
+    displaced: Sequence[tuple[Job, AccordError]] = ()
+
+
+class AdmissionControl:
+    """Judges queries at arrival by the most that workers can do (`dispatch.admission.drain`).
+
+    A query that fits into the next batch is always let in, unless its own deadline is shorter than the fastest
+    variant's run. Behind more than that it must be done in time by the mean latencies of the fastest variants held,
+    with a headroom that follows how many of those let in are late. Where it would not be, jobs of lower priority make
+    room.
+
+    ``delay_s`` is how much later than the dispatcher has them answers reach clients on average, ``high_delay_s`` what
+    that seldom exceeds; the host sets both. Who is let in is to be in time with the latter, who is given up cannot be
+    with the former.
+    """
+
+    def __init__(self, plan: EndpointPlan, stages: Mapping[str, StageQueues], flow: QueryFlow) -> None:
+        self.delay_s = self.high_delay_s = 0.0
+        self._plan = plan
+        self._stages = stages
+        self._flow = flow
+        self._only = stages.get(ONLY_STAGE)
+        self._headroom = Headroom(0.0)
+        self._pressed_until_s = -inf
+        self._admitted_s = -inf
+        self._lowest = 0  # no waiting query has a larger priority number
+        self.refresh(plan)
+
+    def refresh(self, plan: EndpointPlan) -> None:
+        """Workers, variants or limits are others from now on."""
+        assert plan.limits.admission is not None
+        self._plan = plan
+        self._headroom.late_share = 1.0 - plan.limits.admission.in_time_share
+        self.forget()
+
+    def forget(self) -> None:
+        """Something left: who was refused before may be let in now."""
+        self._full_from_s = inf  # queries due then or later ...
+        self._full_end_s = -inf  # ... would be done no sooner than this ...
+        self._full_for = 0  # ... where their priority number is this or a larger one
+
+    def pressed(self, now_s: float) -> bool:
+        """Whether only the fastest variants may run."""
+        return now_s < self._pressed_until_s
+
+    def press(self, now_s: float) -> None:
+        """Capacity is short: variants have to be the fastest for a while."""
+        self._pressed_until_s = now_s + PRESSED_S
+
+    def surely_refused(
+        self, arrival_s: float, deadline_s: float, now_s: float, priority: int = NORMAL_PRIORITY
+    ) -> bool:
+        """Whether a query is known to be refused; costs next to nothing."""
+        if deadline_s <= now_s:
+            return True
+        full = deadline_s >= self._full_from_s and self._full_end_s > self._limit_s(arrival_s, deadline_s)
+        return full and priority >= self._full_for and not self._probes(now_s)
+
+    def refusal(self, query: Query, now_s: float) -> AccordError:
+        """Why a query is refused of which `surely_refused` says so."""
+        if query.deadline_s <= now_s:
+            return refusals.expired(query, now_s)
+        return refusals.infeasible(self._plan, query, self._full_end_s, now_s)
+
+    # -- arrivals -----------------------------------------------------------------------------------------------
+
+    def on_arrival(self, query: Query, waiting_rows: int, now_s: float) -> Verdict | None:
+        """None for a query that joins; ``waiting_rows`` wait for the endpoint already."""
+        if query.deadline_s <= now_s:
+            return Verdict(refusals.expired(query, now_s))
+        if not waiting_rows:
+            self._lowest = 0
+        if self.high_delay_s > LAGGING * self._plan.slo_s:
+            self.press(now_s)
+        verdict = self._judge(query, now_s) if self._only is None else self._judge_one(self._only, query, now_s)
+        if verdict is None and waiting_rows + query.rows > self._plan.limits.max_queued_rows:
+            verdict = self._make_room(query, waiting_rows)
+        if verdict is None or verdict.refusal is None:
+            self._admitted_s = now_s
+            self._lowest = max(self._lowest, query.priority)
+        elif self._only is not None:
+            self._only.choice = None
+        return verdict
+
+    def _judge_one(self, stage: StageQueues, query: Query, now_s: float) -> Verdict | None:
+        if not stage.lanes:
+            return self._without_workers(stage, query, now_s)
+        if self.surely_refused(query.arrival_s, query.deadline_s, now_s, query.priority):
+            return Verdict(self.refusal(query, now_s))
+        central = stage.plan.central
+        lane = stage.common if central else stage.lanes[stage.choose(now_s)]
+        pace = pace_of(stage.lanes[0] if central else lane)
+        rows = stage.worth_rows(query.rows, query.length)
+        if lane.load.queued_rows + rows <= pace.batch_rows:
+            least_s, left_s = pace.run_s(rows), query.deadline_s - now_s
+            if left_s < least_s <= stage.slo_s and (left_s < HOPELESS * least_s or not self._probes(now_s)):
+                return Verdict(refusals.too_short(self._plan, query, least_s, now_s))
+            return None
+        return self._judge_behind(stage, lane, query, now_s)
+
+    def _judge_behind(self, stage: StageQueues, lane: Lane, query: Query, now_s: float) -> Verdict | None:
+        """More waits in the lane than its next batch holds."""
+        limit_s = self._limit_s(query.arrival_s, query.deadline_s)
+        end_s = self._end_s(stage, lane, query, now_s)
+        if end_s > limit_s and lane is not stage.common:
+            other = min(stage.lanes, key=_backlog_s)
+            if (sooner_s := self._end_s(stage, other, query, now_s)) < end_s:
+                lane, end_s = other, sooner_s
+                stage.choice = lane.index
+        if end_s - query.arrival_s > PRESSED * query.allowed_s:
+            self.press(now_s)
+        if end_s <= limit_s or self._probes(now_s):
+            return None
+        if query.priority < self._lowest:
+            workers = len(stage.lanes) if lane is stage.common else 1
+            pace = pace_of(stage.lanes[0] if lane is stage.common else lane)
+            rows = max(1, round((end_s - limit_s) * pace.rate * workers + 0.5))
+            if out := displaced(lane, query, rows, ahead=True):
+                return self._with_room(out)
+        if query.priority >= min(self._lowest, NORMAL_PRIORITY):  # those that go first are judged one by one
+            self._full_from_s, self._full_end_s = query.deadline_s, end_s
+            self._full_for = min(query.priority, self._lowest)
+        return self._refused(end_s, query, now_s)
+
+    def _judge(self, query: Query, now_s: float) -> Verdict | None:
+        """Of an endpoint with several stages: whether those in time are enough for an answer.
+
+        Optimistic, since a query waits in one stage while the queues of those behind it grow shorter.
+        """
+        limit_s = self._limit_s(query.arrival_s, query.deadline_s)
+        ends_s = {}
+        for name, stage in self._stages.items():
+            rows = stage.worth_rows(query.rows, query.length) + sum(
+                lane.queue.rows_before(query.deadline_s) for lane in stage.distinct_lanes()
+            )
+            if stage.lanes and rows > sum(pace_of(lane).batch_rows for lane in stage.lanes):
+                ends_s[name] = common_end_s(stage, rows, query.deadline_s, now_s) + stage.plan.after_s
+        if not ends_s:
+            return None
+        if max(ends_s.values()) - query.arrival_s > PRESSED * query.allowed_s:
+            self.press(now_s)
+        timely = [name for name in self._stages if ends_s.get(name, now_s) <= limit_s]
+        if self._flow.answers_with(timely) or self._probes(now_s):
+            return None
+        return self._refused(max(ends_s.values()), query, now_s)
+
+    def _without_workers(self, stage: StageQueues, query: Query, now_s: float) -> Verdict | None:
+        expected = now_s < stage.endpoint.expected_until_s
+        soon = not expected and query.deadline_s - now_s < WORKER_COMES_S
+        return Verdict(refusals.nobody_home(self._plan)) if soon else None
+
+    def _make_room(self, query: Query, waiting_rows: int) -> Verdict:
+        """The queue is full."""
+        rows = waiting_rows + query.rows - self._plan.limits.max_queued_rows
+        if query.priority < self._lowest:
+            for stage in self._stages.values():
+                for lane in stage.distinct_lanes():
+                    if out := displaced(lane, query, rows, ahead=False):
+                        return self._with_room(out)
+        return Verdict(refusals.saturated(self._plan, waiting_rows))
+
+    def _with_room(self, out: Sequence[Job]) -> Verdict:
+        self.forget()
+        return Verdict(None, [(job, refusals.making_room(self._plan)) for job in out])
+
+    def _refused(self, end_s: float, query: Query, now_s: float) -> Verdict:
+        return Verdict(refusals.infeasible(self._plan, query, end_s, now_s))
+
+    def _end_s(self, stage: StageQueues, lane: Lane, query: Query, now_s: float) -> float:
+        """When a query that joins the lane would be done."""
+        rows = lane.queue.rows_before(query.deadline_s) + stage.worth_rows(query.rows, query.length)
+        if lane is stage.common:
+            return common_end_s(stage, rows, query.deadline_s, now_s)
+        return own_end_s(stage.workers[lane.index], lane, rows, query.deadline_s, now_s)
+
+    def _limit_s(self, arrival_s: float, deadline_s: float) -> float:
+        return deadline_s - (1.0 - self._headroom.share) * (deadline_s - arrival_s) - self.high_delay_s
+
+    def _probes(self, now_s: float) -> bool:
+        return now_s - self._admitted_s >= PROBE_S
+
+    # -- batches ------------------------------------------------------------------------------------------------
+
+    def hopeless(self, lane: Lane, now_s: float) -> list[Job]:
+        """Take out the first jobs of a lane that no variant can meet, where more wait than one batch holds, or did.
+
+        Where that would be all of them a batch's worth stays, those due last: the worker has nothing better to do, and
+        an estimate that is too long would never be corrected otherwise.
+        """
+        queue, pace = lane.queue, pace_of(lane)
+        if queue.rows <= pace.batch_rows and now_s >= self._pressed_until_s:
+            return []
+        margin_s = lane.stage.plan.after_s + self.delay_s
+        if queue.rows_before(now_s + pace.least_s[1] + margin_s) >= queue.rows:
+            return list(lane.give_up(queue.rows - pace.batch_rows)) if queue.rows > pace.batch_rows else []
+        lost: list[Job] = []
+        while (first := queue.first()) is not None:
+            least_s = pace.run_s(lane.stage.worth_rows(first.rows, first.length))
+            if first.deadline_s - margin_s >= now_s + least_s:
+                break
+            lost += lane.give_up(first.rows)
+        return lost
+
+    def faster(self, lane: Lane, usable: Sequence[Candidate], choice: Choice, rows: int, length: int) -> Choice:
+        """What runs while variants have to be the fastest: of ``rows`` rows a batch at the lane's `Pace`.
+
+        Of rows of another length than the usual one it is as many as are worth that.
+
+        The policy's own choice where that is no slower, or the fastest variant is not ``usable``.
+        """
+        pace = pace_of(lane)
+        most = max(1, round(pace.batch_rows / lane.weight(length)))
+        same = choice.variant == pace.variant
+        if (same and choice.rows <= most) or all(each.variant != pace.variant for each in usable):
+            return choice
+        return Choice(pace.variant, min(rows, most), choice.state)
+
+    def on_done(self, batch: Batch, now_s: float) -> None:
+        """A batch of the endpoint came back."""
+        self.forget()
+        if now_s < self._pressed_until_s:
+            late_s = now_s + self.delay_s
+            self._headroom.on_batch(len(batch.jobs), sum(job.deadline_s < late_s for job in batch.jobs))
+
+
+def _backlog_s(lane: Lane) -> float:
+    return lane.load.queued_rows / pace_of(lane).rate

@@ -1,0 +1,57 @@
+"""The most that a worker can do for a stage."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dispatch.selection.policy import Candidate
+
+WAITS = 2.0
+"""A query that comes just after a launch waits for that batch and runs in the next: two of them must be in time."""
+
+STEADY = 0.9
+"""The share of the objective that these may take on average: the rest is for batches that take longer than that, and
+for the way back to the client. Under overload every query waits for two such batches."""
+
+EQUALS = 1e-9
+
+
+@dataclass(frozen=True)
+class Pace:
+    """The highest throughput of a worker: ``variant`` in batches of ``batch_rows``, which take ``batch_s`` on average.
+
+    ``least_s[n]`` is the least time that some variant takes for n rows, n from 0 to ``batch_rows``.
+    """
+
+    variant: str
+    batch_rows: int
+    batch_s: float
+    least_s: tuple[float, ...]
+
+    @classmethod
+    def of(cls, candidates: Sequence[Candidate], slo_s: float) -> "Pace":
+        """Of the batches of which two are within `STEADY` of ``slo_s``, those with the most rows per second.
+
+        Where no two are, of those that are by themselves, and without any of batches of one row.
+        """
+        every = [(c, rows) for c in candidates for rows in range(1, c.max_batch + 1)]
+        timely = [(c, rows) for c, rows in every if WAITS * c.latency_s[rows] <= STEADY * slo_s]
+        timely = timely or [(c, rows) for c, rows in every if c.busy_s[rows] <= slo_s] or [(c, 1) for c in candidates]
+        best, rows = max(timely, key=_rate)
+        least_s = tuple(min(c.busy_s[n] for c in candidates if n <= c.max_batch) for n in range(1, rows + 1))
+        return cls(best.variant, rows, best.busy_s[rows], (0.0, *least_s))
+
+    @property
+    def rate(self) -> float:
+        """Rows per second."""
+        return self.batch_rows / self.batch_s
+
+    def run_s(self, rows: int) -> float:
+        """The least time for so many rows, in batches that follow one another."""
+        full, rest = divmod(rows, self.batch_rows)
+        return full * self.batch_s + (self.least_s[rest] if rest else 0.0)
+
+
+def _rate(batch: tuple[Candidate, int]) -> float:
+    """Rows per second; of equals the larger batch is first."""
+    candidate, rows = batch
+    return rows / candidate.busy_s[rows] * (1.0 + EQUALS * rows)

@@ -1,0 +1,1 @@
+"""What is built for endpoints of one kind: ensembles, pipelines, texts of any length, shadow runs."""

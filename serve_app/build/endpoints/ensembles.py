@@ -1,0 +1,119 @@
+"""From the config of an ensemble to how its endpoint is served."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from catalog.catalogue import Catalogue
+from catalog.errors import ConfigError
+from catalog.tensor import TensorSpec
+from catalog.variant import Variant
+from catalog.votes import RecordedVotes, read_votes
+from dispatch.balancing.registry import create_balancer
+from dispatch.ensemble.ballots import Ballots
+from dispatch.ensemble.chooser import CHOOSERS, WavesChooser
+from dispatch.ensemble.member import Member
+from dispatch.ensemble.selector import MemberSelector
+from dispatch.ensemble.weights import ClassWeights
+from dispatch.flow.ensemble import EnsembleFlow
+from dispatch.lengths.stage_lengths import StageLengths
+from dispatch.plan import EndpointPlan, StagePlan
+from dispatch.selection.greedy import GreedySelection
+from dispatch.selection.policy import Candidate
+from serve_app.config.endpoints.endpoint import EndpointConfig
+
+LEARNED_FROM = "dev"
+"""The split of recorded votes that weights and sets of members may see."""
+
+
+def ensemble_plan(
+    name: str,
+    endpoint: EndpointConfig,
+    catalogue: Catalogue,
+    variants: Sequence[Variant],
+    candidates: Mapping[str, tuple[Candidate, ...]],
+    lengths: Mapping[str, StageLengths | None],
+) -> EndpointPlan:
+    """How an endpoint with an ensemble of these variants is served: one stage for each; raises `ConfigError`.
+
+    ``lengths`` are by variant, None for those whose costs do not depend on the length.
+    """
+    config = endpoint.ensemble
+    assert config is not None
+    ballots = _needed_ballots(name, variants[0])
+    path = config.votes or catalogue.votes.get(endpoint.task)
+    where = f"endpoints.{name}.ensemble.votes"
+    votes = None if path is None else recorded_votes(where, path, variants, ballots.classes)
+    members = [_member(variant, candidates) for variant in variants]
+    accuracies = {variant.name: variant.accuracy for variant in variants}
+    weights = ClassWeights(accuracies, ballots.classes) if votes is None else ClassWeights.learned(votes)
+    selector = MemberSelector(members, votes)
+    if config.choose == WavesChooser.name:
+        selector.prepare()
+    chooser = CHOOSERS[config.choose](selector)
+    flow = EnsembleFlow(chooser, weights, ballots, accuracy=config.accuracy, best_effort=config.best_effort)
+    pools = None if endpoint.pools is None else frozenset(endpoint.pools)
+    stages = {
+        variant.name: StagePlan(
+            {device: tuple(c for c in own if c.variant == variant.name) for device, own in candidates.items()},
+            GreedySelection(),
+            create_balancer(endpoint.balancing),
+            pools=pools,
+            lengths=lengths[variant.name],
+        )
+        for variant in variants
+    }
+    return EndpointPlan(name, endpoint.limits, stages, flow)
+
+
+def ballots_of(variant: Variant) -> Ballots | None:
+    """Which outputs say the class; None where none does."""
+    label = next((spec.name for spec in variant.outputs if spec.shape == (-1,) and spec.dtype.kind in "iu"), None)
+    scores = next((spec for spec in variant.outputs if len(spec.shape) == 2 and spec.dtype.kind == "f"), None)
+    classes = len(variant.labels) or (scores.shape[1] if scores is not None else 0)
+    if (label is None and scores is None) or classes < 2 or (scores is not None and scores.shape[1] != classes):
+        return None
+    return Ballots(classes, label, None if scores is None else scores.name)
+
+
+def _needed_ballots(name: str, variant: Variant) -> Ballots:
+    ballots = ballots_of(variant)
+    if ballots is None:
+        given = ", ".join(map(_described, variant.outputs))
+        raise ConfigError(
+            f"endpoints.{name}.ensemble: the outputs of task {variant.task!r} are {given}, with {len(variant.labels)} "
+            "labels, and members vote on classes; give an integer label of shape [-1] and the labels, or "
+            "floating-point scores of shape [-1, classes], or remove ensemble"
+        )
+    return ballots
+
+
+def _described(spec: TensorSpec) -> str:
+    return f"{spec.name} {spec.datatype} {list(spec.shape)}"
+
+
+def recorded_votes(where: str, path: str, variants: Sequence[Variant], classes: int) -> RecordedVotes:
+    """Votes of these variants to learn from; raises `ConfigError` that names the field ``where``."""
+    try:
+        recorded = read_votes(path).get(LEARNED_FROM)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from error
+    if recorded is None:
+        raise ConfigError(f"{where}: {path} has no rows of split {LEARNED_FROM!r}; record some")
+    missing = [variant.name for variant in variants if variant.name not in recorded.members]
+    if missing:
+        raise ConfigError(
+            f"{where}: {path} has no votes of {', '.join(missing)}; record them, or name the endpoint's variants"
+        )
+    if recorded.classes > classes:
+        raise ConfigError(f"{where}: {path} names class {recorded.classes - 1}; the task has {classes} classes")
+    own = recorded.of([variant.name for variant in variants])
+    return RecordedVotes(own.members, own.labels, own.predictions, classes)
+
+
+def _member(variant: Variant, candidates: Mapping[str, tuple[Candidate, ...]]) -> Member:
+    """Its latency is that of one row on the slowest device, its cost what a row takes of a worker's time there."""
+    own = [each for offered in candidates.values() for each in offered if each.variant == variant.name]
+    latency_s = max(candidate.latency_s[1] for candidate in own)
+    run_s = float(np.mean([candidate.runs_s[1] for candidate in own]))
+    return Member(variant.name, latency_s, variant.accuracy, packing_factor=1.0 / max(run_s, 1e-6))

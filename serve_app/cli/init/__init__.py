@@ -1,0 +1,1 @@
+"""``accord init``: a project that runs at once."""

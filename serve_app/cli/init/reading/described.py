@@ -1,0 +1,83 @@
+"""A model as a catalogue entry describes it, put together from what its file says and what a trial gives."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from catalog.errors import ConfigError
+from catalog.faults import describe
+from catalog.tensor import DTYPES, TensorSpec
+from deployments.runtimes.base import TRIAL_ROWS, Tensors, zeros
+
+Axis = int | str | None
+"""A size, or the name of an axis of any length; None where it has no name."""
+
+Sizes = Mapping[str, int]
+"""What axes of any length are fixed to, by name."""
+
+_DATATYPES = {dtype: name for name, dtype in DTYPES.items() if name != "BF16"}
+"""BF16 has the dtype of FP32 here, which stands for it."""
+
+
+@dataclass(frozen=True)
+class Described:
+    """The entry of a model, but for its name, task and accuracy."""
+
+    runtime: str
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    labels: tuple[str, ...] = ()
+
+
+def datatype_of(path: Path, tensor: str, dtype: np.dtype[Any]) -> str:
+    """The protocol's name of a dtype; raises `ConfigError` where it has none."""
+    if dtype.kind in "US":
+        return "BYTES"
+    if dtype not in _DATATYPES:
+        raise ConfigError(f"{path}: {tensor} is of dtype {dtype}, and may be {', '.join(map(str, _DATATYPES))}")
+    return _DATATYPES[dtype]
+
+
+def input_of(path: Path, name: str, datatype: str, axes: Sequence[Axis], sizes: Sizes) -> TensorSpec:
+    """An input whose first axis is the batch; raises `ConfigError` that says how to export the model otherwise."""
+    if not axes or isinstance(axes[0], int):
+        fixed = "no axis" if not axes else f"a batch of {axes[0]} row(s)"
+        raise ConfigError(
+            f"{path}: input {name!r} has {fixed}, and queries are stacked along the first axis; export the model with "
+            "a first axis of any length (torch: dynamic_shapes, ONNX: dynamic_axes)"
+        )
+    given = [sizes.get(axis, -1) if isinstance(axis, str) else -1 if axis is None else axis for axis in axes[1:]]
+    try:
+        return TensorSpec(name, datatype, (-1, *given))
+    except ValidationError as error:
+        free = [str(axis) for axis, size in zip(axes[1:], given, strict=True) if size == -1]
+        hint = f"; fix an axis of any length with --size {free[0]}=64" if free else ""
+        raise ConfigError(f"{path}, input {name!r}: {describe(error)}{hint}") from error
+
+
+def outputs_of(
+    path: Path, run: Callable[[Tensors], Mapping[str, Any]], inputs: Sequence[TensorSpec]
+) -> tuple[TensorSpec, ...]:
+    """What a model gives for rows of zeros. Outputs without a row per query are left out; raises `ConfigError`."""
+    fixed = [TensorSpec(spec.name, spec.datatype, (-1, *(max(axis, 1) for axis in spec.item_shape))) for spec in inputs]
+    try:
+        given = run({spec.name: zeros(spec, TRIAL_ROWS) for spec in fixed})
+    except Exception as error:  # libraries raise their own kinds
+        raise ConfigError(f"{path} fails on {TRIAL_ROWS} rows of zeros: {type(error).__name__}: {error}") from error
+    found = [_output(path, name, np.asarray(array)) for name, array in given.items() if _has_rows(np.asarray(array))]
+    if not found:
+        raise ConfigError(f"{path} gives {', '.join(given) or 'nothing'}, none with a row per query on its first axis")
+    return tuple(found)
+
+
+def _has_rows(array: NDArray[Any]) -> bool:
+    return array.ndim > 0 and len(array) == TRIAL_ROWS
+
+
+def _output(path: Path, name: str, array: NDArray[Any]) -> TensorSpec:
+    return TensorSpec(name, datatype_of(path, f"output {name!r}", array.dtype), (-1, *array.shape[1:]))

@@ -1,0 +1,1 @@
+"""Variants come to a running server and leave it."""

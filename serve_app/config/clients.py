@@ -1,0 +1,32 @@
+"""``clients`` of the config: how much each of them may send."""
+
+from pydantic import Field
+
+from serve_app.config.strict import Strict
+
+
+class RateLimitConfig(Strict):
+    """How many queries a client may send; more get 429 with the time until the next may come."""
+
+    rate_qps: float | None = Field(
+        default=None, gt=0, description="queries per second in the long run; `null`: no limit"
+    )
+    burst: int | None = Field(
+        default=None, ge=1, description="queries at once; `null`: as many as come in a second at that rate"
+    )
+
+
+class ClientsConfig(RateLimitConfig):
+    """What every client may send that is not ``named``; the limits are of all routers together."""
+
+    named: dict[str, RateLimitConfig] = Field(
+        default_factory=dict,
+        description="limits of single clients by name: that of an API key, `jwt:` and a token's subject, or what the "
+        "`header` says",
+    )
+    header: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z0-9-]+$",
+        description="request header that names the client where no key is asked for, such as `x-accord-client`; anyone "
+        "may write into it. `null`: those without a key share one limit",
+    )

@@ -1,0 +1,1 @@
+"""What `controller` of the config says of planning."""

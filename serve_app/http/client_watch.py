@@ -1,0 +1,41 @@
+"""Sees a client leave while its answer is made."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from starlette.types import Receive
+
+
+class ClientWatch:
+    """Waits for ``http.disconnect`` beside an asyncio task and calls ``on_gone`` once it comes; `end` stops that.
+
+    Steps through ``receive`` by hand, as a task would: a task of its own per request costs six times as much. For
+    servers of asyncio, whose ``receive`` waits for futures.
+    """
+
+    __slots__ = ("_on_gone", "_receiving", "gone")
+
+    def __init__(self, receive: Receive, on_gone: Callable[[], object]) -> None:
+        self._on_gone = on_gone
+        self.gone = False
+        self._receiving: Any = receive()
+        self._step()
+
+    def end(self) -> None:
+        """Nobody wants to know any more."""
+        self._receiving.close()
+
+    def _step(self, _: object = None) -> None:
+        try:
+            awaited = self._receiving.send(None)
+        except StopIteration as received:
+            if received.value["type"] == "http.disconnect":
+                self.gone = True
+                self._on_gone()
+            return
+        if awaited is None:  # it lets others run for once
+            asyncio.get_running_loop().call_soon(self._step)
+            return
+        awaited._asyncio_future_blocking = False  # seen, as `asyncio.Task` says it
+        awaited.add_done_callback(self._step)

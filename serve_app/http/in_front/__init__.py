@@ -1,0 +1,1 @@
+"""What a router and the proxy in front of it tell each other, in headers."""

@@ -1,0 +1,71 @@
+"""A small process that ends HAProxy where its supervisor was killed and nobody takes the port over."""
+
+import os
+import select
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+ORPHAN_S = 60.0
+"""HAProxy serves on for so long without its supervisor or without Serve's proxy manager: others come long before."""
+
+TOGETHER_S = 1.5
+"""Serve stops its proxy by killing first the supervisor and then the manager. Where the supervisor alone is killed, the
+manager goes later than this: Serve finds out by health checks that fail, and replaces it."""
+
+REPLACED_S = 20.0
+"""The next manager has taken HAProxy over so long after the one before went."""
+
+LOOK_S = 0.05
+
+
+def start_guard(manager: int) -> Callable[[int], None]:
+    """Fork the guard of this process and of ``manager``, its parent; gives what tells it of each HAProxy started."""
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        os.close(writing)
+        try:
+            _guard(reading, manager)
+        finally:
+            os._exit(0)
+    os.close(reading)
+    os.set_inheritable(writing, False)
+    return lambda pid: _tell(writing, pid)
+
+
+def _tell(pipe: int, pid: int) -> None:
+    with suppress(BrokenPipeError):
+        os.write(pipe, b"%d\n" % pid)
+
+
+def _guard(pipe: int, manager: int) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
+        signal.signal(number, signal.SIG_IGN)
+    handle = -1
+    with os.fdopen(pipe) as told:
+        for line in told:  # until the supervisor ends
+            if handle >= 0:
+                os.close(handle)
+            handle = os.pidfd_open(int(line))
+    if handle < 0:
+        return
+    ended_s = time.monotonic()
+    end_s = ended_s + ORPHAN_S
+    managed = True
+    while (now_s := time.monotonic()) < end_s:
+        if select.select([handle], [], [], LOOK_S)[0]:
+            return  # HAProxy has ended
+        if managed and not _alive(manager):
+            managed = False
+            end_s = min(end_s, now_s + (0.0 if now_s - ended_s < TOGETHER_S else REPLACED_S))
+    with suppress(ProcessLookupError):
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

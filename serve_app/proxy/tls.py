@@ -1,0 +1,38 @@
+"""Where HAProxy speaks TLS, by environment variables."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+CERTIFICATE, ADDRESS = "ACCORD_TLS_CERT", "ACCORD_TLS_BIND"
+
+
+@dataclass(frozen=True)
+class Tls:
+    """``certificate`` is a PEM file with chain and key, ``address`` a host and a port."""
+
+    certificate: str
+    address: str
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> "Tls | None":
+        """None where nothing is set; raises ValueError where one is missing, or the address has no port."""
+        certificate, address = (environment.get(name, "") for name in (CERTIFICATE, ADDRESS))
+        if not certificate and not address:
+            return None
+        if not certificate or not address.rpartition(":")[2].isdigit():
+            raise ValueError(
+                f"{CERTIFICATE}={certificate!r} and {ADDRESS}={address!r}: set both, a PEM file with certificate and "
+                "key and an address such as 0.0.0.0:8443, or neither"
+            )
+        return cls(certificate, address)
+
+    @property
+    def host(self) -> str:
+        """That of the address; HAProxy's ``*`` is every one."""
+        host = self.address.rpartition(":")[0]
+        return "0.0.0.0" if host in ("", "*") else host
+
+    @property
+    def line(self) -> str:
+        """The ``bind`` of HAProxy's frontend."""
+        return f"bind {self.address} ssl crt {self.certificate} ssl-min-ver TLSv1.2 alpn http/1.1"

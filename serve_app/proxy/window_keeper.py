@@ -1,0 +1,55 @@
+"""Keeps the windows of a running HAProxy, through its admin socket."""
+
+import asyncio
+import csv
+import re
+from collections.abc import Sequence
+
+from serve_app.proxy.admin_socket import ask
+from serve_app.proxy.config_text import Server
+from serve_app.proxy.window import FIRST, Seen, next_size
+
+EVERY_S = 0.1
+VALUE = re.compile(r"value=<(\d+)>")
+
+
+async def keep_windows(socket: str, servers: Sequence[Server]) -> None:
+    """Go round until cancelled; ``socket`` may be gone now and then. A new HAProxy begins with `FIRST`.
+
+    Begun anew whenever the routers are others.
+    """
+    sizes = dict.fromkeys(servers, FIRST)
+    clock = asyncio.get_running_loop().time
+    began_s = clock()
+    while servers:
+        await asyncio.sleep(EVERY_S)
+        try:
+            await _once(socket, sizes, clock() - began_s)
+        except OSError:
+            sizes = dict.fromkeys(servers, FIRST)
+
+
+async def _once(socket: str, sizes: dict[Server, int], age_s: float) -> None:
+    seen = await look(socket, list(sizes))
+    changed = {
+        server: size for server, one in seen.items() if (size := next_size(sizes[server], one, age_s)) != sizes[server]
+    }
+    for server, size in changed.items():
+        await ask(socket, f"set maxconn server {server.backend}/{server.name} {size}")
+    sizes.update(changed)
+
+
+async def look(socket: str, servers: Sequence[Server]) -> dict[Server, Seen]:
+    """The routers that told how long requests wait there; raises OSError where HAProxy does not answer."""
+    found = {}
+    for backend in {server.backend for server in servers}:
+        here = [server for server in servers if server.backend == backend]
+        text = (await ask(socket, f"show stat {backend} 6 -1")).decode(errors="replace")
+        rows = {row["svname"]: row for row in csv.DictReader(text.removeprefix("# ").splitlines())}
+        for server in here:
+            told = VALUE.search((await ask(socket, f"get var {server.variable}")).decode(errors="replace"))
+            row = rows.get(server.name)
+            if told is not None and row is not None:
+                waiting = int(rows["BACKEND"]["qcur"] or 0) + int(row["qcur"] or 0)
+                found[server] = Seen(int(told[1]), int(row["scur"] or 0), waiting)
+    return found

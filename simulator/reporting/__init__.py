@@ -1,0 +1,1 @@
+"""What came out of simulations, in words and pictures."""

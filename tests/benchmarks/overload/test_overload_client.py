@@ -1,0 +1,73 @@
+"""The cheap client against a server of a few lines: what it counts, and when."""
+
+import asyncio
+
+import numpy as np
+from aiohttp import web
+
+from benchmarks.overload.client import Client
+from haproxy_scene import Upstream
+
+REQUEST = b"POST /%s HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
+
+
+async def test_every_query_has_its_status_and_its_instants() -> None:
+    async def answer(request: web.BaseRequest) -> web.Response:
+        return web.Response(status=429 if request.path == "/refused" else 200, text="x" * 3000)
+
+    times_s = np.arange(40) * 0.002
+    async with Upstream(answer) as upstream:
+        sent = await Client(upstream.port, [REQUEST % b"fine", REQUEST % b"refused"]).run(times_s)
+    assert sent.status.tolist() == [200, 429] * 20
+    assert (sent.lag_s >= 0).all()
+    assert (sent.done_s >= sent.sent_s).all()
+    assert np.array_equal(sent.intended_s, times_s)
+    assert 1 <= sent.connections <= 40
+
+
+async def test_it_does_not_wait_for_answers_before_it_sends_more() -> None:
+    together = asyncio.Event()
+    here = 0
+
+    async def answer(request: web.BaseRequest) -> web.Response:
+        nonlocal here
+        here += 1
+        if here == 20:
+            together.set()
+        await together.wait()
+        return web.Response()
+
+    async with Upstream(answer) as upstream:
+        sent = await Client(upstream.port, [REQUEST % b"x"]).run(np.zeros(20))
+    assert (sent.status == 200).all()
+
+
+async def test_a_connection_that_ends_without_an_answer_is_a_lost_query() -> None:
+    async def answer(request: web.BaseRequest) -> web.Response:
+        assert request.transport is not None
+        request.transport.close()
+        return web.Response()
+
+    async with Upstream(answer) as upstream:
+        sent = await Client(upstream.port, [REQUEST % b"x"]).run(np.zeros(3))
+    assert sent.status.tolist() == [0, 0, 0]
+    assert np.isnan(sent.done_s).all()
+
+
+async def test_clients_that_leave_are_seen_to_leave() -> None:
+    left = 0
+
+    async def answer(request: web.BaseRequest) -> web.Response:
+        nonlocal left
+        transport = request.transport
+        assert transport is not None
+        while not transport.is_closing():
+            await asyncio.sleep(0.005)
+        left += 1
+        return web.Response()
+
+    async with Upstream(answer) as upstream:
+        sent = await Client(upstream.port, [REQUEST % b"x"]).run(np.zeros(5), leaving_s=0.02)
+        while left < 5:
+            await asyncio.sleep(0.01)
+    assert (sent.status == 0).all()

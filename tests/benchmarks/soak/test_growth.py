@@ -1,0 +1,63 @@
+"""What counts as growth, on tracks of processes and on a real one that opens files."""
+
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from benchmarks.soak.growth import GROWTH_MIB, LEAKED_FILES, MIB, GrowthWatch, Track, ends
+
+
+def watch_of(memory_mib: list[float], files: list[int]) -> GrowthWatch:
+    watch = GrowthWatch(list)
+    at_s = [10.0 * n for n in range(len(files))]
+    watch.tracks[7, 0.0] = Track("worker", at_s, [int(each * MIB) for each in memory_mib], files)
+    return watch
+
+
+def test_the_warm_up_does_not_count() -> None:
+    (told,) = watch_of([50, 100, 150, 200, 200, 200, 200, 200, 200, 200], [20] * 10).figures(30.0, 40.0)
+    assert told["growth"] == 0.0
+    assert not told["grew"]
+
+
+@pytest.mark.parametrize(("last_mib", "grew"), [(209, False), (203, False), (230, True)])
+def test_growth_is_more_than_a_part_and_more_than_an_allocator_keeps(last_mib: float, grew: bool) -> None:
+    (told,) = watch_of([200.0] * 5 + [last_mib] * 3, [20] * 8).figures(0.0, 40.0)
+    assert told["grew"] is grew
+    assert told["growth"] == pytest.approx(last_mib / 200 - 1)
+
+
+def test_a_small_process_may_grow_by_what_an_allocator_keeps() -> None:
+    (told,) = watch_of([20.0] * 5 + [20.0 + GROWTH_MIB - 1] * 3, [20] * 8).figures(0.0, 40.0)
+    assert not told["grew"]
+
+
+def test_files_that_stay_open_are_a_leak() -> None:
+    (told,) = watch_of([50] * 8, [20, 20, 20, 25, 30, 35, 31 + LEAKED_FILES, 31 + LEAKED_FILES]).figures(0.0, 40.0)
+    assert told["leaked_files"]
+
+
+def test_a_process_that_lived_too_short_says_nothing() -> None:
+    assert watch_of([50] * 4, [20] * 4).figures(0.0, 60.0) == []
+
+
+def test_samples_are_of_processes_that_are_there(tmp_path: Path) -> None:
+    own = psutil.Process()
+    watch = GrowthWatch(lambda: [own])
+    watch.look()
+    kept = [(tmp_path / f"{n}").open("w") for n in range(5)]
+    watch.look()
+    for file in kept:
+        file.close()
+    (track,) = watch.tracks.values()
+    assert track.name == sys.argv[0].rsplit("/", 1)[-1] or track.name
+    assert track.files[1] - track.files[0] == 5
+    assert min(track.memory_bytes) > MIB
+    assert track.at_s[0] <= track.at_s[1] <= time.monotonic()
+
+
+def test_the_ends_of_a_series_are_medians() -> None:
+    assert ends([1, 1, 9, 5, 5, 5, 3, 3]) == (1.0, 3.0)

@@ -1,0 +1,36 @@
+"""What the benchmark makes of journals."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.chaos import __main__ as chaos
+from chaos.report.journal import Journal
+
+JOURNALS = Path(__file__).parents[1] / "chaos" / "journals"
+ASKED = ("sent", "answered", "failed", "late", "duplicated", "unanswered", "accuracy_loss_points", "recovered_s")
+
+
+def test_every_experiment_has_the_figures_and_goals_that_were_missed_are_named() -> None:
+    body = chaos._summed({name: Journal.read(JOURNALS / f"{name}.json") for name in ("kill-worker", "kill-proxy")})
+    for figures in body["experiments"].values():
+        assert set(ASKED) <= set(figures)
+    assert body["missed"] == {
+        "kill-worker": ["seconds until all is there again"],
+        "kill-proxy": ["404 for a path that exists", "seconds until clients see nothing of it"],
+    }
+    assert body["goals_met"] is False
+
+
+def test_a_service_that_does_not_start_is_a_goal_missed() -> None:
+    body = chaos._summed({"kill-worker": "service digits: it did not serve"})
+    assert body["missed"] == {"kill-worker": ["its service started"]}
+    assert body["experiments"]["kill-worker"]["verdict"] == "service digits: it did not serve"
+    assert not body["goals_met"]
+
+
+def test_an_unknown_experiment_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["chaos", "--only", "kill-all"])
+    with pytest.raises(SystemExit) as refused:
+        chaos.main()
+    assert refused.value.code == 2

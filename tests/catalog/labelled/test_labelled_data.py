@@ -1,0 +1,137 @@
+"""Labelled data from every kind of file."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+
+from catalog.errors import ConfigError
+from catalog.labelled.labelled_data import read_data
+from catalog.tensor import TensorSpec
+from catalog.variant import Artifact, Variant
+
+
+def variant(*inputs: TensorSpec, labels: tuple[str, ...] = ("no", "yes")) -> Variant:
+    outputs = (TensorSpec("label", "INT64", (-1,)),)
+    return Variant(
+        "v", "t", "onnx", Artifact("v.onnx"), 0.5, inputs or (TensorSpec("x", "FP32", (-1, 2)),), outputs, labels
+    )
+
+
+PAIRS = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+TEXTS = variant(TensorSpec("text", "BYTES", (-1,)))
+
+
+def classes(data: Any, of: Variant | None = None) -> list[int]:
+    return data.classes(of or variant(), 2).tolist()
+
+
+@pytest.mark.parametrize("label", ["label", "labels"])
+def test_an_npz_has_arrays_named_as_the_inputs(tmp_path: Path, label: str) -> None:
+    np.savez(tmp_path / "d.npz", x=np.array(PAIRS), **{label: np.array([0, 1, 1])})
+    data = read_data(str(tmp_path / "d.npz"), variant())
+    assert data.inputs["x"].dtype == np.float32
+    assert data.inputs["x"].tolist() == PAIRS
+    assert classes(data) == [0, 1, 1]
+    assert data.first(2).rows == 2
+    assert data.first(2).key != data.key
+
+
+def test_a_csv_has_values_texts_and_lists_in_json(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text('x,age,word,label\n"[1, 2]",30,a,yes\n"[3, 4]",40,"b, c",no\n')
+    of = variant(
+        TensorSpec("x", "FP32", (-1, 2)), TensorSpec("age", "INT64", (-1,)), TensorSpec("word", "BYTES", (-1,))
+    )
+    data = read_data(str(path), of)
+    assert data.inputs["x"].tolist() == PAIRS[:2]
+    assert data.inputs["age"].tolist() == [30, 40]
+    assert data.inputs["word"].tolist() == ["a", "b, c"]
+    assert classes(data) == [1, 0]
+
+
+def test_columns_of_other_names_are_said_or_guessed_where_there_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("sentence,truth\nfine,1\ndull,0\n")
+    with pytest.raises(ConfigError, match="no column 'label' with the truth; it has sentence, truth"):
+        read_data(str(path), TEXTS)
+    assert read_data(str(path), TEXTS, "truth").inputs["text"].tolist() == ["fine", "dull"]
+    assert read_data(str(path), TEXTS, "truth", {"text": "sentence"}).rows == 2
+    with pytest.raises(ConfigError, match="no such input"):
+        read_data(str(path), TEXTS, "truth", {"words": "sentence"})
+
+
+def test_parquet_has_lists_per_cell(tmp_path: Path) -> None:
+    path = tmp_path / "d.parquet"
+    parquet.write_table(pa.table({"x": PAIRS, "label": ["no", "yes", "no"]}), path)
+    data = read_data(str(path), variant())
+    assert data.inputs["x"].tolist() == PAIRS
+    assert classes(data) == [0, 1, 0]
+
+
+def test_a_hugging_face_folder_is_read_and_its_label_names_are_those_of_the_task(tmp_path: Path) -> None:
+    folder = tmp_path / "saved"
+    folder.mkdir()
+    for number, rows in enumerate(([0, 1], [2])):
+        table = pa.table({"text": [f"text {row}" for row in rows], "label": [row % 2 for row in rows]})
+        path = str(folder / f"data-0000{number}-of-00002.arrow")
+        with pa.OSFile(path, "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+    names = {"features": {"label": {"names": ["yes", "no"], "_type": "ClassLabel"}}}
+    (folder / "dataset_info.json").write_bytes(orjson.dumps(names))
+    data = read_data(str(folder), TEXTS)
+    assert data.inputs["text"].tolist() == ["text 0", "text 1", "text 2"]
+    assert classes(data, TEXTS) == [1, 0, 1], "the data set calls 0 yes, which is class 1 here"
+    above = read_data(str(tmp_path), TEXTS)
+    assert above.rows == 3, "a folder with one data set in it stands for that"
+    (tmp_path / "other").mkdir()
+    parquet.write_table(pa.table({"text": ["t"], "label": [1]}), tmp_path / "other" / "train-00000-of-00001.parquet")
+    with pytest.raises(ConfigError, match="holds other, saved; give one of these folders"):
+        read_data(str(tmp_path), TEXTS)
+
+
+def test_a_tsv_has_texts_and_labels(tmp_path: Path) -> None:
+    path = tmp_path / "d.tsv"
+    path.write_text("fine\tyes\ndull\tno\n")
+    data = read_data(str(path), TEXTS)
+    assert classes(data, TEXTS) == [1, 0]
+    with pytest.raises(ConfigError, match="holds texts, and task 't' takes x FP32"):
+        read_data(str(path), variant())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("none.csv", None, "there is no .*none.csv"),
+        ("d.xlsx", "?", "is no labelled data that can be read; give a .npz"),
+        ("d.npz", "no zip", "cannot read .*d.npz"),
+        ("d.parquet", "no table", "cannot read .*d.parquet"),
+        ("d.csv", "x,label\n1\n", "line 2: 1 values; the header has 2 columns"),
+        ("d.csv", 'x,label\n"[1, 2, 3]",yes\n', r"column 'x' is \[1, 3\]; input 'x' is \[-1, 2\]"),
+        ("d.csv", 'x,label\n"[1, 2",yes\n', "column 'x': not one FP32"),
+        ("d.csv", "label\nyes\n", "no column 'x' for input 'x'"),
+        (
+            "d.csv",
+            'x,label\n"[1, 2]",maybe\n',
+            "row 1: label 'maybe' is unknown; use a number from 0 to 1 or one of no",
+        ),
+        ("d.csv", 'x,label\n"[1, 2]",7\n', "row 1: label 7 is unknown"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, name: str, content: str | None, words: str) -> None:
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    with pytest.raises(ConfigError, match=words):
+        classes(read_data(str(tmp_path / name), variant()))
+
+
+def test_the_built_in_digits_are_labelled() -> None:
+    digits = variant(TensorSpec("image", "FP32", (-1, 12, 12)))
+    data = read_data("builtin", digits)
+    assert data.inputs["image"].shape == (data.rows, 12, 12)
+    with pytest.raises(ConfigError, match="is the held-out digits, and task 't' takes other inputs"):
+        read_data("builtin", variant())

@@ -1,0 +1,48 @@
+"""The estimate of tokens, against a real tokenizer of word pieces made here from English words."""
+
+import statistics
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import BertPreTokenizer
+from tokenizers.processors import TemplateProcessing
+from tokenizers.trainers import WordPieceTrainer
+
+from catalog import catalogue, errors, lengths, variant
+from catalog.texts.token_estimate import estimated_tokens
+
+SENTENCES = [
+    line.strip()
+    for module in (catalogue, errors, lengths, variant)
+    for line in Path(module.__file__).read_text(encoding="utf-8").splitlines()
+    if line.strip().count(" ") > 4
+]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    made = Tokenizer(WordPiece(unk_token="[UNK]"))
+    made.normalizer, made.pre_tokenizer = BertNormalizer(), BertPreTokenizer()
+    trainer = WordPieceTrainer(vocab_size=3000, special_tokens=["[UNK]", "[CLS]", "[SEP]"], show_progress=False)
+    made.train_from_iterator(SENTENCES, trainer)
+    made.post_processor = TemplateProcessing("[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)])
+    return made
+
+
+def test_estimates_follow_the_tokens_of_a_vocabulary_of_english_word_pieces(tokenizer: Tokenizer) -> None:
+    tokens = [len(tokenizer.encode(text).ids) for text in SENTENCES]
+    estimates = [estimated_tokens(text) for text in SENTENCES]
+    assert statistics.correlation(tokens, estimates) > 0.9
+    assert 0.8 < sum(estimates) / sum(tokens) < 1.25
+
+
+def test_every_sign_and_long_words_count() -> None:
+    assert estimated_tokens("") == 2
+    assert estimated_tokens("a film") == 4
+    assert estimated_tokens("well, no!") == 6
+    assert estimated_tokens("unbelievable") == 4
+    assert estimated_tokens("这部电影很好看") >= 7
+    assert estimated_tokens("\ud800") >= 2

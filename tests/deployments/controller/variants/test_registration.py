@@ -1,0 +1,160 @@
+"""New variants are measured where they would serve, and refused where they would serve nobody."""
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from controller_parts import PlayedPool, artifact, endpoint, pool, settings, variant
+
+from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
+from catalog.errors import ArtifactError, BadRequest, ConfigError, NoWorker
+from catalog.profiles.profile import LatencyProfile
+from catalog.variant import Artifact, Variant
+from deployments.controller.variants.registration import BUDGET_S, artifact_bytes, profile_everywhere
+from deployments.controller.variants.variant_book import VariantBook
+from deployments.controller.worker_registry import WorkerRegistry
+from deployments.messages.control_settings import ControlSettings
+from deployments.state.saved_state import ControllerState
+from deployments.worker import membership
+from deployments.worker.client import WorkerClient
+from virtual_time import in_virtual_time, until, wall_clock, without_threads
+
+LOAD = ClusterPlan(
+    shares={"digits": {"w1": 0.2, "w2": 0.1}, "urgent": {"w2": 0.5, "w1": 0.1}},
+    demand_qps={"digits": 100.0, "urgent": 10.0},
+    report=SolveReport(Status.OPTIMAL, 0.0, 0.0),
+)
+"""w1 has 21 queries a second of it and w2 15."""
+
+
+class Scene:
+    def __init__(self, config: ControlSettings) -> None:
+        self.config = config
+        self.pools = {name: PlayedPool(name) for name in config.pools}
+        self.worker_registry = WorkerRegistry(cast("dict[str, WorkerClient]", self.pools), lambda worker, came: None)
+        self.known = ControllerState(VariantBook(config))
+
+    async def start(self) -> None:
+        await self.worker_registry.start()
+        await until(lambda: self.worker_registry.known)
+
+    async def register(self, given: Variant) -> dict[str, LatencyProfile]:
+        return await profile_everywhere(given, self.config, self.known, self.worker_registry, LOAD)
+
+    @property
+    def measured(self) -> list[str]:
+        return [worker for pool in self.pools.values() for verb, worker, _ in pool.done if verb == "profile"]
+
+
+def play(
+    monkeypatch: pytest.MonkeyPatch, config: ControlSettings, scene: Callable[[Scene], Coroutine[Any, Any, None]]
+) -> None:
+    without_threads(monkeypatch)
+    monkeypatch.setattr(membership, "_live", {})
+    monkeypatch.setattr(membership, "_listeners", {})
+    in_virtual_time(lambda: scene(Scene(config)))
+
+
+def new(folder: Path, name: str = "new", **changes: Any) -> Variant:
+    given = variant(name)
+    return Variant(**(given.__dict__ | {"artifact": artifact(folder, "new.onnx", 7)} | changes))
+
+
+def test_a_variant_is_measured_on_the_least_busy_worker_of_every_pool_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def scene(played: Scene) -> None:
+        played.pools["cpu"].come("w1", "w2")
+        played.pools["gpu"].come("g1")
+        played.pools["gpu"].row_s = 0.001
+        await played.start()
+        begun_s = wall_clock()
+        profiles = await played.register(new(tmp_path))
+        assert wall_clock() - begun_s == pytest.approx(BUDGET_S, abs=0.1)
+        assert played.measured == ["w2", "g1"]
+        assert profiles.keys() == {"cpu", "gpu"}
+        book = played.known.book
+        assert book.profiled_s["cpu", "new"] == pytest.approx((0.0, 0.004, 0.008, 0.012, 0.016))
+        assert book.profiled_s["gpu", "new"][4] == pytest.approx(0.004)
+        assert book.memory_bytes["new"] == 7
+
+    both = {"digits": endpoint(pools=("cpu", "gpu"))}
+    play(monkeypatch, settings(both, {"cpu": pool(), "gpu": pool(1)}), scene)
+
+
+def test_pools_that_would_not_serve_it_or_have_no_worker_are_passed_over(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def scene(played: Scene) -> None:
+        played.pools["cpu"].come("w1")
+        played.pools["other"].come("o1")
+        await played.start()
+        assert (await played.register(new(tmp_path))).keys() == {"cpu"}
+        assert played.measured == ["w1"]
+
+    served = {"digits": endpoint(pools=("cpu", "gpu")), "letters": endpoint(task="letters", pools=("other",))}
+    play(monkeypatch, settings(served, {"cpu": pool(), "gpu": pool(1), "other": pool(1)}), scene)
+
+
+def test_without_a_worker_nothing_is_measured_or_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async def scene(played: Scene) -> None:
+        await played.start()
+        with pytest.raises(NoWorker, match="no worker of pool cpu is there to measure 'new' on"):
+            await played.register(new(tmp_path))
+        assert "new" not in played.known.book.names
+
+    play(monkeypatch, settings(), scene)
+
+
+def test_a_worker_that_goes_meanwhile_is_said_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async def scene(played: Scene) -> None:
+        played.pools["cpu"].come("w1")
+        await played.start()
+        played.pools["cpu"].workers.clear()  # Serve has not noticed yet
+        with pytest.raises(NoWorker, match="worker w1 of pool cpu went while it measured 'new'"):
+            await played.register(new(tmp_path))
+        assert "new" not in played.known.book.names
+
+    play(monkeypatch, settings(), scene)
+
+
+def test_what_would_be_refused_is_not_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async def scene(played: Scene) -> None:
+        played.pools["cpu"].come("w1")
+        await played.start()
+        for wrong, error, words in (
+            (new(tmp_path, "slow"), ConfigError, "repeats slow"),
+            (new(tmp_path, task="letters"), BadRequest, "task 'letters'.*tasks are digits"),
+            (new(tmp_path, artifact=Artifact(str(tmp_path / "none"))), ArtifactError, "none"),
+        ):
+            with pytest.raises(error, match=words):
+                await played.register(wrong)
+        assert played.measured == []
+
+    play(monkeypatch, settings(), scene)
+
+
+def test_an_endpoint_that_lists_its_variants_takes_no_new_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async def scene(played: Scene) -> None:
+        played.pools["cpu"].come("w1")
+        await played.start()
+        with pytest.raises(BadRequest, match="an endpoint whose config lists its variants takes no others"):
+            await played.register(new(tmp_path))
+
+    play(monkeypatch, settings({"digits": endpoint(variants=("slow", "fast"))}), scene)
+
+
+def test_an_artifact_is_as_large_as_its_files(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    (folder / "deeper").mkdir(parents=True)
+    for number, path in enumerate((folder / "a", folder / "b", folder / "deeper" / "c")):
+        path.write_bytes(b"x" * 10**number)
+    assert artifact_bytes(new(tmp_path, artifact=Artifact("model")), str(tmp_path)) == 111
+    assert artifact_bytes(new(tmp_path, artifact=Artifact(str(folder / "b"))), str(tmp_path)) == 10
+
+
+def test_an_emulated_variant_may_claim_the_size_of_the_model_that_it_stands_for(tmp_path: Path) -> None:
+    claims = new(tmp_path, runtime="emulated", options={"memory_bytes": 5_000_000})
+    assert artifact_bytes(claims, str(tmp_path)) == 5_000_000
+    assert artifact_bytes(new(tmp_path, runtime="emulated"), str(tmp_path)) == 7

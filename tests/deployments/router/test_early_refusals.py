@@ -1,0 +1,32 @@
+"""Queries that the proxy refused, as load and as violations."""
+
+from dataclasses import replace
+
+from router_scene import now_s, routing, routing_table, virtually
+
+
+@virtually
+async def test_each_router_counts_its_part_and_loses_none_in_the_long_run() -> None:
+    async with routing() as scene:
+        scene.router.follow(replace(routing_table(1, {}), routers=frozenset({"r1", "r2", "r3"})))
+        for _ in range(10):
+            scene.router.refused_by_proxy("digits", 10)
+        report = scene.router.observer.meter.report(1, scene.router.router_state())
+        assert (report.arrived, report.violated) == ({"digits": 33}, {"digits": 33})
+
+
+@virtually
+async def test_policies_and_planners_reckon_with_the_load_that_was_offered() -> None:
+    async with routing() as scene:
+        await scene.join("w1")
+        before_qps = scene.router.anticipated_qps("digits")
+        scene.router.refused_by_proxy("digits", 500)
+        stage = scene.router.plan.endpoints["digits"].stage
+        assert stage.load.load_qps(now_s()) > before_qps + 100
+
+
+@virtually
+async def test_an_endpoint_that_is_not_served_has_no_load() -> None:
+    async with routing() as scene:
+        scene.router.refused_by_proxy("other", 500)
+        assert scene.router.observer.meter.report(1, scene.router.router_state()).arrived == {}

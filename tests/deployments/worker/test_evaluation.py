@@ -1,0 +1,59 @@
+"""Answers of real models to labelled examples, kept and taken up again."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from catalog.catalogue import Catalogue, load_catalogue
+from catalog.errors import ArtifactError
+from deployments.runtimes.base import RuntimeOptions
+from deployments.worker.evaluation import CHUNK_ROWS, Evaluation
+from toy_models import LIMIT, write_toy_catalogue
+
+ROWS = 2 * CHUNK_ROWS + 100
+X = (np.arange(ROWS) % LIMIT).astype(np.float32)
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> Catalogue:
+    return load_catalogue(write_toy_catalogue(tmp_path))
+
+
+def evaluation(catalogue: Catalogue, folder: Path, key: str = "data", rows: int = ROWS) -> Evaluation:
+    return Evaluation(catalogue.root, {"x": X[:rows]}, key, folder, RuntimeOptions())
+
+
+def test_what_was_run_is_kept_and_only_the_rest_runs_again(catalogue: Catalogue, tmp_path: Path) -> None:
+    good, heard = catalogue.variant("good"), []
+    first = evaluation(catalogue, tmp_path / "answers").answers(good, heard.append)
+    assert first.outputs["y"].tolist() == (2 * X).tolist()
+    assert (first.kept_rows, heard[0], heard[-1]) == (0, 0.0, 1.0)
+    assert first.latency_ms > 0
+    chunks = sorted((tmp_path / "answers" / "good").glob("*.npz"))
+    assert len(chunks) == 3
+    kept = chunks[0].stat().st_mtime_ns
+    chunks[1].unlink()  # as if the run had been broken off there
+    second = evaluation(catalogue, tmp_path / "answers").answers(good, heard.append)
+    assert second.outputs["y"].tolist() == first.outputs["y"].tolist()
+    assert second.kept_rows == ROWS - CHUNK_ROWS
+    assert chunks[0].stat().st_mtime_ns == kept
+    whole = evaluation(catalogue, tmp_path / "answers").answers(good, heard.append)
+    assert (whole.kept_rows, whole.latency_ms) == (ROWS, second.latency_ms)
+    assert evaluation(catalogue, tmp_path / "answers").answers(good, heard.append, again=True).kept_rows == 0
+
+
+def test_other_data_or_another_model_is_run_anew(catalogue: Catalogue, tmp_path: Path) -> None:
+    good = catalogue.variant("good")
+    evaluation(catalogue, tmp_path / "answers").answers(good, float)
+    assert evaluation(catalogue, tmp_path / "answers", key="other").answers(good, float).kept_rows == 0
+    fewer = evaluation(catalogue, tmp_path / "answers", key="other", rows=10).answers(good, float)
+    assert (fewer.kept_rows, len(fewer.outputs["y"])) == (0, 10)
+    model = Path(catalogue.root) / good.artifact.uri
+    model.write_bytes((Path(catalogue.root) / "brittle.onnx").read_bytes())
+    assert evaluation(catalogue, tmp_path / "answers", key="other", rows=10).answers(good, float).kept_rows == 0
+
+
+def test_a_model_that_cannot_be_loaded_is_said(catalogue: Catalogue, tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match="corrupt"):
+        evaluation(catalogue, tmp_path / "answers").answers(catalogue.variant("corrupt"), float)

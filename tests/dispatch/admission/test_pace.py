@@ -1,0 +1,37 @@
+"""The most that a worker can do."""
+
+import pytest
+
+from dispatch.admission.pace import Pace
+from dispatch.selection.policy import Candidate
+
+SLOW = Candidate("slow", 0.9, (0.0, 0.020, 0.030, 0.040, 0.050))
+FAST = Candidate("fast", 0.7, (0.0, 0.010, 0.012, 0.014, 0.016))
+
+
+def test_it_is_that_of_the_fastest_variant_in_its_largest_batch() -> None:
+    pace = Pace.of((SLOW, FAST), slo_s=0.1)
+    assert (pace.variant, pace.batch_rows, pace.batch_s) == ("fast", 4, 0.016)
+    assert pace.rate == pytest.approx(250.0)
+
+
+def test_two_batches_in_a_row_are_in_time() -> None:
+    assert Pace.of((FAST,), slo_s=0.0265).batch_rows == 1
+    assert Pace.of((FAST,), slo_s=0.027).batch_rows == 2  # 24 ms, and a tenth in hand
+
+
+@pytest.mark.parametrize(("slo_s", "rows"), [(0.015, 3), (0.005, 1)])
+def test_where_two_are_not_one_is_and_where_none_is_it_has_one_row(slo_s: float, rows: int) -> None:
+    assert Pace.of((SLOW, FAST), slo_s).batch_rows == rows
+
+
+def test_a_variant_that_is_slow_for_one_row_may_be_the_fastest_for_many() -> None:
+    wide = Candidate("wide", 0.8, (0.0, 0.015, 0.015, 0.015, 0.015))
+    pace = Pace.of((wide, FAST), slo_s=0.1)
+    assert pace.variant == "wide"
+    assert pace.least_s == (0.0, 0.010, 0.012, 0.014, 0.015)
+
+
+def test_what_waits_runs_in_whole_batches_and_a_rest() -> None:
+    pace = Pace.of((FAST,), slo_s=0.1)
+    assert [pace.run_s(rows) for rows in (0, 1, 4, 9)] == pytest.approx([0.0, 0.010, 0.016, 0.042])

@@ -1,0 +1,159 @@
+"""``accord evaluate``: real models in, accuracies that the catalogue reads out."""
+
+import csv
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from catalog.catalogue import BUILTIN, load_catalogue
+from catalog.evaluation.interval import wilson
+from catalog.evaluation.measured import AccuracySource
+from catalog.votes import read_votes
+from catalog.zoo.digits import held_out
+from serve_app.cli.main import app
+from toy_models import write_toy_catalogue
+
+NAMES = ("digits-mlp", "digits-cnn-xs")
+ROWS = 600
+
+
+def evaluate(*arguments: str) -> Any:
+    return CliRunner().invoke(app, ["evaluate", *arguments])
+
+
+@pytest.fixture
+def digits(tmp_path: Path) -> Path:
+    """A catalogue of two of the built-in digits that declares what they are not."""
+    content = yaml.safe_load(BUILTIN.read_text())
+    entries = [each | {"accuracy": 0.5} for each in content["variants"] if each["name"] in NAMES]
+    (tmp_path / "models").mkdir()
+    for name in NAMES:
+        shutil.copy(BUILTIN.parent / "models" / f"{name}.onnx", tmp_path / "models")
+    path = tmp_path / "catalogue.yaml"
+    path.write_text(yaml.safe_dump({"variants": entries}))
+    return path
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    images, labels = held_out()
+    np.savez(tmp_path / "digits.npz", image=images[:ROWS], label=labels[:ROWS])
+    return tmp_path / "digits.npz"
+
+
+def test_measured_accuracies_are_the_catalogues_from_then_on(digits: Path, data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "evaluation"
+    done = evaluate(str(digits), "--data", str(data), "--out", str(out), "--json")
+    assert done.exit_code == 0, done.output
+    body = json.loads(done.stdout)
+    assert (body["task"], body["metric"], body["examples"], body["failed"]) == ("digits", "accuracy", ROWS, {})
+    loaded = load_catalogue(digits)
+    recorded = read_votes(loaded.votes["digits"])
+    assert {name: votes.rows for name, votes in recorded.items()} == {"dev": ROWS // 2, "test": ROWS // 2}
+    for name in NAMES:
+        variant, figures = loaded.variant(name), body["variants"][name]
+        assert variant.origin.source is AccuracySource.MEASURED
+        assert variant.accuracy == pytest.approx(figures["accuracy"], abs=1e-4)
+        right = round(figures["accuracy"] * ROWS)
+        assert (figures["low"], figures["high"]) == pytest.approx(wilson(right, ROWS))
+        assert sum(each["examples"] for each in figures["classes"].values()) == ROWS
+        share = np.mean([votes.accuracies[name] for votes in recorded.values()])
+        assert share == pytest.approx(figures["accuracy"])
+    assert (
+        0.6
+        < body["together"][NAMES[0]][NAMES[1]]["both_right"]
+        <= min(body["variants"][name]["accuracy"] for name in NAMES)
+    )
+    page = (out / "report.html").read_text()
+    assert page.count("data:image/png;base64,") == 2
+    assert all(name in page for name in NAMES)
+    assert (out / "accuracy.png").stat().st_size > 5000
+    with (out / "members.csv").open() as file:
+        assert {row["member"] for row in csv.DictReader(file)} == set(NAMES)
+
+    again = json.loads(evaluate(str(digits), "--data", str(data), "--out", str(out), "--json").stdout)
+    assert all(each["kept_rows"] == ROWS for each in again["variants"].values())
+
+
+def test_one_variant_alone_leaves_the_others_and_the_votes_as_they_are(
+    digits: Path, data: Path, tmp_path: Path
+) -> None:
+    common = (str(digits), "--data", str(data), "--out", str(tmp_path / "e"), "--limit", "200")
+    done = evaluate(*common, "--variant", "digits-mlp", "--metric", "macro_f1", "--split", "test")
+    assert done.exit_code == 0, done.output
+    assert "digits-mlp" in done.stdout
+    loaded = load_catalogue(digits)
+    measured = loaded.variant("digits-mlp").measured
+    assert measured is not None
+    assert (measured.metric, measured.examples) == ("macro_f1", 200)
+    assert loaded.variant("digits-cnn-xs").measured is None
+    assert loaded.votes == {}
+    assert evaluate(*common, "--no-write").exit_code == 0
+    assert load_catalogue(digits).variant("digits-cnn-xs").measured is None
+
+
+def test_a_task_without_classes_is_scored_by_error_or_by_ones_own_metric(tmp_path: Path) -> None:
+    catalogue = write_toy_catalogue(tmp_path)
+    np.savez(tmp_path / "toy.npz", x=np.arange(3, dtype=np.float32), label=np.array([0.0, 2.0, 4.0]))
+    common = (str(catalogue), "--data", str(tmp_path / "toy.npz"), "--out", str(tmp_path / "e"), "--json")
+    refused = evaluate(*common)
+    assert refused.exit_code == 2
+    assert "compares classes, and the outputs of task 'toy' are y FP32 [-1]" in refused.stdout
+    done = evaluate(*common, "--metric", "mean_absolute_error")
+    assert done.exit_code == 1, "one of the models is broken, which is said"
+    body = json.loads(done.stdout)
+    assert {name: each["accuracy"] for name, each in body["variants"].items()} == {"brittle": 1.0, "good": 1.0}
+    assert "corrupt" in body["failed"]["corrupt"]
+    assert load_catalogue(catalogue).variant("good").accuracy == 1.0
+    assert load_catalogue(catalogue).variant("corrupt").measured is None
+
+
+def test_votes_of_two_splits_end_up_in_one_file(digits: Path, data: Path, tmp_path: Path) -> None:
+    images, labels = held_out()
+    np.savez(tmp_path / "more.npz", image=images[ROWS : ROWS + 100], label=labels[ROWS : ROWS + 100])
+    for split, path in (("dev", data), ("test", tmp_path / "more.npz")):
+        done = evaluate(str(digits), "--data", str(path), "--out", str(tmp_path / "e"), "--split", split)
+        assert done.exit_code == 0, done.output
+    for path in (tmp_path / "e" / "votes.csv", Path(load_catalogue(digits).votes["digits"])):
+        assert {name: votes.rows for name, votes in read_votes(path).items()} == {"dev": ROWS, "test": 100}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--task", "none"), "no variant does task 'none'"),
+        (("--variant", "digits-cnn-xl"), "no variant 'digits-cnn-xl'; the catalogue has"),
+        (("--split", "train"), "--split 'train' is unknown; use both, dev, test"),
+        (("--metric", "accurcy"), "metric 'accurcy' is unknown (did you mean 'accuracy'"),
+        (("--column", "image"), "--column 'image': write INPUT=COLUMN"),
+        (("--label", "truth"), "no column 'truth' with the truth"),
+        (("--device", "tpu"), "device 'tpu' is unknown"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_said(
+    digits: Path, data: Path, tmp_path: Path, arguments: tuple[str, str], words: str
+) -> None:
+    given = ("--data", str(data), "--out", str(tmp_path / "e"))
+    if arguments[0] != "--variant":
+        given += ("--task", "digits") if arguments[0] != "--task" else ()
+    done = evaluate(str(digits), *given, *arguments)
+    assert done.exit_code == 2
+    assert words in " ".join(done.stderr.split())
+
+
+def test_a_built_in_catalogue_stays_as_it_is(tmp_path: Path) -> None:
+    before = BUILTIN.read_text(), sorted(file.name for file in BUILTIN.parent.iterdir())
+    common = ("builtin", "--task", "digits", "--data", "builtin", "--variant", "digits-mlp", "--limit", "50")
+    done = evaluate(*common, "--out", str(tmp_path / "e"))
+    assert done.exit_code == 0, done.output
+    assert "stays as it is" in " ".join(done.stderr.split())
+    assert (BUILTIN.read_text(), sorted(file.name for file in BUILTIN.parent.iterdir())) == before
+    elsewhere = tmp_path / "zoo.accuracy.json"
+    assert evaluate(*common, "--out", str(tmp_path / "e"), "--accuracy-file", str(elsewhere)).exit_code == 0
+    assert list(json.loads(elsewhere.read_text())["variants"]) == ["digits-mlp"]

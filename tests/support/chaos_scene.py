@@ -1,0 +1,84 @@
+"""A trial without a service: a load that came back, and processes that are called what Ray calls them."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import psutil
+
+from chaos.services.family import title
+from chaos.services.under_test import UnderTest
+from chaos.trial import trial
+from chaos.trial.bench import Bench
+from chaos.trial.trial import Trial
+from serve_app.loadgen.dataset import Dataset
+from serve_app.loadgen.record import Record
+from serve_app.testing.queries import Queries
+
+ROWS = 4
+SLO_MS = 100.0
+BEST_RIGHT = np.array([True, True, True, False])
+SPIN = "import time\nwhile True: sum(range(1000))"
+
+
+def bench_of(processes: Sequence[psutil.Process], folder: Path) -> Bench:
+    """A bench of these processes, which sends nothing."""
+    data = Dataset((b"{}",) * ROWS, (0,) * ROWS)
+    there = lambda: [process for process in processes if process.is_running()]  # noqa: E731
+    service = UnderTest("played", "http://127.0.0.1:1", "e", SLO_MS, data, folder, there, 10.0, BEST_RIGHT)
+    return Bench(service, sender=None)  # type: ignore[arg-type]
+
+
+@contextmanager
+def trial_on(bench: Bench) -> Iterator[Trial]:
+    """A trial on the bench until the block ends."""
+    trial.share("played", bench)
+    try:
+        yield trial.begin("played")
+    finally:
+        trial.end()
+        trial.share("played", None)
+
+
+@contextmanager
+def called(*titles: str) -> Iterator[list[psutil.Process]]:
+    """A process that computes for each title, under that name, until the block ends."""
+    started = [subprocess.Popen([name, "-c", SPIN], executable=sys.executable) for name in titles]
+    try:
+        found = [psutil.Process(each.pid) for each in started]
+        for process, name in zip(found, titles, strict=True):
+            while not title(process).startswith(name):  # the system shows the name a moment after the start
+                time.sleep(0.001)
+        yield found
+    finally:
+        for each in started:
+            each.kill()
+            each.wait()
+
+
+def stops(process: psutil.Process, stopped: bool = True, within_s: float = 30.0) -> bool:
+    """Wait until the system says that a process is stopped, or not; whether it did."""
+    end_s = time.monotonic() + within_s
+    while (process.status() == psutil.STATUS_STOPPED) is not stopped and time.monotonic() < end_s:
+        time.sleep(0.01)
+    return (process.status() == psutil.STATUS_STOPPED) is stopped
+
+
+def sent(at_s: float, wait_s: float = 0.02, status: int = 200, kind: str | None = None, right: bool = True) -> Record:
+    """A query that left at an instant of the run; ``kind`` of the error where there is one."""
+    correct = None if kind else right
+    return Record(at_s, at_s, at_s + wait_s, status, None if kind else "v", None, None, correct, kind, kind)
+
+
+def queries(*records: Record, began_s: float = 0.0) -> Queries:
+    """What came back, in the order of sending."""
+    return Queries.of(sorted(records, key=lambda record: record.intended_s), began_s)
+
+
+def even(seconds: float, qps: int = 10) -> list[Record]:
+    """Queries answered in time."""
+    return [sent(float(at_s)) for at_s in np.arange(0.0, seconds, 1.0 / qps)]

@@ -2,6 +2,7 @@
 
 import asyncio
 import csv
+import time
 
 import aiohttp
 import pytest
@@ -17,7 +18,7 @@ MOST = 400
 
 
 def unlimited() -> aiohttp.ClientSession:
-    return aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), timeout=aiohttp.ClientTimeout(total=20))
+    return aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), timeout=aiohttp.ClientTimeout(total=60))
 
 
 async def reused(manager: Manager) -> tuple[int, int]:
@@ -40,10 +41,10 @@ async def test_refused_clients_make_way_for_those_who_wait_for_a_connection() ->
             await served(client, manager, router)
             hold.clear()
             asked = [asyncio.create_task(call(client, manager)) for _ in range(3 * MOST)]
-            await asyncio.wait(asked, timeout=5)
-            assert sum(task.done() and task.result()[0] == 429 for task in asked) > MOST, (
-                "some still wait for those before"
-            )
+            end_s = time.monotonic() + 30  # far below the minute and a half for which idle connections are kept
+            while sum(task.done() and task.result()[0] == 429 for task in asked) <= MOST:
+                assert time.monotonic() < end_s, "some still wait for those before"
+                await asyncio.sleep(0.05)
             hold.set()
             assert {200, 429} <= {answer[0] for answer in await asyncio.gather(*asked)} <= {200, 429, 503}
 

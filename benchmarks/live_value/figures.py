@@ -47,7 +47,7 @@ class Figures:
             float(np.percentile(queries.latency_ms[answered], 99)) if answered.any() else None,
             float(np.percentile(queries.lag_ms, 99)),
             len(queries),
-            {str(name): 100.0 * count / int(answered.sum()) for name, count in zip(names, counts, strict=True)},
+            {str(name): 100.0 * int(count) / int(answered.sum()) for name, count in zip(names, counts, strict=True)},
         )
 
 

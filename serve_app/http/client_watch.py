@@ -1,10 +1,26 @@
-"""Sees a client leave while its answer is made."""
+"""Sees a client leave: while its answer is made, and before."""
 
 import asyncio
+import select
 from collections.abc import Callable
 from typing import Any
 
 from starlette.types import Receive
+
+
+def has_left(receive: Receive) -> bool:
+    """Whether the client has closed its connection, as the kernel knows it; False where the server shows no socket.
+
+    An event loop that is late hears of it only after it has begun with the request. For uvicorn, whose ``receive`` is a
+    method of what has the transport.
+    """
+    transport = getattr(getattr(receive, "__self__", None), "transport", None)
+    connection = None if transport is None else transport.get_extra_info("socket")
+    if connection is None or (descriptor := connection.fileno()) < 0:
+        return transport is not None and transport.is_closing()
+    looking = select.poll()
+    looking.register(descriptor, select.POLLRDHUP)
+    return bool(looking.poll(0))
 
 
 class ClientWatch:

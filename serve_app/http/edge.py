@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from catalog.errors import AccordError, Infeasible, MethodNotAllowed, Saturated
 from deployments.router.router import Router
 from serve_app.http.body_bound import bounded
-from serve_app.http.client_watch import ClientWatch
+from serve_app.http.client_watch import ClientWatch, has_left
 from serve_app.http.endpoint_info import EndpointInfo
 from serve_app.http.errors import error_body, error_headers
 from serve_app.http.intake import (
@@ -120,6 +120,8 @@ class Edge:
             self._router.refused_by_proxy(endpoint, more)
         try:
             body, json_bytes = await self._intake.body(receive, head.kept.get(CODING)), head.json_bytes
+            if watched and has_left(receive):
+                raise ClientGone
             refused = self._router.would_refuse(endpoint, head.arrival_s, head.slo_s) and not asks_for_itself(
                 body, json_bytes
             )

@@ -34,6 +34,7 @@ def test_figures_are_of_the_client_and_of_the_labels() -> None:
     assert found.accuracy_pct == 50.0, "of the two in time one is right"
     assert found.failed_pct == 25.0
     assert found.variants_pct == {"a": pytest.approx(200 / 3), "b": pytest.approx(100 / 3)}
+    assert orjson.loads(orjson.dumps(found))["queries"] == 4, "as JSON"
 
 
 def test_medians_are_over_rounds() -> None:

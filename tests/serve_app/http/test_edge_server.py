@@ -1,6 +1,7 @@
 """The edge behind a real HTTP server: clients that leave, and clients that are slow."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from typing import cast
@@ -103,6 +104,18 @@ async def test_a_client_that_stays_gets_its_answer_and_may_go_on() -> None:
                 assert answer["outputs"][0]["data"] == [6.0]
                 assert count(scene, "answered") == number
         assert count(scene, "cancelled") == 0
+
+
+async def test_a_client_that_left_before_the_loop_came_to_its_request_never_counts() -> None:
+    async with served(PlayedPool()) as (scene, port):
+        for _ in range(3):  # all while the loop is busy with this
+            with socket.create_connection(("127.0.0.1", port)) as gone:
+                gone.sendall(HEAD + BODY)
+        reader, other = await asyncio.open_connection("127.0.0.1", port)
+        with closing(other):
+            other.write(HEAD + BODY)
+            assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+        assert (count(scene, "arrived"), count(scene, "cancelled")) == (1, 0)
 
 
 async def test_a_client_that_leaves_within_its_body_never_counts() -> None:

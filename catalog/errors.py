@@ -139,12 +139,17 @@ class NothingToAnswer(AccordError):
     status = 422
 
 
+WORKER_COMES_S = 2.0
+"""No worker is replaced sooner."""
+
+
 class NoWorker(AccordError):
     """No live worker holds a variant of the endpoint's task."""
 
     status = 503
     retryable = True
     code = "rejected-no-endpoints"
+    retry_after_s = WORKER_COMES_S
 
 
 class NoController(AccordError):

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
-from catalog.errors import AccordError
+from catalog.errors import WORKER_COMES_S, AccordError
 from dispatch.admission import refusals
 from dispatch.admission.displacement import displaced
 from dispatch.admission.drain import common_end_s, own_end_s, pace_of
@@ -31,9 +31,6 @@ workers may share: the fastest variants leave it the most."""
 
 HOPELESS = 0.5
 """No estimate is so wrong that a query with less than this share of the fastest run is let in to correct it."""
-
-WORKER_COMES_S = 2.0
-"""No worker is replaced sooner: queries with less time are refused at once where there is none and none expected."""
 
 
 class Verdict(NamedTuple):

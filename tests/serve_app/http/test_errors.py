@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from catalog.errors import BadRequest, Infeasible, Saturated
+from catalog.errors import BadRequest, Infeasible, NoWorker, Saturated
 from serve_app.http.errors import error_body, error_headers
 
 
@@ -35,3 +35,8 @@ def test_retry_after_is_in_whole_seconds_and_the_body_has_it_exactly(
     error = infeasible(after_s)
     assert dict(error_headers(error)).get(b"retry-after") == header
     assert orjson.loads(error_body(error)).get("retry_after_s") == after_s
+
+
+def test_who_finds_no_worker_is_told_when_one_may_be_there() -> None:
+    assert dict(error_headers(NoWorker("nobody")))[b"retry-after"] == b"2"
+    assert orjson.loads(error_body(NoWorker("nobody")))["retry_after_s"] == 2.0

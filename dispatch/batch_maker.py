@@ -63,7 +63,7 @@ class BatchMaker:
         state = lane.state
         share = lane.endpoint.feedback.share
         if share < 1.0:
-            deadline_s, load_qps = within(share, now_s, deadline_s), load_qps / share
+            deadline_s = within(share, now_s, deadline_s)
         view = quick(
             QueueView,
             (

@@ -88,9 +88,8 @@ class QueueView(NamedTuple):
 
     ``state`` is None at first and where the worker's variants or the policy are others since; ``last`` is None where
     the batch of that choice did not come back or the choice had no state. Candidates have ``latency`` in them already,
-    deadlines and load ``slack_share``. Where inputs may be of any length, the view is of the rows that may share the
-    next batch: ``rows``, ``waiting`` and the candidates are of their lengths, and deadlines are earlier by what the
-    others need.
+    deadlines ``slack_share``. Where inputs may be of any length, the view is of the rows that may share the next batch:
+    ``rows``, ``waiting`` and the candidates are of their lengths, and deadlines are earlier by what the others need.
     """
 
     now_s: float

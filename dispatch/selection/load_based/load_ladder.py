@@ -40,7 +40,7 @@ class LoadLadder:
     ``rungs`` ascend by load; the last is below infinity. With another number of workers the ladder is read at the same
     load per worker. Where the candidate takes c times the latency that its rung was made for, the ladder is read at c
     times the load, since a worker c times slower bears 1/c of it; and batches that were to take at most half of
-    ``slo_s`` become small enough to do so. Where the rung's variant is not among the candidates (not loaded, or
+    ``slo_s`` become small enough to do so; where feedback leaves a share of the slack, at the load divided by it. Where the rung's variant is not among the candidates (not loaded, or
     failing), the greedy policy decides.
     """
 
@@ -81,7 +81,7 @@ class LoadLadder:
 
     def choose(self, view: QueueView) -> Choice:
         """The rung's variant, with what waits up to its largest batch."""
-        load_qps = view.load_qps * self.workers / view.workers
+        load_qps = view.load_qps / view.slack_share * self.workers / view.workers
         rung = self.at(load_qps)
         candidate = _held(view, rung)
         if candidate is None:

@@ -118,3 +118,9 @@ def test_where_the_variant_is_not_held_the_greedy_policy_decides() -> None:
 def test_no_candidates_are_refused() -> None:
     with pytest.raises(ValueError, match="no variants"):
         LoadLadder.of("by_load", 1, (), SLO_S, {})
+
+
+def test_where_feedback_leaves_a_share_of_the_slack_the_load_counts_for_more() -> None:
+    made = ladder(slow=100.0, fast=400.0)
+    assert made.choose(view(1, 60.0)).variant == "slow"
+    assert made.choose(view(1, 60.0)._replace(slack_share=0.5)).variant == "fast"

@@ -32,11 +32,16 @@ def table(load_qps: float, variant: int, late_rate: float = 0.0) -> DecisionTabl
     return DecisionTable.of(PROBLEM.at_load(load_qps), np.array([0.0, 0.03]), decisions, None, 0.85, late_rate)
 
 
-OVERLOADED = table(80.0, 2, late_rate=0.3)
+NEAR_CAPACITY = table(60.0, 2, late_rate=0.3)
+OVERLOADED = table(80.0, 2, late_rate=0.6)
 POLICY = RamsisSelection(
     leveled={
         "cpu": LeveledGrids(
-            {LEVEL: TableGrid((table(20.0, HOLD), table(40.0, 2), OVERLOADED), beyond_table(PROBLEM, 1))}
+            {
+                LEVEL: TableGrid(
+                    (table(20.0, HOLD), table(40.0, 2), NEAR_CAPACITY, OVERLOADED), beyond_table(PROBLEM, 1)
+                )
+            }
         )
     }
 )
@@ -58,7 +63,7 @@ def view(
         rows,
         within(slack_share, now_s, now_s + slack_s),
         candidates,
-        load_qps / slack_share,
+        load_qps,
         2,
         0.0,
         "cpu",
@@ -75,7 +80,7 @@ def test_the_table_decides_and_promises_where_it_was_made_for_the_latency() -> N
 
 
 def test_what_is_promised_is_what_does_not_fit_and_what_takes_longer_all_the_same() -> None:
-    promise = promise_of(OVERLOADED, LATE_SHARE)
+    promise = promise_of(NEAR_CAPACITY, LATE_SHARE)
     assert promise.accuracy == 0.85
     assert promise.violation_rate == pytest.approx(0.3 + LATE_SHARE * 0.7)
     assert promise.unavoidable_rate == pytest.approx(0.3)
@@ -116,11 +121,23 @@ def test_nothing_is_promised_while_feedback_shrinks_the_slack() -> None:
     assert POLICY.choose(view(slack_share=0.8, load_qps=30.0)) == Choice("slow", 1)
 
 
+def test_a_table_near_the_capacity_decides_and_promises_nothing() -> None:
+    short = view(slack_s=0.0305, load_qps=50.0)
+    assert LATE_SHARE + 0.05 < NEAR_CAPACITY.expected_violation_rate <= TRUSTED
+    assert POLICY.choose(view(load_qps=50.0)) == Choice("slow", 1)
+    assert POLICY.choose(short) == Choice("fast", 1)
+
+
+def test_the_table_is_that_of_the_load_however_little_slack_feedback_leaves() -> None:
+    asked = view(slack_share=0.4, load_qps=15.0, slack_s=0.09)
+    assert isinstance(POLICY.choose(asked), Hold), "the one for 20/s waits; the one for 40/s does not"
+
+
 @pytest.mark.parametrize(
     "asked",
     [
         pytest.param(view(load_qps=500.0), id="beyond all tables"),
-        pytest.param(view(load_qps=60.0), id="beyond what can be borne"),
+        pytest.param(view(load_qps=70.0), id="beyond what can be borne"),
         pytest.param(view(slack_s=0.5), id="clients allow more than the objective"),
         pytest.param(view(slack_s=0.5, slack_share=0.5), id="they do so by half of the slack"),
         pytest.param(view(LatencyEstimate(run_factor=9.0, path_s=0.1, path_tail_s=0.1)), id="no level is near"),

@@ -20,7 +20,7 @@ RUNG = 1.06
 NEAR = (0.9, 1.3)
 """First come the loads within these multiples of the present one."""
 
-FITS = (0.85, 1.03)
+FITS = (0.92, 1.03)
 """Latencies within these multiples of a level's take no level of their own."""
 
 SPARSE = 5

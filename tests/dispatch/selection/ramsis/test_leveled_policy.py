@@ -37,11 +37,7 @@ OVERLOADED = table(80.0, 2, late_rate=0.6)
 POLICY = RamsisSelection(
     leveled={
         "cpu": LeveledGrids(
-            {
-                LEVEL: TableGrid(
-                    (table(20.0, HOLD), table(40.0, 2), NEAR_CAPACITY, OVERLOADED), beyond_table(PROBLEM, 1)
-                )
-            }
+            {LEVEL: TableGrid((table(20.0, HOLD), table(40.0, 2), NEAR_CAPACITY, OVERLOADED), beyond_table(PROBLEM, 1))}
         )
     }
 )

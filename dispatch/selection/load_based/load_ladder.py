@@ -40,8 +40,8 @@ class LoadLadder:
     ``rungs`` ascend by load; the last is below infinity. With another number of workers the ladder is read at the same
     load per worker. Where the candidate takes c times the latency that its rung was made for, the ladder is read at c
     times the load, since a worker c times slower bears 1/c of it; and batches that were to take at most half of
-    ``slo_s`` become small enough to do so; where feedback leaves a share of the slack, at the load divided by it. Where the rung's variant is not among the candidates (not loaded, or
-    failing), the greedy policy decides.
+    ``slo_s`` become small enough to do so. Where feedback leaves a share of the slack, it is read at the load divided
+    by that. Where the rung's variant is not among the candidates (not loaded, or failing), the greedy policy decides.
     """
 
     name: str

@@ -100,7 +100,7 @@ class BatchMaker:
                 raise ValueError(f"policy {plan.selection.name!r} drops {choice.rows} rows; it must be 1 or more")
             return list(lane.give_up(choice.rows))
         if admission is not None and admission.pressed(now_s) and not alone:
-            choice = admission.faster(lane, held, choice, rows, first.length)
+            choice = admission.fast_enough(lane, choice, view, first.length)
         variant = choice.variant
         jobs = lane.take(choice.rows)
         self._last_batch_id = batch_id = self._last_batch_id + 1

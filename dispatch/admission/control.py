@@ -1,4 +1,4 @@
-"""Admission control of one endpoint: who is let in, who makes room, and when variants have to be the fastest."""
+"""Admission control of one endpoint: who is let in, who makes room, and when variants have to be fast enough."""
 
 from collections.abc import Mapping, Sequence
 from math import inf
@@ -9,25 +9,36 @@ from dispatch.admission import refusals
 from dispatch.admission.displacement import displaced
 from dispatch.admission.drain import common_end_s, own_end_s, pace_of
 from dispatch.admission.headroom import Headroom
+from dispatch.admission.hurry import hurried
 from dispatch.flow.flow import QueryFlow
 from dispatch.plan import EndpointPlan
 from dispatch.query import NORMAL_PRIORITY, ONLY_STAGE, Batch, Job, Query
 from dispatch.queues.lane import Lane
 from dispatch.queues.stage_queues import StageQueues
-from dispatch.selection.policy import Candidate, Choice
+from dispatch.selection.policy import Choice, QueueView
 
 PROBE_S = 1.0
 """After so long without a query let in one is, whatever estimates say: they would never be corrected otherwise."""
 
 PRESSED = 0.5
-"""Where even the fastest variants need this share of a query's time for what waits, they run ..."""
+"""Where even the fastest variants need this share of a query's time for what waits, variants have to be fast enough
+..."""
 
 PRESSED_S = 0.5
 """... for so long at least."""
 
 LAGGING = 0.2
 """Where answers reach clients later by more than this share of the objective, the router is short of its core, which
-workers may share: the fastest variants leave it the most."""
+workers may share: faster variants leave it more."""
+
+SOON = 0.5
+"""What waits is to be done within this share of the objective, beside what comes meanwhile."""
+
+ROOM = 1.25
+"""A variant is fast enough that bears so many times that: arrivals come in bursts ..."""
+
+ROOM_LAGGING = 2.5
+"""... and with so much it leaves most of its core to a router that is short of it."""
 
 HOPELESS = 0.5
 """No estimate is so wrong that a query with less than this share of the fastest run is let in to correct it."""
@@ -61,7 +72,7 @@ class AdmissionControl:
         self._flow = flow
         self._only = stages.get(ONLY_STAGE)
         self._headroom = Headroom(0.0)
-        self._pressed_until_s = -inf
+        self._pressed_until_s = self._refused_s = -inf
         self._admitted_s = -inf
         self._lowest = 0  # no waiting query has a larger priority number
         self.refresh(plan)
@@ -80,12 +91,21 @@ class AdmissionControl:
         self._full_for = 0  # ... where their priority number is this or a larger one
 
     def pressed(self, now_s: float) -> bool:
-        """Whether only the fastest variants may run."""
+        """Whether only variants that are fast enough may run."""
         return now_s < self._pressed_until_s
 
+    @property
+    def _lagging(self) -> bool:
+        return self.high_delay_s > LAGGING * self._plan.slo_s
+
     def press(self, now_s: float) -> None:
-        """Capacity is short: variants have to be the fastest for a while."""
+        """Capacity is short: variants have to be fast enough for a while."""
         self._pressed_until_s = now_s + PRESSED_S
+
+    def refusing(self, now_s: float) -> None:
+        """Queries are refused, here or in front of the router: as much as can be has to be borne for a while."""
+        self._refused_s = now_s
+        self.press(now_s)
 
     def surely_refused(
         self, arrival_s: float, deadline_s: float, now_s: float, priority: int = NORMAL_PRIORITY
@@ -100,6 +120,7 @@ class AdmissionControl:
         """Why a query is refused of which `surely_refused` says so."""
         if query.deadline_s <= now_s:
             return refusals.expired(query, now_s)
+        self.refusing(now_s)
         return refusals.infeasible(self._plan, query, self._full_end_s, now_s)
 
     # -- arrivals -----------------------------------------------------------------------------------------------
@@ -110,7 +131,7 @@ class AdmissionControl:
             return Verdict(refusals.expired(query, now_s))
         if not waiting_rows:
             self._lowest = 0
-        if self.high_delay_s > LAGGING * self._plan.slo_s:
+        if self._lagging:
             self.press(now_s)
         verdict = self._judge(query, now_s) if self._only is None else self._judge_one(self._only, query, now_s)
         if verdict is None and waiting_rows + query.rows > self._plan.limits.max_queued_rows:
@@ -204,6 +225,7 @@ class AdmissionControl:
         return Verdict(None, [(job, refusals.making_room(self._plan)) for job in out])
 
     def _refused(self, end_s: float, query: Query, now_s: float) -> Verdict:
+        self.refusing(now_s)
         return Verdict(refusals.infeasible(self._plan, query, end_s, now_s))
 
     def _end_s(self, stage: StageQueues, lane: Lane, query: Query, now_s: float) -> float:
@@ -241,19 +263,18 @@ class AdmissionControl:
             lost += lane.give_up(first.rows)
         return lost
 
-    def faster(self, lane: Lane, usable: Sequence[Candidate], choice: Choice, rows: int, length: int) -> Choice:
-        """What runs while variants have to be the fastest: of ``rows`` rows a batch at the lane's `Pace`.
+    def fast_enough(self, lane: Lane, choice: Choice, view: QueueView, length: int) -> Choice:
+        """What runs while capacity is short, of the rows that ``view`` is of (`dispatch.admission.hurry`).
 
-        Of rows of another length than the usual one it is as many as are worth that.
-
-        The policy's own choice where that is no slower, or the fastest variant is not ``usable``.
+        What waits and what comes must be borne; while queries are refused, as much as can be. Of rows of another length
+        than the usual one a batch holds as many as are worth that.
         """
-        pace = pace_of(lane)
-        most = max(1, round(pace.batch_rows / lane.weight(length)))
-        same = choice.variant == pace.variant
-        if (same and choice.rows <= most) or all(each.variant != pace.variant for each in usable):
-            return choice
-        return Choice(pace.variant, min(rows, most), choice.state)
+        needed_rate = inf
+        if view.now_s - self._refused_s >= PRESSED_S:
+            waiting = lane.load.queued_rows / (view.workers if lane.stage.plan.central else 1)
+            room = ROOM_LAGGING if self._lagging else ROOM
+            needed_rate = room * (view.load_qps / view.workers + waiting / (SOON * lane.stage.slo_s))
+        return hurried(pace_of(lane), choice, view, lane.weight(length), needed_rate)
 
     def on_done(self, batch: Batch, now_s: float) -> None:
         """A batch of the endpoint came back."""

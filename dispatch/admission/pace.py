@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dispatch.selection.policy import Candidate
 
@@ -15,17 +16,31 @@ for the way back to the client. Under overload every query waits for two such ba
 EQUALS = 1e-9
 
 
+class Stride(NamedTuple):
+    """The most rows per second of one variant: batches of ``rows``, two of which are in time."""
+
+    candidate: Candidate
+    rows: int
+
+    @property
+    def rate(self) -> float:
+        """Rows per second."""
+        return self.rows / self.candidate.busy_s[self.rows]
+
+
 @dataclass(frozen=True)
 class Pace:
     """The highest throughput of a worker: ``variant`` in batches of ``batch_rows``, which take ``batch_s`` on average.
 
-    ``least_s[n]`` is the least time that some variant takes for n rows, n from 0 to ``batch_rows``.
+    ``least_s[n]`` is the least time that some variant takes for n rows, n from 0 to ``batch_rows``. ``strides`` are of
+    the variants of which two batches are in time, most accurate first.
     """
 
     variant: str
     batch_rows: int
     batch_s: float
     least_s: tuple[float, ...]
+    strides: tuple[Stride, ...] = ()
 
     @classmethod
     def of(cls, candidates: Sequence[Candidate], slo_s: float) -> "Pace":
@@ -38,7 +53,12 @@ class Pace:
         timely = timely or [(c, rows) for c, rows in every if c.busy_s[rows] <= slo_s] or [(c, 1) for c in candidates]
         best, rows = max(timely, key=_rate)
         least_s = tuple(min(c.busy_s[n] for c in candidates if n <= c.max_batch) for n in range(1, rows + 1))
-        return cls(best.variant, rows, best.busy_s[rows], (0.0, *least_s))
+        by_variant: dict[str, Stride] = {}
+        for candidate, most in timely:
+            stride, known = Stride(candidate, most), by_variant.get(candidate.variant)
+            if known is None or _rate(stride) > _rate(known):
+                by_variant[candidate.variant] = stride
+        return cls(best.variant, rows, best.busy_s[rows], (0.0, *least_s), tuple(by_variant.values()))
 
     @property
     def rate(self) -> float:
@@ -51,7 +71,7 @@ class Pace:
         return full * self.batch_s + (self.least_s[rest] if rest else 0.0)
 
 
-def _rate(batch: tuple[Candidate, int]) -> float:
+def _rate(batch: Stride | tuple[Candidate, int]) -> float:
     """Rows per second; of equals the larger batch is first."""
     candidate, rows = batch
     return rows / candidate.busy_s[rows] * (1.0 + EQUALS * rows)

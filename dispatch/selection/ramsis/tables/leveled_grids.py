@@ -31,16 +31,18 @@ class Reading:
 
     A worker c times slower, with objective S and load L, is the faster one with objective S / c and load c L: so the
     load is multiplied by ``mean``, and the slack divided by ``tail``, the factor of what nearly all batches take.
+    ``meets_load`` unless the table is for a lower load, since there is none yet for this one.
     """
 
     table: DecisionTable
     mean: float
     tail: float
+    meets_load: bool = True
 
     @property
     def exact(self) -> bool:
         """Whether the bounds of the table hold for the worker."""
-        return self.mean <= EXACT and self.tail <= EXACT
+        return self.meets_load and self.mean <= EXACT and self.tail <= EXACT
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,9 @@ class LeveledGrids:
     def read(self, latency: LatencyEstimate, workers: int, load_qps: float) -> Reading | None:
         """The best table for a worker of this latency, where so many share the load; None where none is near enough.
 
-        A table must meet the load in rescaled time. Of those that do, the one that differs least, in latency and in
-        load.
+        A table should meet the load in rescaled time. Of those that do, the one that differs least, in latency and in
+        load. One for a load that is lower by some factor counts as one for a latency that is off by it: where the load
+        has risen faster than tables are made, that is far better than none.
         """
         best, best_cost = None, inf
         for scale in self._compared(latency):
@@ -74,10 +77,16 @@ class LeveledGrids:
             if workers != scale.grid.workers:
                 scaled_qps *= scale.grid.workers / workers
             table = scale.grid.meeting(scaled_qps)
-            if table is not None:
+            meets_load = table is not None
+            if table is None:
+                table = scale.grid.tables[-1]
+                cost = scale.cost + log(scaled_qps / table.load_qps)
+                if cost >= log(FARTHEST):
+                    continue
+            else:
                 cost = scale.cost + OVERSIZE * log(max(table.load_qps / max(scaled_qps, 1.0), 1.0))
-                if cost < best_cost:
-                    best, best_cost = Reading(table, scale.mean, scale.tail), cost
+            if cost < best_cost:
+                best, best_cost = Reading(table, scale.mean, scale.tail, meets_load), cost
         return best
 
     def _compared(self, latency: LatencyEstimate) -> tuple[_Scale, ...]:

@@ -103,10 +103,26 @@ def test_a_table_for_a_much_higher_load_is_worse_than_one_for_a_slightly_slower_
 
 def test_nothing_is_read_beyond_loads_and_latencies_that_tables_are_near() -> None:
     grids = LeveledGrids({LEVEL: grid(100.0)})
-    assert grids.read(estimate(), 2, 100.1) is None
+    assert grids.read(estimate(), 2, 135.1) is None
     assert grids.read(estimate(run_factor=3.0, path_s=0.030), 2, 10.0) is None
     assert grids.read(estimate(run_factor=0.1, path_s=0.001), 2, 10.0) is None
     assert LeveledGrids({}).read(estimate(), 2, 10.0) is None
+
+
+def test_until_there_is_a_table_for_a_load_that_rose_the_one_for_a_lower_load_is_read_and_promises_nothing() -> None:
+    grids = LeveledGrids({LEVEL: grid(80.0, 100.0)})
+    reading = grids.read(estimate(), 2, 130.0)
+    assert reading is not None
+    assert (reading.table.load_qps, reading.exact) == (100.0, False)
+    made = LeveledGrids({LEVEL: grid(80.0, 100.0, 130.0)}).read(estimate(), 2, 130.0)
+    assert made is not None
+    assert (made.table.load_qps, made.exact) == (130.0, True)
+
+
+def test_a_level_nearby_that_meets_the_load_is_read_before_one_that_does_not() -> None:
+    grids = LeveledGrids({LEVEL: grid(100.0), LEVEL.inflated(1.07, 1.1): grid(150.0)})
+    assert read_load_and_mean(grids, estimate(), 130.0)[0] == 150.0
+    assert read_load_and_mean(grids, estimate(), 101.0)[0] == 100.0
 
 
 def test_too_far_a_level_is_not_read_because_the_nearer_one_is_for_too_high_a_load() -> None:

@@ -34,7 +34,7 @@ class Learning:
         slo_s = stage.slo_s
         queries = [job.query for job in batch.jobs]
         late = sum(now_s - query.arrival_s > max(slo_s, query.allowed_s) for query in queries)
-        stage.endpoint.feedback.on_batch(len(queries), late, promised_rate(batch.promise), batch.launched_s, now_s)
+        stage.endpoint.feedback.on_batch(len(queries), late, promised_rate(batch.promise), queries[0].arrival_s, now_s)
         load_qps = stage.plan.load.load_qps(now_s)
         total_s = now_s - batch.launched_s
         self._on_batch(worker, lane, batch.variant, batch.rows, run_s, total_s, load_qps, now_s, batch.length)

@@ -6,7 +6,7 @@ LEAST = 0.35
 SHRINK = 0.8
 """Each step down leaves this share of what could be spent."""
 
-RISE_PER_S = 0.02
+RISE_PER_S = 0.05
 """What comes back per second without cause for alarm ..."""
 
 CAUTIOUS_RISE_PER_S = 0.002
@@ -14,6 +14,9 @@ CAUTIOUS_RISE_PER_S = 0.002
 
 CAUTION_S = 60.0
 """How long that is remembered."""
+
+ONE_BREAK_S = 5.0
+"""Steps within so long of each other are of one break: what was too much is what was spent before the first."""
 
 BELOW = 0.9
 """Just below: from this share of it on."""
@@ -34,15 +37,15 @@ class SlackFeedback:
 
     Late queries beyond those promised are summed up, from 0 whenever there is no excess (CUSUM, E. S. Page, 1954): so a
     large excess is found at once and a small one in time. The share falls in steps of `SHRINK` when the sum is too
-    large for chance. After a step, what was launched before it does not count. The share comes back slowly while there
-    is no excess, and more slowly still near where the promise broke last, so that it settles instead of swinging. It
-    stays between `LEAST` and 1. Instants are of one clock, in seconds.
+    large for chance. After a step, queries that came before it do not count: they wait behind what it was taken for.
+    The share comes back slowly while there is no excess, and more slowly still near where the promise broke last, so
+    that it settles instead of swinging. It stays between `LEAST` and 1. Instants are of one clock, in seconds.
     """
 
     def __init__(self) -> None:
         self.share = 1.0
         self.reason: str | None = None
-        self._since_s = 0.0  # batches launched before do not count
+        self._since_s = 0.0  # queries that came before do not count
         self._broke_at = 1.0
         self._broke_s = -CAUTION_S
         self._rose_s: float | None = None
@@ -55,11 +58,11 @@ class SlackFeedback:
         self._queries = self._late = self._late_squares = self._late_batches = 0
         self._promised = 0.0
 
-    def on_batch(self, queries: int, late: int, promised_rate: float, launched_s: float, now_s: float) -> None:
+    def on_batch(self, queries: int, late: int, promised_rate: float, arrived_s: float, now_s: float) -> None:
         """A batch was answered, ``late`` of its queries after their deadlines; ``promised_rate`` is at most what may
-        be."""
+        be. The most urgent query came at ``arrived_s``."""
         self._rise(now_s)
-        if launched_s < self._since_s:
+        if arrived_s < self._since_s:
             return
         promised = queries * promised_rate
         self._excess += late - promised
@@ -77,7 +80,9 @@ class SlackFeedback:
                 self._shrink(now_s)
 
     def _shrink(self, now_s: float) -> None:
-        self._broke_at, self._broke_s = self.share, now_s
+        if now_s - self._broke_s > ONE_BREAK_S:
+            self._broke_at = self.share
+        self._broke_s = now_s
         self.share = max(LEAST, self.share * SHRINK)
         rate, promised = 100.0 * self._late / self._queries, 100.0 * self._promised / self._queries
         self.reason = (

@@ -89,13 +89,13 @@ def test_fewer_late_batches_than_three_are_no_cause_whatever_their_size() -> Non
     assert feedback.share == 1.0
 
 
-def test_what_was_launched_before_a_step_does_not_count_after_it() -> None:
+def test_what_came_before_a_step_does_not_count_after_it() -> None:
     feedback = broken()
     for _ in range(100):
-        feedback.on_batch(10, 10, PROMISED, launched_s=-0.1, now_s=0.1)
+        feedback.on_batch(10, 10, PROMISED, arrived_s=-0.1, now_s=0.1)
     assert feedback.share == SHRINK
     for _ in range(100):
-        feedback.on_batch(10, 10, PROMISED, launched_s=0.05, now_s=0.1)
+        feedback.on_batch(10, 10, PROMISED, arrived_s=0.05, now_s=0.1)
     assert feedback.share < SHRINK
 
 
@@ -125,6 +125,16 @@ def test_it_comes_back_at_once_up_to_just_below_where_it_broke_and_cautiously_fr
     serve(feedback, 0.0, quick_s + 10.0, CAUTION_S + 5.0)
     assert feedback.share == 1.0
     assert feedback.reason is None
+
+
+def test_steps_in_a_row_are_one_break_and_caution_begins_where_the_first_was() -> None:
+    """The load jumps, and what waits makes everything late for a second: that says little of half the slack."""
+    feedback = SlackFeedback()
+    steps_s = serve(feedback, 1.0, 0.0, 0.12)
+    assert len(steps_s) > 2
+    low = feedback.share
+    serve(feedback, 0.0, 0.12, steps_s[-1] + PAUSE_S + (BELOW - low) / RISE_PER_S)
+    assert feedback.share == pytest.approx(BELOW, abs=0.005)
 
 
 def test_nothing_comes_back_while_more_are_late_than_may_be() -> None:

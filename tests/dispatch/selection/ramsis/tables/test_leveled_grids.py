@@ -120,7 +120,7 @@ def test_until_there_is_a_table_for_a_load_that_rose_the_one_for_a_lower_load_is
 
 
 def test_a_level_nearby_that_meets_the_load_is_read_before_one_that_does_not() -> None:
-    grids = LeveledGrids({LEVEL: grid(100.0), LEVEL.inflated(1.07, 1.1): grid(150.0)})
+    grids = LeveledGrids({LEVEL: grid(100.0), LEVEL.inflated(1.03, 1.0): grid(150.0)})
     assert read_load_and_mean(grids, estimate(), 130.0)[0] == 150.0
     assert read_load_and_mean(grids, estimate(), 101.0)[0] == 100.0
 

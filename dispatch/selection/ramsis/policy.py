@@ -15,13 +15,6 @@ from dispatch.selection.ramsis.tables.table import HOLD, SLACK_TOLERANCE_S, Deci
 SHORTEST_HOLD_S = 1e-6
 """Above the resolution of any clock that a host may have."""
 
-TRUSTED = 0.5
-"""A table that expects more violations is for a load that cannot be borne: there what waits says more than what may
-come. Bounds are loose near the capacity: where one says 12%, some 0.2% are seen."""
-
-PROMISES = LATE_SHARE + 0.05
-"""And one that expects more than this decides, and promises nothing: its bounds say too little."""
-
 _GREEDY = GreedySelection()
 
 
@@ -47,7 +40,7 @@ class RamsisSelection:
     def choose(self, view: QueueView) -> Choice | Hold:
         """The table's decision; beyond a grid for exact latencies, the fastest variant with the whole queue."""
         reading = self.reading(view.device, view.latency, view.workers, view.load_qps)
-        if reading is None or (view.latency is not None and reading.table.expected_violation_rate > TRUSTED):
+        if reading is None:
             return _GREEDY.choose(view)
         table = reading.table
         slack_s = view.earliest_deadline_s - view.now_s
@@ -98,9 +91,8 @@ def promise_of(table: DecisionTable, late_share: float) -> Promise:
 
 
 def _promises(reading: Reading, view: QueueView) -> bool:
-    """Whether what a table expects holds here, and says enough."""
-    expects_late = reading.table.expected_violation_rate
-    return reading.exact and expects_late <= PROMISES and view.slack_share >= 1.0 and not view.queued_rows
+    """Whether what a table expects holds here."""
+    return reading.exact and view.slack_share >= 1.0 and not view.queued_rows
 
 
 def _timely(chosen: Candidate, rows: int, view: QueueView) -> Candidate | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from math import inf, log
 
 from dispatch.latency.estimate import LatencyEstimate
+from dispatch.latency.worker_latency import LATE_SHARE
 from dispatch.selection.ramsis.tables.grid import TableGrid
 from dispatch.selection.ramsis.tables.latency_level import LatencyLevel
 from dispatch.selection.ramsis.tables.table import DecisionTable
@@ -21,6 +22,11 @@ OVERSIZE = 0.5
 
 FARTHEST = 1.35
 """Worse readings than by this factor decide nothing."""
+
+TRUSTED = LATE_SHARE + 0.02
+"""A table that expects more violations is for more than can be borne, and gives up what could be served: instead the
+one for the highest load below is read. With twelve workers at 85% of what they bear, where the load of half a second is
+anything from 75 to 95%, that is worth four points of accuracy."""
 
 MOST_KEPT = 4096
 
@@ -47,7 +53,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class _Scale:
-    """How a worker compares with one level."""
+    """How a worker compares with one level, whose tables for loads that can be borne these are."""
 
     grid: TableGrid
     mean: float
@@ -67,7 +73,7 @@ class LeveledGrids:
 
         A table should meet the load in rescaled time. Of those that do, the one that differs least, in latency and in
         load. One for a load that is lower by some factor counts as one for a latency that is off by it: where the load
-        has risen faster than tables are made, that is far better than none.
+        has risen faster than tables are made, or near to what can be borne, that is far better than none.
         """
         best, best_cost = None, inf
         for scale in self._compared(latency):
@@ -93,7 +99,8 @@ class LeveledGrids:
         kept = self._scales.get(id(latency))
         if kept is not None:
             return kept[1]
-        scales = (_scale(level, grid, latency) for level, grid in self.grids.items())
+        borne = ((level, _borne(grid)) for level, grid in self.grids.items())
+        scales = (_scale(level, grid, latency) for level, grid in borne if grid.tables)
         compared = tuple(sorted(scales, key=lambda scale: scale.cost))
         if len(self._scales) >= MOST_KEPT:
             self._scales.clear()
@@ -117,3 +124,8 @@ def _scale(level: LatencyLevel, grid: TableGrid, latency: LatencyEstimate) -> _S
 
 def _badness(factor: float) -> float:
     return OPTIMISM * log(factor) if factor > 1.0 else -log(factor)
+
+
+def _borne(grid: TableGrid) -> TableGrid:
+    """The tables that do not expect more violations than `TRUSTED`."""
+    return TableGrid(tuple(t for t in grid.tables if t.expected_violation_rate <= TRUSTED), grid.beyond)

@@ -43,8 +43,9 @@ def with_selection(
     selection: RamsisSelection,
     latency: Callable[[], LatencyEstimate | None] = not_measured,
 ) -> EndpointPlan:
-    """The endpoint, from now on served by the tables of this policy; what its load monitor knows is kept."""
+    """The endpoint, from now on served by the tables of this policy; what its load monitor knows is kept, and whose
+    turn it is."""
     balancer = endpoint.stage.balancer
     if isinstance(balancer, RoundRobin):
-        balancer = RoundRobin(TableGroup(selection, endpoint.stage.load, latency))
+        balancer = balancer.regrouped(TableGroup(selection, endpoint.stage.load, latency))
     return endpoint.with_stage(selection=selection, balancer=balancer)

@@ -21,6 +21,20 @@ class RoundRobin:
         self._given = 0  # jobs of the group in progress
         self._workers = 1
 
+    def regrouped(self, group_at: Callable[[float, int], int]) -> "RoundRobin":
+        """The same turn at the same place, with groups of other sizes from the next turn on.
+
+        A turn that began anew would give some workers twice as much at once, and others nothing for as long.
+        """
+        other = RoundRobin(group_at)
+        other._group, other._worker, other._given, other._workers = (
+            self._group,
+            self._worker,
+            self._given,
+            self._workers,
+        )
+        return other
+
     def pick(self, loads: Sequence[WorkerLoad], now_s: float) -> int:
         """The worker whose turn it is."""
         self._workers = len(loads)

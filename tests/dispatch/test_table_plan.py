@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from dispatch.balancing.balancer import WorkerLoad
 from dispatch.balancing.round_robin import RoundRobin
 from dispatch.balancing.shortest_queue import ShortestQueue
 from dispatch.latency.estimate import LatencyEstimate
@@ -22,8 +23,9 @@ LOAD = KnownLoad([0.0, 1.0, 2.0], [5.0, 15.0, 500.0])
 def grid(*groups: int) -> TableGrid:
     """Tables for loads of 10, 20, ... queries/s, made for these groups."""
     beyond = beyond_table(PROBLEM, groups[-1])
+    borne = replace(beyond, expected_violation_rate=0.05)
     loads = enumerate(groups, start=1)
-    return TableGrid(tuple(replace(beyond, load_qps=10.0 * n, group=group) for n, group in loads), beyond)
+    return TableGrid(tuple(replace(borne, load_qps=10.0 * n, group=group) for n, group in loads), beyond)
 
 
 def test_round_robin_gives_as_many_in_a_row_as_the_table_in_force_was_made_for() -> None:
@@ -55,6 +57,15 @@ def test_new_tables_keep_what_the_load_monitor_knows_and_the_kind_of_balancing()
     assert isinstance(after.stage.selection, RamsisSelection)
     assert isinstance(after.stage.balancer, RoundRobin)
     assert isinstance(with_tables(endpoint(balancing="shortest_queue"), {"cpu": grid(3)}).stage.balancer, ShortestQueue)
+
+
+def test_new_tables_leave_the_turn_where_it_is() -> None:
+    before = with_tables(endpoint(), {"cpu": grid(2)})
+    loads = [WorkerLoad(f"w{number}") for number in range(3)]
+    assert [before.stage.balancer.pick(loads, 0.0) for _ in range(3)] == [0, 0, 1]
+    after = with_tables(before, {"cpu": grid(1)})
+    assert after.stage.balancer.phase(2) == before.stage.balancer.phase(2)
+    assert [after.stage.balancer.pick(loads, 0.0) for _ in range(7)] == [1, 2, 2, 0, 1, 2, 0]
 
 
 def test_a_policy_by_levels_of_latency_is_put_in_force_as_it_is() -> None:

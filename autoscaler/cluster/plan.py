@@ -46,6 +46,8 @@ class StageChoice:
     ``variants`` run in batches of so many rows at most each. ``workers`` is how many of them there are in all, and
     ``cost`` what these cost. ``run_s`` is the longest of the batches, the way to the worker with it, ``wait_s`` the
     longest wait for a batch to fill, and ``after_s`` what later stages need. ``load_qps`` are the stage's jobs.
+    ``beyond_s`` is the longest that a batch of a more accurate variant may take that a worker holds beside these; None
+    where nothing limits it but the query's deadline.
     """
 
     variants: Mapping[str, int]
@@ -55,6 +57,7 @@ class StageChoice:
     run_s: float
     wait_s: float
     after_s: float
+    beyond_s: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,9 +76,10 @@ class ClusterPlan:
     served, where the plan says so. ``slowdowns`` has, by worker and variant that it holds, how many times longer than
     alone the variant is reckoned to take there beside what other workers of the node run, where somebody predicts that.
 
-    ``fallback`` has by worker the faster variants that it is to hold beside ``held``, the first to be loaded first: the
-    plan is in force without them, and batches run on them only where the planned variants are too slow for what waits.
-    ``burst_qps`` is by endpoint what its workers could bear with the fastest of all these, where there are any.
+    ``fallback`` has by worker the variants that it is to hold beside ``held``, the first to be loaded first: the plan
+    is in force without them. Faster ones run batches where the planned variants are too slow for what waits, more
+    accurate ones of a pipeline's stage where there is time for them. ``burst_qps`` is by endpoint what its workers
+    could bear with the fastest of all these, where there are any faster ones.
     """
 
     report: SolveReport

@@ -2,30 +2,47 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
+from typing import Any
 
 from autoscaler.cluster.cluster import Endpoint, Stage
 from autoscaler.cluster.plan import StageChoice
 from dispatch.batching.planned_batches import PlannedBatches
 from dispatch.plan import StagePlan
 from dispatch.selection.greedy import GreedySelection
-from dispatch.selection.policy import Candidate
+from dispatch.selection.policy import Candidate, SelectionPolicy
 
 
 @dataclass(frozen=True)
 class StageService:
     """The ``candidates`` of a stage by device type, or by pool, and what a query still needs behind it.
 
-    ``batch_rows`` are planned by variant, None where no plan says anything.
+    ``batch_rows`` are planned by variant, None where no plan says anything; the plan counts on so many ``workers`` and
+    on ``own_s`` for a query in the stage, wait and run, and a batch of a variant that it has not chosen may take
+    ``longest_s``.
     """
 
     candidates: Mapping[str, tuple[Candidate, ...]]
     after_s: float
     batch_rows: Mapping[str, int] | None = None
+    workers: int = 0
+    own_s: float = 0.0
+    longest_s: float = inf
 
     def of(self, stage: StagePlan) -> StagePlan:
         """The stage as it is served now."""
-        selection = GreedySelection() if self.batch_rows is None else PlannedBatches(self.batch_rows)
-        return replace(stage, candidates=self.candidates, after_s=self.after_s, selection=selection)
+        return replace(stage, candidates=self.candidates, after_s=self.after_s, selection=self._selection())
+
+    def _selection(self) -> SelectionPolicy:
+        if self.batch_rows is None:
+            return GreedySelection()
+        whole_s = self.own_s + self.after_s
+        return PlannedBatches(
+            self.batch_rows,
+            workers=self.workers,
+            time_share=self.own_s / whole_s if whole_s else 1.0,
+            longest_s=self.longest_s,
+        )
 
 
 def stage_services(endpoint: Endpoint, chosen: Mapping[str, StageChoice]) -> dict[str, StageService]:
@@ -40,10 +57,19 @@ def stage_services(endpoint: Endpoint, chosen: Mapping[str, StageChoice]) -> dic
         stage.name: StageService(
             stage.candidates,
             behind_s[stage.name] if choice is None else choice.after_s,
-            None if choice is None else choice.variants,
+            **({} if choice is None else _planned(choice)),
         )
         for stage in endpoint.stages
         for choice in [chosen.get(stage.name)]
+    }
+
+
+def _planned(choice: StageChoice) -> dict[str, Any]:
+    return {
+        "batch_rows": choice.variants,
+        "workers": choice.workers,
+        "own_s": choice.run_s + choice.wait_s,
+        "longest_s": inf if choice.beyond_s is None else choice.beyond_s,
     }
 
 

@@ -20,6 +20,9 @@ INTERVAL_S = 10
 TASK = ForecastTask()
 """The predictor of section 3: the maximum of the next 20 s from the last 120 s, by an LSTM of 25 units."""
 
+QUANTILE = 0.95
+"""Of the forecast, that is planned for: what is exceeded once in twenty plans."""
+
 LEARNED_S = 14 * DAY_S
 """The newest part of what may be learned from: the paper's two weeks."""
 
@@ -89,4 +92,4 @@ def scene_of(excerpt: Excerpt, series: LoadSeries, scale: float, forecaster: For
     scaled = LoadSeries(near.times_s, scale * near.loads_qps)
     origins_s = begin_s + np.arange(0, len(excerpt.played) + 1, INTERVAL_S)
     origins = np.searchsorted(scaled.times_s, origins_s).astype(np.int64)
-    return Scene(excerpt, np.maximum(forecaster.predict(scaled, origins).point, 0.0))
+    return Scene(excerpt, forecaster.predict(scaled, origins).at(QUANTILE))

@@ -4,13 +4,18 @@ from dataclasses import dataclass, replace
 from math import ceil, inf
 
 from autoscaler.planners.ipa.baselines import fa2, loki, rim
+from autoscaler.planners.ipa.placement.upgrades import upgraded
 from autoscaler.planners.ipa.problem import IpaOptions, PipelineProblem
 from autoscaler.planners.ipa.solution import PipelineSolution, Solution
 from autoscaler.planners.ipa.solver import solve
 from benchmarks.ipa.pipelines import Pipeline
 
-IPA, FA2_LOW, FA2_HIGH, RIM, LOKI = "ipa", "fa2_low", "fa2_high", "rim", "loki"
-SYSTEMS = (IPA, FA2_LOW, FA2_HIGH, RIM, LOKI)
+IPA, LITERAL, FA2_LOW, FA2_HIGH, RIM, LOKI = "ipa", "literal", "fa2_low", "fa2_high", "rim", "loki"
+SYSTEMS = (IPA, LITERAL, FA2_LOW, FA2_HIGH, RIM, LOKI)
+"""`IPA` is planned as it ships, `LITERAL` the paper's, whose replicas hold one variant."""
+
+UPGRADED = (IPA, RIM, LOKI)
+"""Systems that choose variants: their replicas hold more accurate ones beside the planned one."""
 
 BETA = 1.0
 """Of every system: a core costs 1, so that alpha is the number of cores that a rank is worth."""
@@ -23,7 +28,8 @@ STEP_QPS = 0.05
 class Setting:
     """A system with the knobs that it has.
 
-    ``headroom`` is what the load is multiplied by. IPA has ``alpha``, RIM ``replicas``, Loki ``cost_limit``.
+    ``headroom`` is what the load is multiplied by. IPA has ``alpha``, as the paper's has, RIM ``replicas``, Loki
+    ``cost_limit``.
     """
 
     system: str
@@ -49,13 +55,14 @@ class Planned:
             solution = self._solved(problem)
             if not solution.pipelines:
                 raise RuntimeError(f"{self._setting} has no plan: {' '.join(solution.explanation)}")
-            self._plans[steps] = solution.pipelines[problem.name]
+            own = solution.pipelines[problem.name]
+            self._plans[steps] = upgraded(problem, own) if self._setting.system in UPGRADED else own
         return self._plans[steps]
 
     def _solved(self, problem: PipelineProblem) -> Solution:
         setting, options = self._setting, IpaOptions(alpha=self._setting.alpha, beta=BETA)
         match setting.system:
-            case "ipa":
+            case "ipa" | "literal":
                 return solve((problem,), options)
             case "fa2_low":
                 return fa2(problem, "low", options)

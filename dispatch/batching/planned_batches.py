@@ -1,12 +1,16 @@
-"""Batches of the size that a plan reckons with, and larger ones where more waits."""
+"""Batches of the size that a plan reckons with, larger ones where more waits, better ones where there is time."""
 
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil, inf
 from typing import ClassVar
 
 from dispatch.selection.greedy import soonest
-from dispatch.selection.policy import Choice, QueueView
+from dispatch.selection.policy import Candidate, Choice, QueueView
+
+SURE = 0.8
+"""A variant beyond the plan may make use of so much of what there is time for: runs vary, and arrivals cluster."""
 
 
 @dataclass(frozen=True)
@@ -17,18 +21,52 @@ class PlannedBatches:
     all that waits. A worker never waits for a batch to fill, and more rows than planned run together only where more
     wait, so that a stage that falls behind its plan catches up. Where no variant is in time with its planned batch, the
     fastest runs all that waits.
+
+    A worker may hold more accurate variants than the planned one, which would not bear the load. One of them runs where
+    its batch and then the planned variant, with all that waits by then, are in time: what is left of this batch and the
+    arrivals meanwhile, divided among the ``workers`` that the plan counts on (0: among all there are), in batches as
+    large as they go. The stage may use ``time_share`` of the slack for that and leaves the rest to those behind it; a
+    batch takes ``longest_s`` at most, since other stages may wait for the same worker.
     """
 
     batch_rows: Mapping[str, int]
+    workers: int = 0
+    time_share: float = 1.0
+    longest_s: float = inf
     name: ClassVar[str] = "planned_batches"
 
     def choose(self, view: QueueView) -> Choice:
         """The most accurate variant in time, else the fastest."""
         slack_s = view.slack_s
+        planned = next((each for each in view.candidates if each.variant in self.batch_rows), None)
+        beyond = planned is not None
         for candidate in view.candidates:
+            beyond = beyond and candidate is not planned
+            if beyond:
+                if rows := self._rows_beyond(candidate, planned, view):
+                    return Choice(candidate.variant, rows)
+                continue
             most = candidate.batch_rows(view.rows)
             in_time = min(most, bisect_right(candidate.latency_s, slack_s) - 1)
             if in_time >= min(most, self.batch_rows.get(candidate.variant, 1)):
                 return Choice(candidate.variant, in_time)
         candidate = soonest(view)
         return Choice(candidate.variant, candidate.batch_rows(view.rows))
+
+    def _rows_beyond(self, candidate: Candidate, planned: Candidate | None, view: QueueView) -> int:
+        """How many rows a variant more accurate than the ``planned`` one may run now; 0 where there is no time."""
+        within_s = SURE * self.time_share * view.slack_s
+        batch_s = min(within_s, self.longest_s)
+        rows = min(candidate.batch_rows(view.rows), bisect_right(candidate.latency_s, batch_s) - 1)
+        if rows < 1 or planned is None:
+            return 0
+        busy_s = candidate.busy_s[rows]
+        workers = min(self.workers, view.workers) or view.workers
+        waiting = ceil((view.rows - rows + view.load_qps * busy_s) / workers)
+        return rows if busy_s + _cleared_s(planned, waiting) <= within_s else 0
+
+
+def _cleared_s(candidate: Candidate, rows: int) -> float:
+    """What one worker takes for so many rows."""
+    batches, rest = divmod(rows, candidate.max_batch)
+    return batches * candidate.busy_s[candidate.max_batch] + candidate.busy_s[rest]

@@ -10,7 +10,7 @@ from catalog.errors import BadSeries, NotFitted
 from forecast.forecaster import Fitting, Forecast, State
 from forecast.series.series import LoadSeries
 from forecast.series.windows import Origins, enough, targets
-from forecast.training.residuals import ratios, spread
+from forecast.training.residuals import Ratios, at_clock, ratios, ratios_by_clock, spread
 from forecast.training.task import ForecastTask
 
 CALIBRATION = 0.2
@@ -22,7 +22,9 @@ LEAST_EXAMPLES = 20
 class PointModel:
     """Fits on the older part of a history, takes its spread from how far it is off on the newest, and fits on all.
 
-    Models that take long leave out the last (``once``). Subclasses say how to ``learn``, and guess the ``points``.
+    Where the time of the hour tells how far it is off, the spread is by that: what begins every hour at the same
+    second is in the upper quantiles before it comes. Models that take long leave out the last (``once``). Subclasses
+    say how to ``learn``, and guess the ``points``.
     """
 
     name: ClassVar[str]
@@ -33,7 +35,8 @@ class PointModel:
 
     def __init__(self, task: ForecastTask) -> None:
         self.task = task
-        self.ratios: NDArray[np.float64] | None = None
+        self.ratios: Ratios | None = None
+        self.ratios_by_clock: Ratios | None = None
 
     @property
     def reach_s(self) -> int:
@@ -54,7 +57,10 @@ class PointModel:
         newest = found[int(len(found) * (1 - CALIBRATION))]
         self.learn(series, found[found + ahead <= newest], fitting or Fitting())
         held_out = found[found >= newest]
-        self.ratios = ratios(targets(series, self.task, held_out), np.maximum(self.points(series, held_out), 0.0))
+        truth_qps, point_qps = targets(series, self.task, held_out), np.maximum(self.points(series, held_out), 0.0)
+        self.ratios = ratios(truth_qps, point_qps)
+        begins_s = self._begins_s(series, held_out)
+        self.ratios_by_clock = ratios_by_clock(truth_qps, point_qps, begins_s, self.task.block_s)
         if not self.once:
             self.learn(series, found, fitting or Fitting())
 
@@ -63,18 +69,27 @@ class PointModel:
         if self.ratios is None:
             raise not_fitted(self.name)
         check_reach(series, at, self.reach_s)
-        return spread(self.points(series, at), self.ratios)
+        if self.ratios_by_clock is None:
+            return spread(self.points(series, at), self.ratios)
+        return spread(self.points(series, at), at_clock(self.ratios_by_clock, self._begins_s(series, at)))
 
     def state(self) -> State:
         """See `Forecaster.state`."""
         if self.ratios is None:
             raise not_fitted(self.name)
-        return {"ratios": self.ratios} | {key: np.asarray(getattr(self, key)) for key in self.learned}, {}
+        arrays = {"ratios": self.ratios} | {key: np.asarray(getattr(self, key)) for key in self.learned}
+        return arrays | ({} if self.ratios_by_clock is None else {"ratios_by_clock": self.ratios_by_clock}), {}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], values: Mapping[str, Any]) -> None:
         """See `Forecaster.restore`."""
         for key in ("ratios", *self.learned):
             setattr(self, key, arrays[key])
+        self.ratios_by_clock = arrays.get("ratios_by_clock")
+
+    def _begins_s(self, series: LoadSeries, at: Origins) -> NDArray[np.int64]:
+        """When the windows of forecasts at these origins begin."""
+        found: NDArray[np.int64] = series.times_s[at - 1] + series.step_s + self.task.lead_s
+        return found
 
 
 def not_fitted(name: str) -> NotFitted:

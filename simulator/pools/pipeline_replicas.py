@@ -47,7 +47,7 @@ class ReplicaTimes:
 
 @dataclass(frozen=True)
 class Replica:
-    """One replica, which costs ``cost`` from ``asked_s`` to ``ended_s``."""
+    """One replica, which costs ``cost`` from ``asked_s`` to ``ended_s``; it holds ``also`` beside its own variant."""
 
     worker: str
     stage: str
@@ -57,6 +57,12 @@ class Replica:
     asked_s: float
     ready_s: float
     ended_s: float = inf
+    also: tuple[str, ...] = ()
+
+    @property
+    def held(self) -> frozenset[str]:
+        """The variants that it holds."""
+        return frozenset((self.variant, *self.also))
 
 
 class PipelineReplicas:
@@ -105,7 +111,7 @@ class PipelineReplicas:
     @property
     def held(self) -> Mapping[str, frozenset[str]]:
         """What each worker holds that is ready and not leaving."""
-        return {each.worker: frozenset([each.variant]) for each in self._there.values()}
+        return {each.worker: each.held for each in self._there.values()}
 
     @property
     def replicas(self) -> list[Replica]:
@@ -165,7 +171,9 @@ class PipelineReplicas:
                 worker = f"{stage}/{len(self.workers):05d}"
                 self.workers[worker] = active.device
                 cost = active.cost / active.replicas
-                own.append(Replica(worker, stage, active.variant, active.device, cost, now_s, ready_s))
+                own.append(
+                    Replica(worker, stage, active.variant, active.device, cost, now_s, ready_s, also=active.also)
+                )
                 self._there[worker] = own[-1]
             latest_s = max([latest_s, *(each.ready_s for each in own)])
         return latest_s
@@ -197,7 +205,7 @@ class PipelineReplicas:
         for each in self._there.values():
             if each.stage in stages and each.worker not in dispatcher.workers:
                 commands += dispatcher.on_worker_ready(each.worker, WorkerInfo(each.device), NOTHING, now_s)
-                held[each.worker] = frozenset([each.variant])
+                held[each.worker] = each.held
         commands += dispatcher.apply(plan, now_s, held)
         return commands + self._end_idle(dispatcher, now_s)
 
@@ -211,14 +219,17 @@ class PipelineReplicas:
         """Every stage offers what is active there, in batches as planned, and leaves the stages behind their runs."""
         stages = {}
         for name, stage in self._endpoint.stages.items():
-            active = {(each.device, each.variant) for each in self._active[name]}
+            every = self._active[name]
+            active = {(each.device, variant) for each in every for variant in (each.variant, *each.also)}
             service = StageService(
                 {
                     device: tuple(each for each in own if (device, each.variant) in active)
                     for device, own in stage.candidates.items()
                 },
                 self._after_s(name),
-                {each.variant: each.batch_rows for each in self._active[name]},
+                {each.variant: each.batch_rows for each in every},
+                workers=sum(each.replicas for each in every),
+                own_s=max(each.run_s + each.wait_s for each in every),
             )
             stages[name] = service.of(stage)
         return replace(self._endpoint, stages=stages)

@@ -26,6 +26,7 @@ from autoscaler.planners.ipa.placement.cluster_problem import needed_bytes, prob
 from autoscaler.planners.ipa.placement.colocation import Memory, Shared, share
 from autoscaler.planners.ipa.placement.cover import cover
 from autoscaler.planners.ipa.placement.standby import with_standby
+from autoscaler.planners.ipa.placement.upgrades import with_upgrades
 from autoscaler.planners.ipa.placement.words import words_on_cover, words_on_sharing
 from autoscaler.planners.ipa.problem import IpaOptions, PipelineProblem, Workers
 from autoscaler.planners.ipa.solution import Active, Solution
@@ -50,6 +51,7 @@ class IpaPlanner:
     4. Endpoints with a stage that no worker can run are left out, and said to be.
     5. Workers of pools of a fixed size that are left over hold further replicas of the stages with the least room.
     6. Workers hold the variants of other stages as well, where that is in time: `standby.with_standby`.
+    7. Workers of pipelines hold more accurate variants of their stages beside these: `upgrades.with_upgrades`.
 
     Queries are balanced by their endpoints themselves.
     """
@@ -134,7 +136,8 @@ class IpaPlanner:
         named = name_workers(self.cluster, observation, sets_of(replicas, by_name))
         named = with_standby(self.cluster, observation, problems, active, named)
         report = SolveReport(found.status, found.gap, found.solve_s, found.explanation)
-        return cluster_plan(problems, active, served, named, self.options, report)
+        plan = cluster_plan(problems, active, served, named, self.options, report)
+        return with_upgrades(self.cluster, observation, problems, active, plan)
 
     def _share(self, problems: Sequence[PipelineProblem], workers: Workers) -> Shared | None:
         """All workers that every stage has a variant for; if they have none in common, those of one device type."""

@@ -10,7 +10,8 @@ from autoscaler.cluster.plan import Status
 class Active:
     """A variant that is active in a stage, on one device type: ``replicas`` workers run batches of ``batch_rows``.
 
-    ``share`` is the part of the stage's jobs that it gets.
+    ``share`` is the part of the stage's jobs that it gets. Replicas hold the variants ``also`` beside it: more accurate
+    ones, which run where there is time for them.
     """
 
     variant: str
@@ -22,6 +23,7 @@ class Active:
     wait_s: float
     capacity_qps: float
     share: float = 1.0
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Replicas of a pipeline's stages: new ones before the old go, batches as planned, costs as counted by hand."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,8 @@ from simulator.record import Record
 
 NAME, DEVICE = "two-stages", "cores"
 SMALL, LARGE, LAST = (
-    Candidate(name, 0.5, (0.0, *(first_s + 0.1 * rows for rows in range(8))))
-    for name, first_s in (("small", 0.1), ("large", 0.4), ("last", 0.1))
+    Candidate(name, accuracy, (0.0, *(first_s + 0.1 * rows for rows in range(8))))
+    for name, accuracy, first_s in (("small", 0.5, 0.1), ("large", 0.9, 0.4), ("last", 0.5, 0.1))
 )
 
 
@@ -116,9 +117,26 @@ def test_batches_have_the_size_that_was_planned_as_soon_as_the_plan_is_in_force(
     monkeypatch.setattr(Dispatcher, "apply", heard)
     _, replicas = run(decide, Steps((0.0, 1.0), (10.0, 8.0)), [float(number) for number in range(20)])
     first = next(iter(replicas.plan.endpoints.values())).stages["first"]
-    assert first.selection == PlannedBatches({"small": 2})
-    assert plans[-1] == PlannedBatches({"small": 4})
+    assert isinstance(first.selection, PlannedBatches)
+    assert isinstance(plans[-1], PlannedBatches)
+    assert [first.selection.batch_rows, plans[-1].batch_rows] == [{"small": 2}, {"small": 4}]
+    assert (first.selection.workers, first.selection.time_share) == (1, 0.5)
     assert len(spans(replicas, "small")) == 1  # the one that was there goes on
+
+
+def test_a_replica_runs_a_better_variant_that_it_holds_where_the_stage_has_time() -> None:
+    def decide(load_qps: float) -> Stages:
+        (small,) = active("small", 1)
+        return {"first": (replace(small, also=("large",)),), "second": active("last", 8)}
+
+    def ran(gap_s: float) -> set[str]:
+        record, replicas = run(decide, Steps((0.0, 1.0 / gap_s)), [gap_s * number for number in range(1, 60)])
+        assert {each.held for each in replicas.replicas if each.stage == "first"} == {frozenset({"small", "large"})}
+        assert (record.done_s <= record.deadline_s).all()
+        return {record.batches.variants[number] for number in record.batches.variant} - {"last"}
+
+    assert ran(2.0) == {"large"}
+    assert ran(0.12) == {"small", "large"}
 
 
 def test_a_stage_leaves_the_stages_behind_it_their_runs() -> None:

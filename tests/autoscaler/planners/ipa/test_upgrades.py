@@ -1,0 +1,74 @@
+"""More accurate variants beside the planned ones."""
+
+import pytest
+
+from autoscaler.cluster.cluster import Cluster, Pool, Stage
+from autoscaler.planners.ipa.placement.upgrades import upgraded, upgrades
+from autoscaler.planners.ipa.problem import IpaOptions, Option, PipelineProblem, StageProblem
+from autoscaler.planners.ipa.solution import Active, PipelineSolution
+from autoscaler_scene import linear, observed, workers
+from ipa_planner_scene import CUT, ONE_BYTE, OPTIONS, READ, SUM, pipeline, planned
+
+BEST = linear("read-xl", 0.97, 0.06, 0.06)
+READ_3 = Stage("read", ("cut",), {"cpu": (*READ.candidates["cpu"], BEST)})
+STRIPS = pipeline("strips", CUT, READ_3, SUM, slo_s=0.5)
+
+
+def active(variant: str, replicas: int = 2, cost: float = 2.0) -> Active:
+    return Active(variant, "cpu", 4, replicas, cost, 0.1, 0.0, 10.0)
+
+
+def stage(**options: tuple[float, float]) -> StageProblem:
+    """Variants with their accuracy and cost."""
+    found = (Option(linear(name, accuracy, 0.01, 0.01), cost, "cpu") for name, (accuracy, cost) in options.items())
+    return StageProblem("read", (), (*found, Option(linear("elsewhere", 0.99, 0.001, 0.001), 0.5, "gpu")))
+
+
+def test_upgrades_are_more_accurate_cost_no_more_and_run_on_the_same_device_type() -> None:
+    of = stage(worse=(0.7, 1), planned=(0.8, 1), better=(0.85, 1), best=(0.9, 1), dear=(0.95, 2), equal=(0.8, 1))
+    assert upgrades(of, active("planned")) == ("best", "better")
+    assert upgrades(of, active("dear")) == ()
+
+
+def test_replicas_hold_the_upgrades_of_their_own_stage() -> None:
+    first = stage(small=(0.8, 1), large=(0.9, 1))
+    problem = PipelineProblem("page", 1.0, 5.0, (first, StageProblem("next", ("read",), first.options)))
+    solution = PipelineSolution({"read": (active("small"),), "next": (active("large"),)}, 0.0, 4.0, 0.5, 5.0)
+    stages = upgraded(problem, solution).stages
+    assert [own.also for (own,) in stages.values()] == [("large",), ()]
+    assert stages["read"][0].variant == "small"
+
+
+def test_workers_hold_better_variants_of_their_stage_beside_the_planned_ones() -> None:
+    cluster = Cluster((STRIPS,), (Pool("cpu"),))
+    plan = planned(cluster, observed({"strips": 60.0}, workers(cpu=4)))
+    ((planned_name, _),) = plan.stages["strips"]["read"].variants.items()
+    assert planned_name == "read-l", "the best bears too little"
+    assert {worker: plan.fallback[worker] for worker in plan.held} == dict.fromkeys(plan.held, ("read-xl",))
+    longest_s = {choice.beyond_s for choice in plan.stages["strips"].values()}
+    assert len(longest_s) == 1
+    (beyond_s,) = longest_s
+    assert beyond_s is not None
+    # with a batch of that in front of each of the three stages, the pipeline takes its whole objective
+    assert sum(c.run_s + c.wait_s + beyond_s for c in plan.stages["strips"].values()) == pytest.approx(0.5)
+
+
+def test_no_better_variant_is_held_whose_single_row_would_make_others_late() -> None:
+    slow = Stage("read", ("cut",), {"cpu": (*READ.candidates["cpu"], linear("read-xl", 0.97, 0.3, 0.1))})
+    cluster = Cluster((pipeline("strips", CUT, slow, SUM, slo_s=0.5),), (Pool("cpu"),))
+    plan = planned(cluster, observed({"strips": 60.0}, workers(cpu=4)))
+    assert plan.fallback == {}
+
+
+def test_better_variants_are_held_as_far_as_memory_goes() -> None:
+    for memory_bytes, held in ((3, {}), (4, ("read-xl",))):
+        cluster = Cluster((STRIPS,), (Pool("cpu", memory_bytes=memory_bytes),), ONE_BYTE | {"read-xl": 1})
+        plan = planned(cluster, observed({"strips": 60.0}, workers(cpu=4)))
+        assert {worker: len(own) for worker, own in plan.held.items()} == dict.fromkeys(plan.held, 3)
+        assert plan.fallback == (dict.fromkeys(plan.held, held) if held else {})
+
+
+def test_endpoints_of_one_task_select_by_themselves() -> None:
+    cluster = Cluster((pipeline("digits", Stage("", (), READ_3.candidates), slo_s=0.5),), (Pool("cpu"),))
+    plan = planned(cluster, observed({"digits": 60.0}, workers(cpu=1)), IpaOptions(beta=OPTIONS.beta))
+    assert plan.fallback == {}

@@ -11,12 +11,19 @@ from matplotlib.ticker import FixedLocator, FormatStrFormatter, NullLocator
 
 from benchmarks.ipa.comparison import Result
 from benchmarks.ipa.excerpts import MEAN_S
-from benchmarks.ipa.systems import FA2_HIGH, FA2_LOW, IPA, LOKI, RIM
+from benchmarks.ipa.systems import FA2_HIGH, FA2_LOW, IPA, LITERAL, LOKI, RIM
 from benchmarks.ipa.tuning import ACCURACY, BALANCED_NAME, RESOURCE
 from simulator.reporting.plot import GRID, INK, LOAD
 
-COLOURS = {IPA: "#c44e52", FA2_LOW: "#4c78a8", FA2_HIGH: "#2f4b6e", RIM: "#8f8f8f", LOKI: "#59a14f"}
-LABELS = {IPA: "IPA", FA2_LOW: "FA2-low", FA2_HIGH: "FA2-high", RIM: "RIM", LOKI: "Loki"}
+COLOURS = {
+    IPA: "#c44e52",
+    LITERAL: "#dd8452",
+    FA2_LOW: "#4c78a8",
+    FA2_HIGH: "#2f4b6e",
+    RIM: "#8f8f8f",
+    LOKI: "#59a14f",
+}
+LABELS = {IPA: "IPA", LITERAL: "IPA, the paper's", FA2_LOW: "FA2-low", FA2_HIGH: "FA2-high", RIM: "RIM", LOKI: "Loki"}
 CORES = (2, 5, 10, 20, 50, 100, 200, 500)
 
 MARKERS = {RESOURCE: "v", BALANCED_NAME: "D", ACCURACY: "^"}

@@ -18,6 +18,9 @@ MOST_ABOVE_PCT = 3.0
 ROUNDING_POINTS = 0.05
 """Accuracies that differ by no more than this count as the same."""
 
+ALIKE = 1.1
+"""Accuracies are compared at loads that differ by no more than this factor: the machine was as fast for both."""
+
 BETTER_POINTS, BETTER_SHARE = 0.3, 0.5
 AGREE_SHARE, RIGHT_SHARE = 0.99, 0.95
 
@@ -67,13 +70,16 @@ def goals_of(cases: Sequence[Case], windows: Mapping[str, WindowCounts]) -> dict
 def accuracy_gains(cases: Sequence[Case]) -> dict[tuple[str, float], float]:
     """By condition and share of the highest load, wherever the peer keeps its promise: points of accuracy beyond it.
 
-    Of the mean measured accuracies of the variants that answered, so that the labels drawn do not matter.
+    Of the mean measured accuracies of the variants that answered, so that the labels drawn do not matter. Cases whose
+    loads differ, since the machine became faster or slower between them, say nothing of the policies and are left out.
     """
     peers = {(case.condition, case.load_share): case for case in cases if case.policy == PEER}
     gains = {}
     for case in cases:
         peer = peers.get((case.condition, case.load_share))
         if case.policy != FLAGSHIP or peer is None or not peer.judged.kept:
+            continue
+        if not 1.0 / ALIKE <= case.load_qps / peer.load_qps <= ALIKE:
             continue
         own_pct, their_pct = case.judged.variant_accuracy_pct, peer.judged.variant_accuracy_pct
         if own_pct is not None and their_pct is not None:

@@ -40,8 +40,11 @@ class Highest:
     loop_s: float
 
     def now_qps(self, loop_s: float) -> float:
-        """The highest load of a machine that takes so long for the loop by now."""
-        return self.load_qps * self.loop_s / loop_s
+        """The highest load of a machine that takes so long for the loop by now.
+
+        Never more than was found: a machine that runs a short loop faster has not been seen to bear more.
+        """
+        return self.load_qps * min(self.loop_s / loop_s, 1.0)
 
 
 def find(systems: Sequence[System], dataset: Dataset, say: Say, seed: int, start_qps: float) -> Highest:

@@ -77,21 +77,21 @@ def beyond(rows: int, slack_s: float, load_qps: float = 0.0, **more: float) -> t
 
 
 def test_a_more_accurate_variant_than_planned_runs_where_all_that_comes_meanwhile_is_in_time_after_it() -> None:
-    # within 80 ms: two rows run for 30 ms, while 60 and 120 come for two workers
-    assert beyond(2, 0.100, load_qps=0.0) == ("good", 2)
-    assert beyond(2, 0.100, load_qps=2000.0) == ("good", 2), "30 rows take 35 ms"
-    assert beyond(2, 0.100, load_qps=4000.0) == ("fast", 2), "60 rows take 70 ms"
+    # within half of the slack, 80 ms: two rows run for 30 ms, while 60 and 120 come for two workers
+    assert beyond(2, 0.160, load_qps=0.0) == ("good", 2)
+    assert beyond(2, 0.160, load_qps=2000.0) == ("good", 2), "30 rows take 35 ms"
+    assert beyond(2, 0.160, load_qps=4000.0) == ("fast", 2), "60 rows take 70 ms"
 
 
 def test_what_waits_behind_a_better_batch_counts_too() -> None:
     # seven rows fit into 81 ms with the better one, and 53 more wait for two workers
-    assert beyond(7, 0.102) == ("good", 7)
-    assert beyond(60, 0.102) == ("fast", 32)
+    assert beyond(7, 0.162) == ("good", 7)
+    assert beyond(60, 0.162) == ("fast", 32)
 
 
 def test_a_better_variant_leaves_the_stages_behind_their_part_of_the_time() -> None:
-    assert beyond(3, 0.102, time_share=0.5) == ("good", 3)
-    assert beyond(3, 0.102, time_share=0.2) == ("fast", 3)
+    assert beyond(3, 0.162, time_share=0.5) == ("good", 3)
+    assert beyond(3, 0.162, time_share=0.2) == ("fast", 3)
 
 
 def test_a_batch_of_a_better_variant_is_no_longer_than_it_may_be() -> None:
@@ -100,12 +100,12 @@ def test_a_batch_of_a_better_variant_is_no_longer_than_it_may_be() -> None:
 
 
 def test_the_plan_counts_on_so_many_workers_and_not_on_those_that_stand_by() -> None:
-    assert beyond(2, 0.100, load_qps=2000.0, workers=2) == ("good", 2)
-    assert beyond(2, 0.100, load_qps=2000.0, workers=1) == ("fast", 2)
+    assert beyond(2, 0.160, load_qps=2000.0, workers=2) == ("good", 2)
+    assert beyond(2, 0.160, load_qps=2000.0, workers=1) == ("fast", 2)
 
 
 @given(st.integers(1, 60), st.floats(0.0, 0.5), st.floats(0.0, 5000.0), st.floats(0.05, 1.0))
 def test_a_better_batch_is_always_in_time(rows: int, slack_s: float, load_qps: float, time_share: float) -> None:
     variant, batch_rows = beyond(rows, slack_s, load_qps, time_share=time_share)
     if variant == "good":
-        assert GOOD.latency_s[batch_rows] <= 0.8 * slack_s * time_share + 1e-9
+        assert GOOD.latency_s[batch_rows] <= 0.5 * slack_s * time_share + 1e-9

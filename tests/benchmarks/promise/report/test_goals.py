@@ -1,5 +1,7 @@
 """Goals are met where every case that they are about meets them."""
 
+from dataclasses import replace
+
 import pytest
 
 from benchmarks.promise.cases.case import Case
@@ -54,6 +56,13 @@ def test_accuracy_is_compared_only_where_the_peer_keeps_its_promise() -> None:
         case("greedy", 1.1, 95.0, share=1.0),
     ]
     assert accuracy_gains(cases) == {("as_is", 0.6): pytest.approx(1.0)}
+
+
+def test_accuracy_is_compared_only_at_loads_that_are_alike() -> None:
+    ours = case("ramsis", 0.0, 90.0)
+    for factor, compared in ((0.95, True), (1.05, True), (0.57, False), (1.3, False)):
+        peer = replace(case("greedy", 0.0, 95.0), load_qps=factor * ours.load_qps)
+        assert bool(accuracy_gains([ours, peer])) is compared
 
 
 @pytest.mark.parametrize(("gain", "met"), [(0.0, True), (-0.04, True), (-0.06, False)])

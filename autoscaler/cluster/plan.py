@@ -47,7 +47,8 @@ class StageChoice:
     ``cost`` what these cost. ``run_s`` is the longest of the batches, the way to the worker with it, ``wait_s`` the
     longest wait for a batch to fill, and ``after_s`` what later stages need. ``load_qps`` are the stage's jobs.
     ``beyond_s`` is the longest that a batch of a more accurate variant may take that a worker holds beside these; None
-    where nothing limits it but the query's deadline.
+    where nothing limits it but the query's deadline. Of the workers that hold the variants the plan counts on a
+    ``worker_share`` for the stage: the others are there for other stages.
     """
 
     variants: Mapping[str, int]
@@ -58,6 +59,7 @@ class StageChoice:
     wait_s: float
     after_s: float
     beyond_s: float | None = None
+    worker_share: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)

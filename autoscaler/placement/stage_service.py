@@ -17,15 +17,15 @@ from dispatch.selection.policy import Candidate, SelectionPolicy
 class StageService:
     """The ``candidates`` of a stage by device type, or by pool, and what a query still needs behind it.
 
-    ``batch_rows`` are planned by variant, None where no plan says anything; the plan counts on so many ``workers`` and
-    on ``own_s`` for a query in the stage, wait and run, and a batch of a variant that it has not chosen may take
-    ``longest_s``.
+    ``batch_rows`` are planned by variant, None where no plan says anything; the plan counts on ``worker_share`` of the
+    workers, and on ``own_s`` for a query in the stage, wait and run, and a batch of a more accurate variant that it has
+    not chosen may take ``longest_s``.
     """
 
     candidates: Mapping[str, tuple[Candidate, ...]]
     after_s: float
     batch_rows: Mapping[str, int] | None = None
-    workers: int = 0
+    worker_share: float = 1.0
     own_s: float = 0.0
     longest_s: float = inf
 
@@ -39,7 +39,7 @@ class StageService:
         whole_s = self.own_s + self.after_s
         return PlannedBatches(
             self.batch_rows,
-            workers=self.workers,
+            worker_share=self.worker_share,
             time_share=self.own_s / whole_s if whole_s else 1.0,
             longest_s=self.longest_s,
         )
@@ -67,7 +67,7 @@ def stage_services(endpoint: Endpoint, chosen: Mapping[str, StageChoice]) -> dic
 def _planned(choice: StageChoice) -> dict[str, Any]:
     return {
         "batch_rows": choice.variants,
-        "workers": choice.workers,
+        "worker_share": choice.worker_share,
         "own_s": choice.run_s + choice.wait_s,
         "longest_s": inf if choice.beyond_s is None else choice.beyond_s,
     }

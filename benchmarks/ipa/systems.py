@@ -14,8 +14,9 @@ IPA, LITERAL, FA2_LOW, FA2_HIGH, RIM, LOKI = "ipa", "literal", "fa2_low", "fa2_h
 SYSTEMS = (IPA, LITERAL, FA2_LOW, FA2_HIGH, RIM, LOKI)
 """`IPA` is planned as it ships, `LITERAL` the paper's, whose replicas hold one variant."""
 
-UPGRADED = (IPA, RIM, LOKI)
-"""Systems that choose variants: their replicas hold more accurate ones beside the planned one."""
+UPGRADED, UPGRADES = (IPA, RIM, LOKI), 4
+"""Replicas of systems that choose variants hold so many more accurate ones beside the planned one, as
+configs/pipeline.yaml has it."""
 
 BETA = 1.0
 """Of every system: a core costs 1, so that alpha is the number of cores that a rank is worth."""
@@ -56,7 +57,7 @@ class Planned:
             if not solution.pipelines:
                 raise RuntimeError(f"{self._setting} has no plan: {' '.join(solution.explanation)}")
             own = solution.pipelines[problem.name]
-            self._plans[steps] = upgraded(problem, own) if self._setting.system in UPGRADED else own
+            self._plans[steps] = upgraded(problem, own, UPGRADES) if self._setting.system in UPGRADED else own
         return self._plans[steps]
 
     def _solved(self, problem: PipelineProblem) -> Solution:

@@ -25,28 +25,26 @@ class PlannedBatches:
 
     A worker may hold more accurate variants than the planned one, which would not bear the load. One of them runs where
     its batch and then the planned variant, with all that waits by then, are in time: what is left of this batch and the
-    arrivals meanwhile, divided among the ``workers`` that the plan counts on (0: among all there are), in batches as
-    large as they go. The stage may use ``time_share`` of the slack for that and leaves the rest to those behind it; a
-    batch takes ``longest_s`` at most, since other stages may wait for the same worker.
+    arrivals meanwhile, in batches as large as they go, divided among ``worker_share`` of the workers, since others that
+    hold the stage's variants are there for other stages. The stage may use ``time_share`` of the slack for that and
+    leaves the rest to those behind it; a batch takes ``longest_s`` at most, since other stages may wait for the same
+    worker.
     """
 
     batch_rows: Mapping[str, int]
-    workers: int = 0
+    worker_share: float = 1.0
     time_share: float = 1.0
     longest_s: float = inf
     name: ClassVar[str] = "planned_batches"
 
     def choose(self, view: QueueView) -> Choice:
         """The most accurate variant in time, else the fastest."""
-        slack_s = view.slack_s
-        planned = next((each for each in view.candidates if each.variant in self.batch_rows), None)
-        beyond = planned is not None
-        for candidate in view.candidates:
-            beyond = beyond and candidate is not planned
-            if beyond:
-                if rows := self._rows_beyond(candidate, planned, view):
-                    return Choice(candidate.variant, rows)
-                continue
+        slack_s, candidates = view.slack_s, view.candidates
+        place = next((n for n, candidate in enumerate(candidates) if candidate.variant in self.batch_rows), 0)
+        for candidate in candidates[:place]:
+            if rows := self._rows_beyond(candidate, candidates[place], view):
+                return Choice(candidate.variant, rows)
+        for candidate in candidates[place:]:
             most = candidate.batch_rows(view.rows)
             in_time = min(most, bisect_right(candidate.latency_s, slack_s) - 1)
             if in_time >= min(most, self.batch_rows.get(candidate.variant, 1)):
@@ -54,15 +52,15 @@ class PlannedBatches:
         candidate = soonest(view)
         return Choice(candidate.variant, candidate.batch_rows(view.rows))
 
-    def _rows_beyond(self, candidate: Candidate, planned: Candidate | None, view: QueueView) -> int:
+    def _rows_beyond(self, candidate: Candidate, planned: Candidate, view: QueueView) -> int:
         """How many rows a variant more accurate than the ``planned`` one may run now; 0 where there is no time."""
         within_s = SPENT * self.time_share * view.slack_s
         batch_s = min(within_s, self.longest_s)
         rows = min(candidate.batch_rows(view.rows), bisect_right(candidate.latency_s, batch_s) - 1)
-        if rows < 1 or planned is None:
+        if rows < max(view.first_rows, 1):  # a query is never divided
             return 0
         busy_s = candidate.busy_s[rows]
-        workers = min(self.workers, view.workers) or view.workers
+        workers = max(self.worker_share * view.workers, 1.0)
         waiting = ceil((view.rows - rows + view.load_qps * busy_s) / workers)
         return rows if busy_s + _cleared_s(planned, waiting) <= within_s else 0
 

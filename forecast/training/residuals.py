@@ -16,6 +16,9 @@ PART_S = 10
 LEAST_IN_PART = 40
 """A part of the hour that fewer forecasts are known of, with those beside it, is like all others."""
 
+LEAST_PARTS = 4
+"""With fewer, a part and those beside it are the whole hour."""
+
 Ratios = NDArray[np.float64]
 
 
@@ -38,7 +41,9 @@ def ratios_by_clock(
     and after it. The clock says something where quantiles by it, of the older half of the forecasts, have a smaller
     pinball loss on the newer half than those of all parts together.
     """
-    parts = max(HOUR_S // max(PART_S, every_s), 1)
+    parts = HOUR_S // max(PART_S, every_s)
+    if parts < LEAST_PARTS:
+        return None
     half = len(truth_qps) // 2
     older, newer = slice(None, half), slice(half, None)
     known = _by_part(truth_qps[older], point_qps[older], begins_s[older], parts)

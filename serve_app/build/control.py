@@ -154,6 +154,7 @@ def _ipa(config: AppConfig) -> IpaOptions:
         delta=given.delta,
         accuracy=cast(Accuracy, accuracy),
         headroom=given.headroom,
+        upgrades=given.upgrades,
     )
 
 

@@ -228,7 +228,6 @@ class PipelineReplicas:
                 },
                 self._after_s(name),
                 {each.variant: each.batch_rows for each in every},
-                workers=sum(each.replicas for each in every),
                 own_s=max(each.run_s + each.wait_s for each in every),
             )
             stages[name] = service.of(stage)

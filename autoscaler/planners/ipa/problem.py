@@ -11,6 +11,8 @@ from dispatch.selection.policy import Candidate
 BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64)
 """Powers of two from 1 to 64 (section 4.2)."""
 
+MOST_UPGRADES = 16
+
 Accuracy = Literal["rank", "product", "measured"]
 """What a pipeline's accuracy is: the sum of its variants' normalised ranks (section 4.1), the natural logarithm of the
 product of their accuracies, or what was measured of the whole pipeline."""
@@ -108,7 +110,9 @@ class IpaOptions:
 
     With ``several`` a stage may have more than one active variant (an extension; the paper has one). A solve ends after
     ``time_limit_s`` with the best plan so far and its gap. The planner plans for ``headroom`` times the load, where
-    there are workers for that: equation 9c has none, and the queue of a stage that is always busy has no bound.
+    there are workers for that: equation 9c has none, and the queue of a stage that is always busy has no bound. Its
+    workers hold up to so many ``upgrades``, more accurate variants of their stage beside the planned one (an
+    extension).
     """
 
     alpha: float = 1.0
@@ -119,6 +123,7 @@ class IpaOptions:
     several: bool = False
     time_limit_s: float = 10.0
     headroom: float = 1.0
+    upgrades: int = 0
 
     def __post_init__(self) -> None:
         """Raise `ConfigError` for values that nothing can be planned with."""
@@ -141,6 +146,7 @@ class IpaOptions:
                 "a time above 0",
             ),
             ("headroom", self.headroom, 1 <= self.headroom < inf, "a number from 1"),
+            ("upgrades", self.upgrades, 0 <= self.upgrades <= MOST_UPGRADES, f"a number from 0 to {MOST_UPGRADES}"),
             (
                 "several",
                 self.several,

@@ -84,7 +84,7 @@ def with_roles(plan: ClusterPlan, roles: Roles) -> ClusterPlan:
         holds = roles.occupant(worker).holds
         if holds:
             held[worker] = holds
-        if role.shares and (own := beside.get((roles.devices[worker], holds))):
+        if (role.shares or role.busy) and (own := beside.get((roles.devices[worker], holds))):
             fallback[worker] = own
         for name, share in role.shares:
             shares[name][worker] = share

@@ -50,13 +50,12 @@ def goals_of(cases: Sequence[Case], windows: Mapping[str, WindowCounts]) -> dict
     decided = {policy: counts.decided_share or 0.0 for policy, counts in windows.items()}
     right = windows.get(FLAGSHIP, WindowCounts()).bounds_right_share
     points = {_label(key): gain for key, gain in gains.items()}
+    compared = {"better": better, "cases": len(gains), "of": len(ours)}
     return {
         "violations_up_to_85_pct": _violations(low, MOST_BELOW_PCT, cases),
         "violations_beyond_85_pct": _violations(high, MOST_ABOVE_PCT, cases),
         "accuracy_over_greedy_points": _at_least(min(gains.values(), default=None), -ROUNDING_POINTS, points),
-        "share_better_by_0_3_points": _at_least(
-            better / len(gains) if gains else None, BETTER_SHARE, {"better": better, "cases": len(gains)}
-        ),
+        "share_better_by_0_3_points": _at_least(better / len(gains) if gains else None, BETTER_SHARE, compared),
         "kept_agrees_share": Goal(
             agree,
             AGREE_SHARE,

@@ -105,7 +105,8 @@ def _instant(iso: str | None) -> str:
 def _endpoints(plan: ClusterPlan, slo_ms: Mapping[str, float]) -> Table:
     table = Table("endpoint", title="Endpoints", title_justify="left")
     headings = ["objective", "demand/s", "served/s", "capacity/s", "shed", "accuracy"]
-    if plan.burst_qps:
+    bursts = bool(plan.fallback and plan.burst_qps)
+    if bursts:
         headings.insert(4, "in bursts")
     for heading in headings:
         table.add_column(heading, justify="right")
@@ -117,12 +118,12 @@ def _endpoints(plan: ClusterPlan, slo_ms: Mapping[str, float]) -> Table:
             cell(demand_qps),
             cell(served_qps),
             cell(plan.capacity_qps.get(name)),
-            *((cell(plan.burst_qps.get(name)),) if plan.burst_qps else ()),
+            *((cell(plan.burst_qps.get(name)),) if bursts else ()),
             percent(1 - served_qps / demand_qps if demand_qps else None),
             percent(plan.accuracy.get(name), 2),
         )
     if len(plan.demand_qps) > 1:
-        summed = [plan.demand_qps, plan.served_qps, plan.capacity_qps, *((plan.burst_qps,) if plan.burst_qps else ())]
+        summed = [plan.demand_qps, plan.served_qps, plan.capacity_qps, *((plan.burst_qps,) if bursts else ())]
         sums = (sum(qps.values()) for qps in summed)
         known = all(name in plan.accuracy for name, qps in plan.served_qps.items() if qps)
         accuracy = percent(plan.effective_accuracy if known else None, 2)

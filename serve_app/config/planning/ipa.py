@@ -4,7 +4,7 @@ from typing import get_args
 
 from pydantic import Field, field_validator
 
-from autoscaler.planners.ipa.problem import Accuracy
+from autoscaler.planners.ipa.problem import MOST_UPGRADES, Accuracy
 from serve_app.config.strict import Strict, one_of
 
 
@@ -18,6 +18,13 @@ class IpaConfig(Strict):
     delta: float = Field(default=1e-6, ge=0, description="weight of batch sizes, which are kept small")
     headroom: float = Field(
         default=1.3, ge=1, description="plan for so many times the load, where there are workers for that"
+    )
+    upgrades: int = Field(
+        default=0,
+        ge=0,
+        le=MOST_UPGRADES,
+        description="up to so many more accurate variants of their stage that workers hold beside the planned one, "
+        "where memory allows: batches run on them while the stage has time to spare",
     )
     accuracy: str | None = Field(
         default=None,

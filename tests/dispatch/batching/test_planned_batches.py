@@ -99,9 +99,15 @@ def test_a_batch_of_a_better_variant_is_no_longer_than_it_may_be() -> None:
     assert beyond(7, 0.500, longest_s=0.010) == ("fast", 7)
 
 
-def test_the_plan_counts_on_so_many_workers_and_not_on_those_that_stand_by() -> None:
-    assert beyond(2, 0.160, load_qps=2000.0, workers=2) == ("good", 2)
-    assert beyond(2, 0.160, load_qps=2000.0, workers=1) == ("fast", 2)
+def test_workers_that_are_there_for_other_stages_do_not_count() -> None:
+    assert beyond(2, 0.160, load_qps=2000.0, worker_share=1.0) == ("good", 2)
+    assert beyond(2, 0.160, load_qps=2000.0, worker_share=0.5) == ("fast", 2)
+
+
+def test_a_query_of_more_rows_than_there_is_time_for_is_not_begun() -> None:
+    seen = view(9, 0.200)._replace(first_rows=9)
+    assert PlannedBatches({"fast": 4}).choose(seen).variant == "fast", "eight rows are its largest batch"
+    assert PlannedBatches({"fast": 4}).choose(seen._replace(first_rows=8)) == Choice("good", 8)
 
 
 @given(st.integers(1, 60), st.floats(0.0, 0.5), st.floats(0.0, 5000.0), st.floats(0.05, 1.0))

@@ -60,6 +60,12 @@ def test_parts_are_no_shorter_than_forecasts_are_apart() -> None:
     assert (at_clock(by_clock, np.array([300, 1800]))[:, -1] > [2.5, 0.9]).all()
 
 
+def test_blocks_as_long_as_parts_of_a_third_of_the_hour_tell_nothing_of_the_clock() -> None:
+    begins_s = np.arange(0, 400 * HOUR_S, 1200)
+    truth_qps = np.where(begins_s % HOUR_S < 1200, 300.0, 100.0)
+    assert ratios_by_clock(truth_qps, np.full(len(truth_qps), 100.0), begins_s, 1200) is None
+
+
 def test_one_ratio_for_all_and_one_for_each_spread_alike() -> None:
     off = ratios(np.linspace(50.0, 150.0, 101), np.full(101, 100.0))
     together = spread(np.array([10.0, 20.0]), off)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from math import inf
 
 from autoscaler.cluster.cluster import Cluster
@@ -12,27 +13,35 @@ from autoscaler.planners.ipa.placement.assignment import needs_of
 from autoscaler.planners.ipa.problem import PipelineProblem, StageProblem
 from autoscaler.planners.ipa.solution import Active, PipelineSolution
 from dispatch.query import ONLY_STAGE, StageKey
+from dispatch.selection.policy import Candidate
 
 
-def upgrades(stage: StageProblem, active: Active) -> tuple[str, ...]:
-    """The variants that are more accurate than the active one on its device type, for a replica that costs no more.
+def upgrades(stage: StageProblem, variant: str, device: str) -> tuple[Candidate, ...]:
+    """What is more accurate than the planned ``variant`` on a device type, for a replica that costs no more.
 
-    The most accurate first. With them a replica needs more memory, and not more of what its cost counts.
+    The next better first: it is the one that there is time for most often. With them a replica needs more memory, and
+    not more of what its cost counts.
     """
-    own = [option for option in stage.options if option.device == active.device]
-    planned = next(option for option in own if option.candidate.variant == active.variant)
+    own = {option.candidate.variant: option for option in stage.options if option.device == device}
+    if variant not in own:
+        return ()
+    planned = own[variant]
     better = [
         option.candidate
-        for option in own
+        for option in own.values()
         if option.candidate.accuracy > planned.candidate.accuracy and option.cost <= planned.cost
     ]
-    return tuple(each.variant for each in sorted(better, key=lambda each: (-each.accuracy, each.variant)))
+    return tuple(sorted(better, key=lambda each: (each.accuracy, each.variant)))
 
 
-def upgraded(problem: PipelineProblem, solution: PipelineSolution) -> PipelineSolution:
-    """The solution with replicas that hold all `upgrades` of their stage ``also``."""
+def upgraded(problem: PipelineProblem, solution: PipelineSolution, most: int) -> PipelineSolution:
+    """The solution with replicas that hold up to ``most`` `upgrades` of their stage ``also``."""
+
+    def also(stage: StageProblem, own: Active) -> tuple[str, ...]:
+        return tuple(each.variant for each in upgrades(stage, own.variant, own.device)[:most])
+
     stages = {
-        stage.name: tuple(replace(each, also=upgrades(stage, each)) for each in solution.stages[stage.name])
+        stage.name: tuple(replace(own, also=also(stage, own)) for own in solution.stages[stage.name])
         for stage in problem.stages
     }
     return replace(solution, stages=stages)
@@ -44,45 +53,80 @@ def with_upgrades(
     problems: Sequence[PipelineProblem],
     active: Mapping[StageKey, Active],
     plan: ClusterPlan,
+    most: int,
 ) -> ClusterPlan:
-    """The plan with `upgrades` on the workers of every stage, loaded behind what is planned, as far as memory goes.
+    """The plan with up to ``most`` `upgrades` of each stage on the workers that hold it, loaded behind what is planned.
 
-    It is an extension: the paper's replicas run one variant. Workers may stand by for other stages, so that a batch of
-    an upgrade takes no longer than leaves each pipeline in time with one in front of each of its stages. Endpoints of
-    one task select by themselves and get none.
+    As far as memory goes, by turns for the stages of a worker. It is an extension: the paper's replicas run one
+    variant. Where workers stand by for other stages, a batch of an upgrade takes no longer than leaves each pipeline in
+    time with one in front of each of its stages. Endpoints of one task select by themselves: they get none, and what
+    they might select is nobody's upgrade. Where measured accuracies are planned with, an upgrade must have raised that.
     """
+    if not most:
+        return plan
     by_name = {problem.name: problem for problem in problems}
-    longest_s = min((_beyond_s(problem, active) for problem in problems), default=0.0)
-    wanted: dict[str, list[frozenset[str]]] = {}
-    for key, own in active.items():
+    runs = {key: needs_of(by_name, key, own.variant) for key, own in active.items()}
+    keys = {worker: [key for key in active if runs[key] <= held] for worker, held in plan.held.items()}
+    alone = all(len(own) <= 1 for own in keys.values())
+    longest_s = None if alone else min(_beyond_s(problem, active) for problem in problems)
+    taken = {o.candidate.variant for p in problems for s in p.stages if s.name == ONLY_STAGE for o in s.options}
+
+    def wanted(key: StageKey, device: str) -> list[frozenset[str]]:
         if key.stage == ONLY_STAGE:
-            continue
+            return []
         problem = by_name[key.endpoint]
         (stage,) = (each for each in problem.stages if each.name == key.stage)
-        for variant in upgrades(stage, own):
-            candidate = next(o.candidate for o in stage.options if o.candidate.variant == variant)
-            if candidate.latency_s[1] <= longest_s:
-                wanted.setdefault(own.variant, []).append(needs_of(by_name, key, variant))
+        return [
+            frozenset(each.needs)
+            for each in upgrades(stage, active[key].variant, device)
+            if each.latency_s[1] <= (inf if longest_s is None else longest_s)
+            and taken.isdisjoint(each.needs)
+            and _measures_better(problem, active, stage.name, each.variant)
+        ][:most]
+
     limits_bytes = {pool.device: pool.memory_bytes for pool in cluster.pools}
-    beside: dict[str, tuple[str, ...]] = {}
+    fallback: dict[str, tuple[str, ...]] = {}
     for worker, held in plan.held.items():
         device = observation.devices.get(worker, worker.rpartition("+")[0])
-        left_bytes = limits_bytes.get(device, inf) - sum(cluster.memory_bytes.get(name, 0) for name in held)
+        left_bytes = limits_bytes.get(device, inf) - _needed_bytes(cluster, held)
         more: list[str] = []
-        for planned in sorted(held):
-            for needs in wanted.get(planned, ()):
+        for turn in zip_longest(*(wanted(key, device) for key in keys[worker]), fillvalue=frozenset()):
+            for needs in turn:
                 missing = sorted(needs - held - set(more))
-                needed_bytes = sum(cluster.memory_bytes.get(name, 0) for name in missing)
-                if needed_bytes <= left_bytes:
-                    left_bytes -= needed_bytes
+                if _needed_bytes(cluster, missing) <= left_bytes:
+                    left_bytes -= _needed_bytes(cluster, missing)
                     more += missing
         if more:
-            beside[worker] = tuple(more)
+            fallback[worker] = tuple(more)
+    holders = {key: sum(key in own for own in keys.values()) for key in active}
     stages = {
-        name: {stage: replace(choice, beyond_s=longest_s) for stage, choice in own.items()}
+        name: {
+            stage: replace(
+                choice, beyond_s=longest_s, worker_share=_share(choice.workers, holders[StageKey(name, stage)])
+            )
+            for stage, choice in own.items()
+        }
         for name, own in plan.stages.items()
     }
-    return replace(plan, fallback=beside, stages=stages)
+    return replace(plan, fallback=fallback, stages=stages)
+
+
+def _share(workers: int, holders: int) -> float:
+    return min(workers / holders, 1.0) if holders else 1.0
+
+
+def _needed_bytes(cluster: Cluster, variants: Sequence[str] | frozenset[str]) -> float:
+    return sum(cluster.memory_bytes.get(variant, 0) for variant in variants)
+
+
+def _measures_better(problem: PipelineProblem, active: Mapping[StageKey, Active], stage: str, variant: str) -> bool:
+    """Whether the pipeline as planned measured less than with this variant in that stage; true without measurements."""
+    if not problem.measured_accuracy:
+        return True
+    planned = {each.name: active[StageKey(problem.name, each.name)].variant for each in problem.stages}
+    before, after = tuple(planned.values()), tuple((planned | {stage: variant}).values())
+    measured = problem.measured_accuracy
+    return before in measured and after in measured and measured[after] > measured[before]
 
 
 def _beyond_s(problem: PipelineProblem, active: Mapping[StageKey, Active]) -> float:

@@ -221,6 +221,24 @@ def test_endpoints_that_balance_themselves_bear_less_by_the_slowdown() -> None:
     assert plan.stages["a"][""].run_s == pytest.approx(1.25 * alone.stages["a"][""].run_s)
 
 
+def test_better_variants_that_workers_of_a_pipeline_hold_beside_the_planned_ones_stay() -> None:
+    from autoscaler.planners.ipa.ipa_planner import IpaPlanner
+    from ipa_planner_scene import CUT, OPTIONS, READ, SUM, pipeline
+
+    read = replace(READ, candidates={"cpu": (*READ.candidates["cpu"], linear("read-xl", 0.97, 0.06, 0.06))})
+    one = Cluster((pipeline("strips", CUT, read, SUM, slo_s=0.5),), (Pool("cpu"),))
+    law = PairLaw({("cut", "cut"): 0.01})
+    plan = planned(
+        one,
+        law,
+        {"strips": 60.0},
+        on_nodes(2, 2),
+        planner_of=lambda cluster: IpaPlanner(cluster, replace(OPTIONS, upgrades=2)),
+    )
+    assert plan.slowdowns, "neighbours were reckoned with"
+    assert plan.fallback == dict.fromkeys(plan.held, ("read-xl",))
+
+
 def test_where_every_worker_holds_everything_the_worst_neighbour_counts() -> None:
     law = PairLaw({("a", "b"): 0.5, ("a", "a"): 0.1, ("b", "a"): 0.3})
     plan = planned(APART, law, {"a": 1.0, "b": 1.0}, on_nodes(2), planner_of=Everywhere)

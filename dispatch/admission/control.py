@@ -37,8 +37,8 @@ SOON = 0.5
 ROOM = 1.25
 """A variant is fast enough that bears so many times that: arrivals come in bursts ..."""
 
-ROOM_LAGGING = 2.5
-"""... and with so much it leaves most of its core to a router that is short of it."""
+ROOM_SHORT = 2.5
+"""... and with so much it leaves most of its core to a router that is short of it, and takes in what is refused."""
 
 HOPELESS = 0.5
 """No estimate is so wrong that a query with less than this share of the fastest run is let in to correct it."""
@@ -269,11 +269,10 @@ class AdmissionControl:
         What waits and what comes must be borne; while queries are refused, as much as can be. Of rows of another length
         than the usual one a batch holds as many as are worth that.
         """
-        needed_rate = inf
-        if view.now_s - self._refused_s >= PRESSED_S:
-            waiting = lane.load.queued_rows / (view.workers if lane.stage.plan.central else 1)
-            room = ROOM_LAGGING if self._lagging else ROOM
-            needed_rate = room * (view.load_qps / view.workers + waiting / (SOON * lane.stage.slo_s))
+        waiting = lane.load.queued_rows / (view.workers if lane.stage.plan.central else 1)
+        refusing = view.now_s - self._refused_s < PRESSED_S
+        room = ROOM_SHORT if refusing or self._lagging else ROOM
+        needed_rate = room * (view.load_qps / view.workers + waiting / (SOON * lane.stage.slo_s))
         return hurried(pace_of(lane), choice, view, lane.weight(length), needed_rate)
 
     def on_done(self, batch: Batch, now_s: float) -> None:

@@ -1,12 +1,15 @@
 """Admission in the dispatcher: what is refused at arrival, and what then runs."""
 
+from dataclasses import replace
+
 import pytest
-from admission_scene import RULES, busy, error_of, let_in
+from admission_scene import RULES, MostAccurate, busy, error_of, let_in
 
 from catalog.errors import DeadlineMissed, Infeasible, NoWorker
 from dispatch.balancing.registry import BALANCERS
 from dispatch.commands import Reject
 from dispatch.selection.fixed import FixedSelection
+from dispatch.selection.policy import Candidate
 from dispatch.worker_info import WorkerInfo
 from dispatch_scene import FAST, answered, dispatcher, endpoint, finish, launched, query, rejected
 
@@ -68,6 +71,17 @@ def test_while_others_are_refused_in_front_of_it_variants_are_the_fastest() -> N
     d.on_arrival(query(11, 0.6), 0.6)
     (later,) = launched(finish(d, next_one, 0.61))
     assert later.variant == "slow"
+
+
+def test_a_refusal_costs_no_accuracy_where_an_accurate_variant_bears_far_more_than_comes() -> None:
+    for row_s, variant in ((0.005, "slow"), (0.030, "fast")):  # 200 and 33 rows/s; 2.5 times what waits and comes is 60
+        accurate = Candidate("slow", 0.9, (0.0, *(row_s * rows for rows in range(1, 9))))
+        built = endpoint(admission=RULES, selection=MostAccurate())
+        stage = replace(built.stages[""], candidates={"cpu": (FAST, accurate)})
+        d = dispatcher(replace(built, stages={"": stage}))
+        d.queues.by_name["digits"].on_refused_in_front(1, 5.0)
+        (batch,) = launched(d.on_arrival(query(10, 5.0), 5.0))
+        assert batch.variant == variant
 
 
 @pytest.mark.parametrize(("delay_s", "variant"), [(0.019, "slow"), (0.021, "fast")])

@@ -40,6 +40,9 @@ ROOM = 1.25
 ROOM_SHORT = 2.5
 """... and with so much it leaves most of its core to a router that is short of it, and takes in what is refused."""
 
+LASTING_S = 1.0
+"""Where queries are refused for so long all the same, as much as can be has to be borne: the fastest variants run."""
+
 HOPELESS = 0.5
 """No estimate is so wrong that a query with less than this share of the fastest run is let in to correct it."""
 
@@ -72,7 +75,7 @@ class AdmissionControl:
         self._flow = flow
         self._only = stages.get(ONLY_STAGE)
         self._headroom = Headroom(0.0)
-        self._pressed_until_s = self._refused_s = -inf
+        self._pressed_until_s = self._refused_s = self._refusing_from_s = -inf
         self._admitted_s = -inf
         self._lowest = 0  # no waiting query has a larger priority number
         self.refresh(plan)
@@ -103,7 +106,9 @@ class AdmissionControl:
         self._pressed_until_s = now_s + PRESSED_S
 
     def refusing(self, now_s: float) -> None:
-        """Queries are refused, here or in front of the router: as much as can be has to be borne for a while."""
+        """Queries are refused, here or in front of the router: these have to be borne too for a while."""
+        if now_s - self._refused_s >= PRESSED_S:
+            self._refusing_from_s = now_s
         self._refused_s = now_s
         self.press(now_s)
 
@@ -266,13 +271,14 @@ class AdmissionControl:
     def fast_enough(self, lane: Lane, choice: Choice, view: QueueView, length: int) -> Choice:
         """What runs while capacity is short, of the rows that ``view`` is of (`dispatch.admission.hurry`).
 
-        What waits and what comes must be borne; while queries are refused, as much as can be. Of rows of another length
-        than the usual one a batch holds as many as are worth that.
+        What waits and what comes must be borne; while queries are refused more, and if that lasts, as much as can be.
+        Of rows of another length than the usual one a batch holds as many as are worth that.
         """
         waiting = lane.load.queued_rows / (view.workers if lane.stage.plan.central else 1)
         refusing = view.now_s - self._refused_s < PRESSED_S
         room = ROOM_SHORT if refusing or self._lagging else ROOM
-        needed_rate = room * (view.load_qps / view.workers + waiting / (SOON * lane.stage.slo_s))
+        lasting = refusing and view.now_s - self._refusing_from_s >= LASTING_S
+        needed_rate = inf if lasting else room * (view.load_qps / view.workers + waiting / (SOON * lane.stage.slo_s))
         return hurried(pace_of(lane), choice, view, lane.weight(length), needed_rate)
 
     def on_done(self, batch: Batch, now_s: float) -> None:

@@ -84,6 +84,20 @@ def test_a_refusal_costs_no_accuracy_where_an_accurate_variant_bears_far_more_th
         assert batch.variant == variant
 
 
+def test_where_refusals_go_on_for_a_second_the_fastest_runs_until_they_end() -> None:
+    accurate = Candidate("slow", 0.9, (0.0, *(0.005 * rows for rows in range(1, 9))))
+    built = endpoint(admission=RULES, selection=MostAccurate())
+    stage = replace(built.stages[""], candidates={"cpu": (FAST, accurate)})
+    d = dispatcher(replace(built, stages={"": stage}))
+    ran = []
+    for number, now_s in enumerate((5.0, 5.4, 5.8, 6.2, 7.0, 7.4)):  # 0.8 s between 6.2 and 7: they begin anew
+        d.queues.by_name["digits"].on_refused_in_front(1, now_s)
+        (batch,) = launched(d.on_arrival(query(number, now_s), now_s))
+        ran.append(batch.variant)
+        finish(d, batch, now_s + 0.005)
+    assert ran == ["slow", "slow", "slow", "fast", "slow", "slow"]
+
+
 @pytest.mark.parametrize(("delay_s", "variant"), [(0.019, "slow"), (0.021, "fast")])
 def test_where_answers_are_slow_to_leave_variants_are_the_fastest(delay_s: float, variant: str) -> None:
     d = busy()

@@ -11,7 +11,7 @@ from dispatch.selection.policy import Candidate, Choice, QueueView
 
 SPENT = 0.5
 """A variant beyond the plan may make use of so much of what there is time for; the rest is for bursts. In simulation
-(`benchmarks.ipa`, the excerpts for tuning) 0.8 is 0 to 2 points more accurate, and 0.3 three to fifteen less."""
+(`benchmarks.ipa`, the excerpts for tuning) 0.8 is 0 to 2 points more accurate, and 0.3 four to fifteen less."""
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,8 @@ def best(
             program.model.add_linear_constraint(
                 mathopt.fast_sum(reached) >= restriction.least_accuracy[pipeline.problem.name] - ROUNDING
             )
-    answer = program.maximize(mathopt.fast_sum(terms), clock)
+    program.model.maximize(SCALE * mathopt.fast_sum(terms))
+    answer = program.solve(clock)
     answer = replace(answer, objective=answer.objective / SCALE, bound=answer.bound / SCALE)
     return Best(answer, 0.0 if answer.taken is None else objective(kept, answer.taken, options))
 

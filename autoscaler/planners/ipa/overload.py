@@ -90,7 +90,7 @@ def largest_served(
                     borne = [c.qps / load_qps * n for c, n in zip(own, replicas, strict=True)]
                     program.model.add_linear_constraint(mathopt.fast_sum(borne) >= part)
         program.model.maximize(part)
-        answer = program.solve(clock, presolve=True)
+        answer = program.solve(clock)
         if answer.taken is None:
             return answer
         lower = served * min(1.0, _borne(kept, counts, program, answer))

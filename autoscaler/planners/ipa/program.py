@@ -1,7 +1,7 @@
 """Formulation 9 for MathOpt, with one binary variable for each choice of each stage."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from math import inf
 
@@ -14,14 +14,10 @@ from autoscaler.planners.ipa.problem import Workers
 GAP = 1e-9
 """Asked of the solver, relative and absolute: less is lost in its own tolerances."""
 
-CORE = 5
-"""Choices per stage that a program is solved with first; more than that are needed rarely."""
+INFEASIBLE = (mathopt.TerminationReason.INFEASIBLE, mathopt.TerminationReason.INFEASIBLE_OR_UNBOUNDED)
 
 SCALE = 1000.0
 """Of objectives to the solver, which takes solutions that differ by 1e-6 for equal: a row of a batch counts no more."""
-
-MARGIN = 1e-6
-"""Of a relaxation's objective and reduced costs: more than its solver's tolerance."""
 
 Taken = tuple[tuple[Choice, ...], ...]
 """By pipeline and stage the choice that a solution takes."""
@@ -53,6 +49,26 @@ class Answer:
     objective: float = 0.0
     bound: float = inf
     values: Mapping[mathopt.Variable, float] = field(default_factory=dict)
+
+
+def branch_and_bound(model: mathopt.Model, clock: Clock) -> mathopt.SolveResult:
+    """SCIP's answer within the time that is left, by branching alone.
+
+    Relaxations of these programs are small and near their optimum: cuts, strong branching and most heuristics take
+    longer at the first nodes than the whole tree without them.
+    """
+    parameters = mathopt.SolveParameters(
+        time_limit=timedelta(seconds=clock.left_s),
+        relative_gap_tolerance=GAP,
+        absolute_gap_tolerance=GAP,
+        presolve=mathopt.Emphasis.LOW,
+        cuts=mathopt.Emphasis.OFF,
+        heuristics=mathopt.Emphasis.LOW,
+    )
+    parameters.gscip.int_params["branching/pscost/priority"] = 100_000
+    result = mathopt.solve(model, mathopt.SolverType.GSCIP, params=parameters)
+    clock.spend(result.solve_time().total_seconds())
+    return result
 
 
 class Program:
@@ -123,60 +139,19 @@ class Program:
         if spent:
             self.model.add_linear_constraint(mathopt.fast_sum(spent) <= 1.0)
 
-    def maximize(self, objective: mathopt.LinearExpression, clock: Clock) -> Answer:
-        """The largest objective, exact, over few of the choices first. The answer has it, and its bound, by `SCALE`.
-
-        In the relaxation's optimum each choice that is not taken has a reduced cost: what the objective loses at least
-        with it. The program is solved with the choices that lose the least. Then only those count beside them that lose
-        less than the distance of that solution from the relaxation.
-        """
-        self.model.maximize(SCALE * objective)
-        every = [x for stages in self.taken for variables in stages for x in variables]
-        few = CORE * sum(len(stages) for stages in self.taken)
-        if len(every) <= few:
-            return self.solve(clock)
-        for x in every:
-            x.integer = False
-        relaxed = mathopt.solve(self.model, mathopt.SolverType.GLOP)
-        for x in every:
-            x.integer = True
-        clock.spend(relaxed.solve_time().total_seconds())
-        if relaxed.termination.reason != mathopt.TerminationReason.OPTIMAL:
-            return self.solve(clock)
-        most, values, reduced = relaxed.objective_value(), relaxed.variable_values(), relaxed.reduced_costs()
-        losses = {x: max(-reduced[x], 0.0) if values[x] <= GAP else 0.0 for x in every}
-        least = sorted(losses.values())[few - 1]
-        found = self._without(losses, least, clock)
-        if found.taken is None:
-            return self.solve(clock) if found.infeasible else found
-        distance = most - found.objective + MARGIN
-        if distance > least:
-            again = self._without(losses, distance, clock)
-            found = again if again.taken is not None else replace(found, proven=False)
-        return found if found.proven else replace(found, bound=most)
-
-    def solve(self, clock: Clock, *, in_time: bool = True, presolve: bool = False) -> Answer:
+    def solve(self, clock: Clock, *, in_time: bool = True) -> Answer:
         """The best of the objective that the model has, and unless it need not be ``in_time`` within the limits.
 
         These are kept also where latencies are added up in floating point: paths that only a solver's tolerance lets
-        through are cut off one by one. With ``presolve`` HiGHS takes longer, for programs that it has called solved
-        without it when they were not.
+        through are cut off one by one.
         """
-        parameters = mathopt.SolveParameters(
-            relative_gap_tolerance=GAP,
-            absolute_gap_tolerance=GAP,
-            presolve=mathopt.Emphasis.MEDIUM if presolve else mathopt.Emphasis.OFF,
-        )
         while True:
             if clock.left_s <= 0:
                 return Answer(None)
-            parameters.time_limit = timedelta(seconds=clock.left_s)
-            result = mathopt.solve(self.model, mathopt.SolverType.HIGHS, params=parameters)
-            clock.spend(result.solve_time().total_seconds())
+            result = branch_and_bound(self.model, clock)
             reason = result.termination.reason
             if not result.has_primal_feasible_solution():
-                gone = (mathopt.TerminationReason.INFEASIBLE, mathopt.TerminationReason.INFEASIBLE_OR_UNBOUNDED)
-                return Answer(None, infeasible=reason in gone)
+                return Answer(None, infeasible=reason in INFEASIBLE)
             values = result.variable_values()
             chosen = [
                 [max(range(len(own)), key=lambda k: values[own[k]]) for own in variables] for variables in self.taken
@@ -194,16 +169,6 @@ class Program:
                 self.model.add_linear_constraint(mathopt.fast_sum(path) <= len(path) - 1)
 
     # -- inner steps ------------------------------------------------------------------------------------------
-
-    def _without(self, losses: Mapping[mathopt.Variable, float], most: float, clock: Clock) -> Answer:
-        """Solved without the choices that lose more."""
-        out = [x for x, loss in losses.items() if loss > most]
-        for x in out:
-            x.upper_bound = 0.0
-        answer = self.solve(clock)
-        for x in out:
-            x.upper_bound = 1.0
-        return answer
 
     def _choices(self, chosen: Sequence[Sequence[int]]) -> Taken:
         return tuple(

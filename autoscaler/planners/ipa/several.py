@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from math import ceil, inf
 
 from ortools.math_opt.python import mathopt
@@ -12,7 +11,7 @@ from autoscaler.planners.ipa.choices import TOLERANCE, Choice, PipelineChoices, 
 from autoscaler.planners.ipa.latency import longest_path
 from autoscaler.planners.ipa.overload import least_limits_s
 from autoscaler.planners.ipa.problem import IpaOptions, PipelineProblem, Workers
-from autoscaler.planners.ipa.program import GAP, SCALE, Answer, Clock
+from autoscaler.planners.ipa.program import GAP, INFEASIBLE, SCALE, Answer, Clock, branch_and_bound
 
 SLACK = 1e-8
 """Of the largest part of the load, so that it can be borne where a solver knows it as well as it does."""
@@ -76,15 +75,15 @@ def solve_several(
     if least_s != limits_s:
         limits_s = least_s
         choices, found = at(served, limits_s)
+    slack = SLACK
     while found.shares is None and found.answer.infeasible:
-        choices, found = at(served, limits_s, most=True)
-        if found.shares is None:
-            return choices, found, served
-        served *= found.part * (1 - SLACK)
-        if _right(choices, found.shares, found.part):
+        choices, most = at(served, limits_s, most=True)
+        if most.shares is None:
+            return choices, most, served
+        served *= most.part * (1 - slack)
+        if _right(choices, most.shares, most.part):
             choices, found = at(served, limits_s)
-            break
-        found = Mixed(Answer(None, infeasible=True))
+            slack *= 10
     return choices, found, served
 
 
@@ -173,14 +172,10 @@ class MixedProgram:
     def _solve(self, clock: Clock) -> Mixed:
         if clock.left_s <= 0:
             return Mixed(Answer(None))
-        parameters = mathopt.SolveParameters(relative_gap_tolerance=GAP, absolute_gap_tolerance=GAP)
-        parameters.time_limit = timedelta(seconds=clock.left_s)
-        result = mathopt.solve(self.model, mathopt.SolverType.HIGHS, params=parameters)
-        clock.spend(result.solve_time().total_seconds())
+        result = branch_and_bound(self.model, clock)
         reason = result.termination.reason
         if not result.has_primal_feasible_solution():
-            gone = (mathopt.TerminationReason.INFEASIBLE, mathopt.TerminationReason.INFEASIBLE_OR_UNBOUNDED)
-            return Mixed(Answer(None, infeasible=reason in gone))
+            return Mixed(Answer(None, infeasible=reason in INFEASIBLE))
         values = result.variable_values()
         part = values[self.part]
         shares = tuple(

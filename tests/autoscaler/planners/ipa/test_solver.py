@@ -6,17 +6,15 @@ from math import inf, log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 from autoscaler.cluster.plan import Status
 from autoscaler.planners.ipa import program
 from autoscaler.planners.ipa.accuracy import ranks
 from autoscaler.planners.ipa.problem import IpaOptions, Option, PipelineProblem, Workers
 from autoscaler.planners.ipa.solver import solve
-from autoscaler_scene import SEEDS
 from catalog.errors import ConfigError
 from dispatch.selection.policy import Candidate
-from ipa_scene import option, pipeline, some_pipeline, stage, tried
+from ipa_scene import option, pipeline, some_pipeline, stage
 
 LIGHT = option("light", 0.6, 0.01, 0.01, cost=1.0)
 HEAVY = option("heavy", 0.9, 0.05, 0.05, cost=2.0)
@@ -168,20 +166,6 @@ def test_it_is_said_what_the_next_better_variant_would_take(
     found = solve((problem,), options, Workers(limits))
     assert found.pipelines["p"].stages["s"][0].variant == "light"
     assert said in found.explanation
-
-
-@settings(max_examples=60, deadline=None)
-@given(rng=SEEDS)
-def test_starting_with_few_choices_loses_nothing(rng: np.random.Generator) -> None:
-    problem = some_pipeline(rng, "p", ("cpu", "gpu"))
-    options = IpaOptions(beta=0.05, batch_sizes=(1, 2, 4))
-    workers = Workers({"cpu": int(rng.integers(1, 9)), "gpu": int(rng.integers(1, 9))})
-    wanted = tried((problem,), options, workers)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(program, "CORE", 1)
-        found = solve((problem,), options, workers)
-    if wanted is not None:
-        assert found.objective == pytest.approx(wanted.objective, abs=1e-6)
 
 
 def test_many_pipelines_are_planned_one_by_one_where_workers_have_no_limit() -> None:

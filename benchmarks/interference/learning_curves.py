@@ -87,7 +87,8 @@ def _active(
         while len(measured) < size:
             known = set(measured)
             left = [each for each in shuffled if each not in known]
-            measured = measured + next_configurations(predictor, left, min(per_round, size - len(measured)), seed)
+            count = min(per_round, size - len(measured))
+            measured = measured + next_configurations(predictor, left, count, seed, measured)
             predictor = fit(examples_of(pool.only(measured)), table, kind, seed=seed)
         errors.append(mean_absolute_error(predictor, truth))
     return errors

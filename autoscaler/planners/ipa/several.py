@@ -83,7 +83,7 @@ def solve_several(
         served *= most.part * (1 - slack)
         if _right(choices, most.shares, most.part):
             choices, found = at(served, limits_s)
-            slack *= 10
+            slack = min(10 * slack, 0.01)
     return choices, found, served
 
 

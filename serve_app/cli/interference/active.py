@@ -46,7 +46,7 @@ def measure_until(
     """Measure until the error is reached, or the configurations or the budget are spent; gives the error at the end.
 
     The first round is drawn, ``FIRST_PER_VARIANT`` for each variant; each later one has the `PER_ROUND` configurations
-    that the predictor is least sure of. ``on_error`` hears of the configurations and the error after each round.
+    that tell the predictor most of all. ``on_error`` hears of the configurations and the error after each round.
     Raises `ConfigError` where too few configurations are allowed to learn from, or the budget ends before there are
     enough.
     """
@@ -81,8 +81,8 @@ def measure_until(
             return replace(report, seconds=time.monotonic() - began_s), error
         count = min(PER_ROUND, stop.configurations - known)
         predictor = _fitted(examples_of(own), table, seed)
-        chosen_now = [each.variants for each in next_configurations(predictor, candidates, count, seed + known)]
-        latest = campaign.run(chosen_now, left_s, on_progress)
+        wanted = next_configurations(predictor, candidates, count, seed + known, tuple(own.repeats))
+        latest = campaign.run([each.variants for each in wanted], left_s, on_progress)
         report = replace(
             latest,
             measured=report.measured + latest.measured,

@@ -1,6 +1,8 @@
 """A server for as long as somebody needs it."""
 
 import os
+import signal
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -25,10 +27,11 @@ def served(
 ) -> Iterator[int]:
     """Start ``command``, wait until it answers a POST of ``body`` with 200, and stop it at the end; gives its pid.
 
-    Raises RuntimeError with the end of its output where it dies or does not answer in so many seconds.
+    Where this process is told to end (SIGTERM, SIGHUP) before that, the command is stopped too. Raises RuntimeError
+    with the end of its output where it dies or does not answer in so many seconds.
     """
     _refuse_taken(port)
-    with TemporaryFile() as log:
+    with TemporaryFile() as log, _ended_in_order():
         server = Session(command, {**os.environ, **RAY_ENV, **env}, log)
         try:
             deadline_s = time.monotonic() + within_s
@@ -41,6 +44,24 @@ def served(
             yield server.pid
         finally:
             server.stop()
+
+
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """Signals that end this process do it by `SystemExit`, so that blocks are left."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, _leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _leave(number: int, _: object) -> None:
+    raise SystemExit(128 + number)
 
 
 def _answers(port: int, path: str, body: bytes) -> bool:

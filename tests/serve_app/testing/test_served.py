@@ -1,0 +1,46 @@
+"""A server that is there as long as a block, and not longer."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from serve_app.testing.free_ports import find_free_port
+
+SERVER = """
+import http.server, sys
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.send_response(200)
+        self.end_headers()
+
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+USER = """
+import sys, time
+from serve_app.testing.served import served
+
+with served([sys.executable, sys.argv[1], sys.argv[2]], {}, int(sys.argv[2]), "/", b"{}") as pid:
+    print(pid, flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_what_is_told_to_end_takes_its_server_along(tmp_path: Path, number: signal.Signals) -> None:
+    server, user = tmp_path / "server.py", tmp_path / "user.py"
+    server.write_text(SERVER)
+    user.write_text(USER)
+    command = [sys.executable, str(user), str(server), str(find_free_port())]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as running:
+        assert running.stdout is not None
+        pid = int(running.stdout.readline())
+        assert psutil.pid_exists(pid)
+        running.send_signal(number)
+        assert running.wait(60) != 0
+    assert not psutil.pid_exists(pid)

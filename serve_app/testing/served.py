@@ -13,6 +13,7 @@ from tempfile import TemporaryFile
 from serve_app.cli.run.session import Session
 
 START_TIMEOUT_S = 120.0
+ENDING = (signal.SIGTERM, signal.SIGHUP)
 RAY_ENV = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
 
 
@@ -52,7 +53,7 @@ def _ended_in_order() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, _leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before = {number: signal.signal(number, _leave) for number in ENDING}
     try:
         yield
     finally:
@@ -61,6 +62,8 @@ def _ended_in_order() -> Iterator[None]:
 
 
 def _leave(number: int, _: object) -> None:
+    for each in ENDING:  # a second one would break off the stopping
+        signal.signal(each, signal.SIG_IGN)
     raise SystemExit(128 + number)
 
 

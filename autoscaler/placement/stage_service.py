@@ -18,15 +18,16 @@ class StageService:
     """The ``candidates`` of a stage by device type, or by pool, and what a query still needs behind it.
 
     ``batch_rows`` are planned by variant, None where no plan says anything; the plan counts on ``worker_share`` of the
-    workers, and on ``own_s`` for a query in the stage, wait and run, and a batch of a more accurate variant that it has
-    not chosen may take ``longest_s``.
+    workers, and on ``wait_s`` and ``run_s`` for a query in the stage, and a batch of a more accurate variant that it
+    has not chosen may take ``longest_s``.
     """
 
     candidates: Mapping[str, tuple[Candidate, ...]]
     after_s: float
     batch_rows: Mapping[str, int] | None = None
     worker_share: float = 1.0
-    own_s: float = 0.0
+    wait_s: float = 0.0
+    run_s: float = 0.0
     longest_s: float = inf
 
     def of(self, stage: StagePlan) -> StagePlan:
@@ -36,12 +37,14 @@ class StageService:
     def _selection(self) -> SelectionPolicy:
         if self.batch_rows is None:
             return GreedySelection()
-        whole_s = self.own_s + self.after_s
+        own_s = self.wait_s + self.run_s
+        whole_s = own_s + self.after_s
         return PlannedBatches(
             self.batch_rows,
             worker_share=self.worker_share,
-            time_share=self.own_s / whole_s if whole_s else 1.0,
+            time_share=own_s / whole_s if whole_s else 1.0,
             longest_s=self.longest_s,
+            run_s=self.run_s,
         )
 
 
@@ -68,7 +71,8 @@ def _planned(choice: StageChoice) -> dict[str, Any]:
     return {
         "batch_rows": choice.variants,
         "worker_share": choice.worker_share,
-        "own_s": choice.run_s + choice.wait_s,
+        "wait_s": choice.wait_s,
+        "run_s": choice.run_s,
         "longest_s": inf if choice.beyond_s is None else choice.beyond_s,
     }
 

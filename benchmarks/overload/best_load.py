@@ -1,6 +1,7 @@
 """The load that a service carries best."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 START_QPS, STEP, STEP_S = 60.0, 1.3, 4.0
 ENOUGH = 0.8
@@ -12,8 +13,15 @@ SUSTAINED_S = 20.0
 """The best of many short loads is partly luck, and may leave a queue behind: what counts is a long one."""
 
 
-def find_best(goodput_qps: Callable[[float, float], float]) -> float:
-    """The goodput of the best load when it lasts.
+class Best(NamedTuple):
+    """A load, and how much of it is in time when it lasts."""
+
+    load_qps: float
+    goodput_qps: float
+
+
+def find_best(goodput_qps: Callable[[float, float], float]) -> Best:
+    """The best load, and its goodput when it lasts; 0 for both where nothing is in time.
 
     Loads rise by `STEP` until two in a row are mostly late or refused; the one with the highest goodput is played again
     for `SUSTAINED_S`. ``goodput_qps`` plays a load of so many queries per second for so many seconds.
@@ -29,4 +37,4 @@ def find_best(goodput_qps: Callable[[float, float], float]) -> float:
         if beyond == 2:
             break
         load_qps *= STEP
-    return goodput_qps(best_load_qps, SUSTAINED_S) if best else 0.0
+    return Best(best_load_qps, goodput_qps(best_load_qps, SUSTAINED_S) if best else 0.0)

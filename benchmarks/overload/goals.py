@@ -15,10 +15,11 @@ def goals_of(scene: Mapping[str, Any]) -> dict[str, bool]:
     memory = scene["memory_mb"]
     half = {name: found["in_time_of_all_pct"] for name, found in scene["half"].items()}
     answers = load["answers"]
+    carried_qps = (scene["best_qps"] + scene["best_again_qps"]) / 2
     return {
         "five times the best load was offered": load["offered_qps"] >= 4.9 * scene["best_qps"],
         "95% of what is accepted is in time": (load["accepted_in_time_pct"] or 0.0) >= 95.0,
-        "goodput is 90% of the best": load["goodput_qps"] >= 0.9 * scene["best_qps"],
+        "goodput is 90% of the best": load["goodput_qps"] >= 0.9 * carried_qps,
         "refusals come within 50 ms": load["refused_ms"] is not None and load["refused_ms"]["p99"] <= 50.0,
         "every query is answered, and never with 500": answers.keys() <= {"200", "429", "503", "504"},
         "memory is bounded": sum(memory["highest"].values()) - sum(memory["before"].values()) <= GROWTH_MB,

@@ -10,8 +10,10 @@ from dispatch.selection.greedy import soonest
 from dispatch.selection.policy import Candidate, Choice, QueueView
 
 SPENT = 0.5
-"""A variant beyond the plan may make use of so much of what there is time for; the rest is for bursts. In simulation
-(`benchmarks.ipa`, the excerpts for tuning) 0.8 is 0 to 2 points more accurate, and 0.3 four to fifteen less."""
+"""A variant beyond the plan, or one that falls behind it, may make use of so much of what there is time for; the rest
+is for bursts. In simulation (`benchmarks.ipa`, the excerpts for tuning) 0.8 is 0 to 2 points more accurate, and 0.3
+four to fifteen less. A pipeline on one core for all (`benchmarks.live_pipeline`) has 0.6% late where a variant may
+fall behind by the whole slack, 0.1% so."""
 
 
 @dataclass(frozen=True)
@@ -20,8 +22,9 @@ class PlannedBatches:
 
     ``batch_rows`` are planned by variant: with a variant that is planned no smaller batch is formed than that, or than
     all that waits. A worker never waits for a batch to fill, and more rows than planned run together only where more
-    wait, so that a stage that falls behind its plan catches up. Where no variant is in time with its planned batch, the
-    fastest runs all that waits.
+    wait, so that a stage that falls behind its plan catches up. Where all that waits would take a variant, with
+    ``worker_share`` of the workers at it, longer than the ``run_s`` that the plan reckons with and than `SPENT` of the
+    slack, a faster one runs that they hold; where no variant is in time with its planned batch, the fastest runs all that waits.
 
     A worker may hold more accurate variants than the planned one, which would not bear the load. One of them runs where
     its batch and then the planned variant, with all that waits by then, are in time: what is left of this batch and the
@@ -35,6 +38,7 @@ class PlannedBatches:
     worker_share: float = 1.0
     time_share: float = 1.0
     longest_s: float = inf
+    run_s: float = 0.0
     name: ClassVar[str] = "planned_batches"
 
     def choose(self, view: QueueView) -> Choice:
@@ -45,12 +49,21 @@ class PlannedBatches:
             if rows := self._rows_beyond(candidate, candidates[place], view):
                 return Choice(candidate.variant, rows)
         for candidate in candidates[place:]:
-            most = candidate.batch_rows(view.rows)
+            most, planned = candidate.batch_rows(view.rows), self.batch_rows.get(candidate.variant, 1)
             in_time = min(most, bisect_right(candidate.latency_s, slack_s) - 1)
-            if in_time >= min(most, self.batch_rows.get(candidate.variant, 1)):
+            is_last = candidate is candidates[-1]
+            if in_time >= min(most, planned) and (is_last or self._bears(candidate, view)):
                 return Choice(candidate.variant, in_time)
         candidate = soonest(view)
         return Choice(candidate.variant, candidate.batch_rows(view.rows))
+
+    def _bears(self, candidate: Candidate, view: QueueView) -> bool:
+        """Whether a variant runs all that waits as soon as is planned for, or with time left for what comes next."""
+        cleared_s = _cleared_s(candidate, ceil(view.rows / self._workers(view)))
+        return cleared_s <= max(self.run_s, SPENT * view.slack_s)
+
+    def _workers(self, view: QueueView) -> float:
+        return max(self.worker_share * view.workers, 1.0)
 
     def _rows_beyond(self, candidate: Candidate, planned: Candidate, view: QueueView) -> int:
         """How many rows a variant more accurate than the ``planned`` one may run now; 0 where there is no time."""
@@ -60,8 +73,7 @@ class PlannedBatches:
         if rows < max(view.first_rows, 1):  # a query is never divided
             return 0
         busy_s = candidate.busy_s[rows]
-        workers = max(self.worker_share * view.workers, 1.0)
-        waiting = ceil((view.rows - rows + view.load_qps * busy_s) / workers)
+        waiting = ceil((view.rows - rows + view.load_qps * busy_s) / self._workers(view))
         return rows if busy_s + _cleared_s(planned, waiting) <= within_s else 0
 
 

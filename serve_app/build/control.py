@@ -155,6 +155,7 @@ def _ipa(config: AppConfig) -> IpaOptions:
         accuracy=cast(Accuracy, accuracy),
         headroom=given.headroom,
         upgrades=given.upgrades,
+        fallback=given.fallback,
     )
 
 

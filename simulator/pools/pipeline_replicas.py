@@ -220,6 +220,7 @@ class PipelineReplicas:
         stages = {}
         for name, stage in self._endpoint.stages.items():
             every = self._active[name]
+            run_s = max(each.run_s for each in every)
             active = {(each.device, variant) for each in every for variant in (each.variant, *each.also)}
             service = StageService(
                 {
@@ -228,7 +229,8 @@ class PipelineReplicas:
                 },
                 self._after_s(name),
                 {each.variant: each.batch_rows for each in every},
-                own_s=max(each.run_s + each.wait_s for each in every),
+                wait_s=max(each.run_s + each.wait_s for each in every) - run_s,
+                run_s=run_s,
             )
             stages[name] = service.of(stage)
         return replace(self._endpoint, stages=stages)

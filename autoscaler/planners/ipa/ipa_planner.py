@@ -51,7 +51,8 @@ class IpaPlanner:
     4. Endpoints with a stage that no worker can run are left out, and said to be.
     5. Workers of pools of a fixed size that are left over hold further replicas of the stages with the least room.
     6. Workers hold the variants of other stages as well, where that is in time: `standby.with_standby`.
-    7. With ``upgrades`` workers hold more accurate variants of their stages as well: `upgrades.with_upgrades`.
+    7. With ``upgrades`` workers hold more accurate variants of their stages as well, with ``fallback`` faster ones:
+       `upgrades.with_upgrades`.
 
     Queries are balanced by their endpoints themselves.
     """
@@ -137,7 +138,8 @@ class IpaPlanner:
         named = with_standby(self.cluster, observation, problems, active, named)
         report = SolveReport(found.status, found.gap, found.solve_s, found.explanation)
         plan = cluster_plan(problems, active, served, named, self.options, report)
-        return with_upgrades(self.cluster, observation, problems, active, plan, self.options.upgrades)
+        beside = self.options.upgrades, self.options.fallback
+        return with_upgrades(self.cluster, observation, problems, active, plan, *beside)
 
     def _share(self, problems: Sequence[PipelineProblem], workers: Workers) -> Shared | None:
         """All workers that every stage has a variant for; if they have none in common, those of one device type."""

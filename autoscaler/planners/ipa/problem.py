@@ -111,8 +111,8 @@ class IpaOptions:
     With ``several`` a stage may have more than one active variant (an extension; the paper has one). A solve ends after
     ``time_limit_s`` with the best plan so far and its gap. The planner plans for ``headroom`` times the load, where
     there are workers for that: equation 9c has none, and the queue of a stage that is always busy has no bound. Its
-    workers hold up to so many ``upgrades``, more accurate variants of their stage beside the planned one (an
-    extension).
+    workers hold up to so many ``upgrades``, more accurate variants of their stage beside the planned one, and up to so
+    many faster ones as ``fallback`` (extensions).
     """
 
     alpha: float = 1.0
@@ -124,6 +124,7 @@ class IpaOptions:
     time_limit_s: float = 10.0
     headroom: float = 1.0
     upgrades: int = 0
+    fallback: int = 0
 
     def __post_init__(self) -> None:
         """Raise `ConfigError` for values that nothing can be planned with."""
@@ -147,6 +148,7 @@ class IpaOptions:
             ),
             ("headroom", self.headroom, 1 <= self.headroom < inf, "a number from 1"),
             ("upgrades", self.upgrades, 0 <= self.upgrades <= MOST_UPGRADES, f"a number from 0 to {MOST_UPGRADES}"),
+            ("fallback", self.fallback, 0 <= self.fallback <= MOST_UPGRADES, f"a number from 0 to {MOST_UPGRADES}"),
             (
                 "several",
                 self.several,

@@ -26,6 +26,13 @@ class IpaConfig(Strict):
         description="up to so many more accurate variants of their stage that workers hold beside the planned one, "
         "where memory allows: batches run on them while the stage has time to spare",
     )
+    fallback: int = Field(
+        default=0,
+        ge=0,
+        le=MOST_UPGRADES,
+        description="up to so many faster variants of their stage that workers hold beside the planned one, where "
+        "memory allows: batches run on them while more waits than the planned variant serves in half of the slack",
+    )
     accuracy: str | None = Field(
         default=None,
         description="what a pipeline's accuracy is: `rank`, the sum of its variants' normalised ranks, as in the "

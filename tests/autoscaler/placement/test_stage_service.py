@@ -47,7 +47,7 @@ def test_chosen_variants_run_in_planned_batches_and_others_of_the_stage_stay_for
     assert services["find"].candidates["cpu"] == (FAST, SLOW)
     # it takes 0.1 s of the 0.3 s that it and those behind it need
     planned = services["find"].of(StagePlan({}, GreedySelection(), None)).selection
-    assert planned == PlannedBatches({"slow": 3}, time_share=pytest.approx(1 / 3))  # type: ignore[arg-type]
+    assert planned == PlannedBatches({"slow": 3}, time_share=pytest.approx(1 / 3), run_s=0.1)  # type: ignore[arg-type]
     assert services["find"].after_s == 0.2
     assert services["read"].after_s == pytest.approx(0.1)
     assert services["read"].of(StagePlan({}, PlannedBatches({}), None)).selection == GreedySelection()
@@ -56,7 +56,7 @@ def test_chosen_variants_run_in_planned_batches_and_others_of_the_stage_stay_for
 def test_what_a_plan_allows_variants_that_it_has_not_chosen_reaches_the_selection() -> None:
     chosen = stage_services(PAGE, {"join": replace(choice(0.0, join=2), worker_share=0.5, beyond_s=0.05)})["join"]
     selection = chosen.of(StagePlan({}, GreedySelection(), None)).selection
-    assert selection == PlannedBatches({"join": 2}, worker_share=0.5, time_share=1.0, longest_s=0.05)
+    assert selection == PlannedBatches({"join": 2}, worker_share=0.5, time_share=1.0, longest_s=0.05, run_s=0.1)
 
 
 def test_an_endpoint_of_one_task_keeps_the_policy_of_its_config() -> None:

@@ -30,13 +30,26 @@ def test_more_than_planned_runs_together_where_more_waits_and_is_in_time() -> No
 
 
 def test_a_batch_is_cut_to_what_is_in_time_and_never_below_the_planned_one() -> None:
-    assert chosen(7, 0.062, good=2) == ("good", 5)
-    assert chosen(7, 0.032, good=2) == ("good", 2)
+    alone = PlannedBatches({"good": 2})
+    assert alone.choose(view(7, 0.062, GOOD)) == Choice("good", 5)
+    assert alone.choose(view(7, 0.032, GOOD)) == Choice("good", 2)
     assert chosen(7, 0.029, good=2) == ("fast", 7), "two rows of the better one are too late"
 
 
+def test_a_faster_variant_runs_where_the_planned_one_falls_behind_by_half_of_the_slack() -> None:
+    assert chosen(7, 0.161, good=2) == ("good", 7), "80 ms"
+    assert chosen(7, 0.159, good=2) == ("fast", 7)
+    shared = view(7, 0.159)._replace(workers=2)
+    assert PlannedBatches({"good": 2}).choose(shared) == Choice("good", 7), "another worker takes half of it"
+
+
+def test_no_faster_variant_runs_where_what_waits_takes_no_longer_than_planned() -> None:
+    assert PlannedBatches({"good": 7}, run_s=0.08).choose(view(7, 0.081)) == Choice("good", 7)
+    assert PlannedBatches({"good": 7}, run_s=0.08).choose(view(8, 0.1)) == Choice("fast", 8)
+
+
 def test_fewer_than_planned_may_wait() -> None:
-    assert chosen(1, 0.021, good=4) == ("good", 1)
+    assert PlannedBatches({"good": 4}, run_s=0.05).choose(view(1, 0.021)) == Choice("good", 1)
 
 
 def test_where_nothing_is_in_time_the_fastest_runs_all_that_waits() -> None:
@@ -45,7 +58,7 @@ def test_where_nothing_is_in_time_the_fastest_runs_all_that_waits() -> None:
 
 
 def test_a_variant_that_the_plan_does_not_know_runs_as_much_as_is_in_time() -> None:
-    assert chosen(7, 0.062) == ("good", 5)
+    assert PlannedBatches({}).choose(view(7, 0.062, GOOD)) == Choice("good", 5)
 
 
 @given(st.integers(1, 60), st.floats(-0.1, 0.3), st.integers(1, 10), st.integers(1, 40))

@@ -33,8 +33,24 @@ def test_the_first_arrival_counts_as_over_a_tenth_of_the_window() -> None:
 def test_a_lull_ends_the_load() -> None:
     load = after([0.0, 0.1, 0.2])
     assert load.load_qps(0.71) == 0.0
-    load.on_arrival(5.0)
-    assert load.load_qps(5.0) == pytest.approx(1 / 0.5)
+
+
+def test_the_load_before_a_lull_is_expected_after_it_until_a_window_has_passed() -> None:
+    load = after([0.0, 0.1, 0.2, 5.0])
+    assert load.load_qps(5.0) == pytest.approx(3 / 0.5)
+    assert load.load_qps(5.49) == pytest.approx(3 / 0.5)
+    assert load.load_qps(5.5) == 0.0
+
+
+def test_after_a_lull_the_average_is_over_the_time_since_without_the_arrival_that_ended_it() -> None:
+    load = after([0.0, *np.arange(5.0, 5.101, 0.01).tolist()])
+    assert load.load_qps(5.1) == pytest.approx(10 / 0.1)
+    assert after([0.0, 5.0, 5.01]).load_qps(5.01) == pytest.approx(1 / 0.05), "a tenth of the window at least"
+
+
+def test_queries_far_from_each_other_are_a_light_load() -> None:
+    load = after([float(second) for second in range(10)])
+    assert load.load_qps(9.0) == pytest.approx(1 / 0.5)
 
 
 def test_the_average_is_that_of_a_count_over_the_window_whenever_it_is_asked() -> None:

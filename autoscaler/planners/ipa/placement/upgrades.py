@@ -34,6 +34,23 @@ def upgrades(stage: StageProblem, variant: str, device: str) -> tuple[Candidate,
     return tuple(sorted(better, key=lambda each: (each.accuracy, each.variant)))
 
 
+def faster(stage: StageProblem, own: Active, device: str) -> tuple[Candidate, ...]:
+    """What is faster than the planned variant in its batches on a device type, for a replica that costs no more; the
+    fastest first, which is what a burst takes, or a worker's death."""
+    here = {option.candidate.variant: option for option in stage.options if option.device == device}
+    if own.variant not in here:
+        return ()
+    planned = here[own.variant]
+    found = [
+        option.candidate
+        for option in here.values()
+        if option.candidate.max_batch >= own.batch_rows
+        and option.cost <= planned.cost
+        and option.candidate.latency_s[own.batch_rows] < planned.candidate.latency_s[own.batch_rows]
+    ]
+    return tuple(sorted(found, key=lambda each: (each.latency_s[own.batch_rows], each.variant)))
+
+
 def upgraded(problem: PipelineProblem, solution: PipelineSolution, most: int) -> PipelineSolution:
     """The solution with replicas that hold up to ``most`` `upgrades` of their stage ``also``."""
 
@@ -54,15 +71,17 @@ def with_upgrades(
     active: Mapping[StageKey, Active],
     plan: ClusterPlan,
     most: int,
+    fallback_most: int,
 ) -> ClusterPlan:
-    """The plan with up to ``most`` `upgrades` of each stage on the workers that hold it, loaded behind what is planned.
+    """The plan with up to ``most`` `upgrades` of each stage on the workers that hold it, loaded behind what is planned,
+    and before them up to ``fallback_most`` that are `faster`.
 
     As far as memory goes, by turns for the stages of a worker. It is an extension: the paper's replicas run one
     variant. Where workers stand by for other stages, a batch of an upgrade takes no longer than leaves each pipeline in
     time with one in front of each of its stages. Endpoints of one task select by themselves: they get none, and what
     they might select is nobody's upgrade. Where measured accuracies are planned with, an upgrade must have raised that.
     """
-    if not most:
+    if not most and not fallback_most:
         return plan
     by_name = {problem.name: problem for problem in problems}
     runs = {key: needs_of(by_name, key, own.variant) for key, own in active.items()}
@@ -76,13 +95,17 @@ def with_upgrades(
             return []
         problem = by_name[key.endpoint]
         (stage,) = (each for each in problem.stages if each.name == key.stage)
-        return [
-            frozenset(each.needs)
-            for each in upgrades(stage, active[key].variant, device)
-            if each.latency_s[1] <= (inf if longest_s is None else longest_s)
-            and taken.isdisjoint(each.needs)
-            and _measures_better(problem, active, stage.name, each.variant)
-        ][:most]
+        spare = [frozenset(each.needs) for each in faster(stage, active[key], device) if taken.isdisjoint(each.needs)]
+        return (
+            spare[:fallback_most]
+            + [
+                frozenset(each.needs)
+                for each in upgrades(stage, active[key].variant, device)
+                if each.latency_s[1] <= (inf if longest_s is None else longest_s)
+                and taken.isdisjoint(each.needs)
+                and _measures_better(problem, active, stage.name, each.variant)
+            ][:most]
+        )
 
     limits_bytes = {pool.device: pool.memory_bytes for pool in cluster.pools}
     fallback: dict[str, tuple[str, ...]] = {}

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from autoscaler.cluster.cluster import Cluster, Pool, Stage
-from autoscaler.planners.ipa.placement.upgrades import upgraded, upgrades
+from autoscaler.planners.ipa.placement.upgrades import faster, upgraded, upgrades
 from autoscaler.planners.ipa.problem import Option, PipelineProblem, StageProblem
 from autoscaler.planners.ipa.solution import Active, PipelineSolution
 from autoscaler_scene import linear, observed, workers
@@ -126,3 +126,22 @@ def test_without_upgrades_a_plan_says_nothing_of_them() -> None:
     plan = planned(Cluster((STRIPS,), (Pool("cpu"),)), observed({"strips": 60.0}, workers(cpu=4)))
     assert plan.fallback == {}
     assert {choice.beyond_s for choice in plan.stages["strips"].values()} == {None}
+
+
+def test_the_fastest_comes_first_of_what_a_worker_falls_back_to() -> None:
+    names = {"planned": 0.05, "fast": 0.02, "fastest": 0.01, "slow": 0.06, "dear": 0.005}
+    found = tuple(
+        Option(linear(name, 0.8, 0.01, row_s), 2.0 if name == "dear" else 1.0, "cpu") for name, row_s in names.items()
+    )
+    of = StageProblem("read", (), found)
+    assert [each.variant for each in faster(of, active("planned"), "cpu")] == ["fastest", "fast"]
+    assert faster(of, active("fastest"), "cpu") == ()
+    assert faster(of, active("planned"), "gpu") == (), "it is not on that device type"
+
+
+def test_workers_hold_what_they_fall_back_to_before_better_variants() -> None:
+    cluster = Cluster((STRIPS,), (Pool("cpu"),))
+    plan = planned(cluster, observed({"strips": 60.0}, workers(cpu=4)), replace(FOUR, fallback=1))
+    assert {worker: plan.fallback[worker] for worker in plan.held} == dict.fromkeys(plan.held, ("read-s", "read-xl"))
+    alone = planned(cluster, observed({"strips": 60.0}, workers(cpu=4)), replace(OPTIONS, fallback=1))
+    assert {worker: alone.fallback[worker] for worker in alone.held} == dict.fromkeys(alone.held, ("read-s",))

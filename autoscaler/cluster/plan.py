@@ -62,6 +62,11 @@ class StageChoice:
     worker_share: float = 1.0
 
 
+def is_to_come(worker: str) -> bool:
+    """Whether it is the name of a worker that is not there yet, ``device+1``."""
+    return "+" in worker
+
+
 @dataclass(frozen=True, kw_only=True)
 class ClusterPlan:
     """Who holds what, and who gets which share.

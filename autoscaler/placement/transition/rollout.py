@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from autoscaler.cluster.plan import ClusterPlan
+from autoscaler.cluster.plan import ClusterPlan, is_to_come
 
 Held = frozenset[str]
 """What a worker holds, or is to hold."""
@@ -12,7 +12,8 @@ class Rollout:
     """Makes one plan true, make before break: its host loads, publishes and unloads, and reports what came of it.
 
     ``holds`` has what every worker that is there holds, those without a place in the plan too; plan workers that are
-    not in it, because they are still to come, are left out everywhere. ``memory_bytes`` is by variant, 0 where none is
+    not in it are left out everywhere. They are still to come, or have died since the plan was made: what only those
+    were to hold is served on by whoever holds it, until the next plan. ``memory_bytes`` is by variant, 0 where none is
     given, and ``limit_bytes`` by worker, without limit where none is given.
 
     In this order: every worker of `break_first` unloads that, then those of `load_first` load, while all go on serving
@@ -94,8 +95,12 @@ class Rollout:
     @property
     def serves(self) -> dict[str, Held]:
         """What each worker is there for after the switch, of those that are still there."""
-        plan, holds = self._plan, self._holds
-        return {worker: plan.usable(worker, holds[worker]) for worker in plan.held if worker in holds}
+        plan, orphans = self._plan, self._orphans
+        usable = {
+            worker: (plan.usable(worker, holds) if worker in plan.held else frozenset()) | holds & orphans
+            for worker, holds in self._holds.items()
+        }
+        return {worker: variants for worker, variants in usable.items() if variants or worker in plan.held}
 
     @property
     def unload(self) -> dict[str, tuple[str, ...]]:
@@ -103,8 +108,16 @@ class Rollout:
         return {
             worker: tuple(sorted(old))
             for worker, holds in sorted(self._holds.items())
-            if (old := holds - self._plan.held.get(worker, frozenset()) - self._plan.beside(worker))
+            if (old := holds - self._plan.held.get(worker, frozenset()) - self._plan.beside(worker) - self._orphans)
         }
+
+    @property
+    def _orphans(self) -> Held:
+        """What the plan wants of workers that have died, and of none that is there."""
+        wanted = self._plan.held
+        there = frozenset(variant for worker, own in wanted.items() if worker in self._holds for variant in own)
+        dead = (own for worker, own in wanted.items() if worker not in self._holds and not is_to_come(worker))
+        return frozenset().union(*dead) - there
 
 
 def _given_up(holds: Held, wanted: Held, fallback: Held, memory_bytes: Mapping[str, int], limit_bytes: float) -> Held:

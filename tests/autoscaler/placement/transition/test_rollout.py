@@ -33,6 +33,20 @@ def test_a_plan_that_loads_nothing_is_ready_at_once() -> None:
     assert rollout.unload == {"w1": ("b",)}
 
 
+def test_what_only_a_dead_worker_was_to_hold_is_served_on_by_those_that_hold_it() -> None:
+    rollout = Rollout(plan(w1="a", w2="b"), held(w1="a b", w3="b"), {}, {})
+    assert rollout.serves == held(w1="a b", w3="b")
+    assert rollout.unload == {}
+
+
+def test_a_worker_that_dies_on_the_way_leaves_its_variants_to_others_too() -> None:
+    rollout = Rollout(plan(w1="a", w2="b c"), held(w1="a b", w2="b"), {}, {})
+    assert rollout.unload == {"w1": ("b",)}
+    rollout.on_lost("w2")
+    assert rollout.serves == held(w1="a b")
+    assert rollout.unload == {}
+
+
 def test_all_workers_that_load_must_be_done_before_the_switch() -> None:
     rollout = Rollout(plan(w1="a", w2="b"), held(w1="", w2=""), {}, {})
     rollout.on_loaded("w2", frozenset("b"), {})

@@ -76,6 +76,8 @@ class RolloutRunner:
         decision.loading = {worker: list(variants) for worker, variants in rollout.load_first.items()}
         await self._break(rollout, change, decision)
         await asyncio.gather(*(self._load(rollout, *each) for each in rollout.load_first.items()))
+        for worker in await self._worker_registry.dead(rollout.serves):
+            rollout.on_lost(worker)
         self._forget_lost(rollout)
         if rollout.hopeless:
             return self._give_up(rollout, decision)

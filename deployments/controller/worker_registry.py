@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -18,6 +18,8 @@ T = TypeVar("T")
 DESCRIBE_RETRY_S = 0.3
 CALL_TIMEOUT_S = 300.0
 """Loading a large model may take minutes."""
+
+LOOK_S = 1.0
 
 
 class WorkerRegistry:
@@ -46,6 +48,22 @@ class WorkerRegistry:
     def loaded(self) -> dict[str, frozenset[str]]:
         """What every worker has loaded."""
         return {worker: frozenset(report.loaded) for worker, report in self.reports.items()}
+
+    async def dead(self, workers: Iterable[str]) -> frozenset[str]:
+        """Which of the workers are gone though Serve has not said so yet, by asking them: it says so within a second or
+        two. One that does not answer within `LOOK_S` is taken to be busy."""
+        asked = sorted(workers)
+        found = await asyncio.gather(*(self._is_gone(worker) for worker in asked))
+        return frozenset(worker for worker, gone in zip(asked, found, strict=True) if gone)
+
+    async def _is_gone(self, worker: str) -> bool:
+        try:
+            await asyncio.wait_for(self._client(worker).describe(worker), LOOK_S)
+        except WorkerGone:
+            return True
+        except TimeoutError:
+            pass
+        return False
 
     async def load(self, worker: str, variant: Variant) -> WorkerReport:
         """Have a variant loaded; what fails is in the report. Raises `WorkerGone`."""

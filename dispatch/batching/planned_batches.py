@@ -24,7 +24,8 @@ class PlannedBatches:
     all that waits. A worker never waits for a batch to fill, and more rows than planned run together only where more
     wait, so that a stage that falls behind its plan catches up. Where all that waits would take a variant, with
     ``worker_share`` of the workers at it, longer than the ``run_s`` that the plan reckons with and than `SPENT` of the
-    slack, a faster one runs that they hold; where no variant is in time with its planned batch, the fastest runs all that waits.
+    slack, a faster one runs that they hold; where no variant is in time with its planned batch, the fastest runs all
+    that waits.
 
     A worker may hold more accurate variants than the planned one, which would not bear the load. One of them runs where
     its batch and then the planned variant, with all that waits by then, are in time: what is left of this batch and the

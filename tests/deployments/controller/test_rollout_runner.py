@@ -178,6 +178,19 @@ def test_a_worker_that_goes_before_it_unloads_does_not_matter(monkeypatch: pytes
     play(monkeypatch, scene)
 
 
+def test_what_a_dead_worker_was_to_hold_stays_with_others_before_serve_says_that_it_is_dead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scene(played: Scene) -> None:
+        await played.start(w1="slow fast", w2="slow fast")
+        del played.pool.workers["w2"]
+        assert await played.run(w1="slow", w2="fast") is None
+        assert played.serves == {"w1": frozenset({"slow", "fast"})}
+        assert played.pool.workers["w1"].loaded == {"slow", "fast"}
+
+    play(monkeypatch, scene)
+
+
 def test_workers_without_a_place_in_the_plan_let_go_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(played: Scene) -> None:
         await played.start(w1="slow", w2="slow fast")

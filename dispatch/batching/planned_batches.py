@@ -12,8 +12,8 @@ from dispatch.selection.policy import Candidate, Choice, QueueView
 SPENT = 0.5
 """A variant beyond the plan, or one that falls behind it, may make use of so much of what there is time for; the rest
 is for bursts. In simulation (`benchmarks.ipa`, the excerpts for tuning) 0.8 is 0 to 2 points more accurate, and 0.3
-four to fifteen less. A pipeline on one core for all (`benchmarks.live_pipeline`) has 0.6% late where a variant may
-fall behind by the whole slack, 0.1% so."""
+four to fifteen less. A pipeline on one core for all (`benchmarks.live_pipeline`) has 0.6 to 1.4% late where a
+variant may fall behind by the whole slack, 0.1 to 0.3% so."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""More accurate variants beside the planned ones, which run while a stage has time to spare."""
+"""Variants beside the planned ones: more accurate for a stage with time to spare, faster for one that is behind."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,33 +22,29 @@ def upgrades(stage: StageProblem, variant: str, device: str) -> tuple[Candidate,
     The next better first: it is the one that there is time for most often. With them a replica needs more memory, and
     not more of what its cost counts.
     """
-    own = {option.candidate.variant: option for option in stage.options if option.device == device}
-    if variant not in own:
-        return ()
-    planned = own[variant]
-    better = [
-        option.candidate
-        for option in own.values()
-        if option.candidate.accuracy > planned.candidate.accuracy and option.cost <= planned.cost
-    ]
+    better = [each for own, each in _no_dearer(stage, variant, device) if each.accuracy > own.accuracy]
     return tuple(sorted(better, key=lambda each: (each.accuracy, each.variant)))
 
 
 def faster(stage: StageProblem, own: Active, device: str) -> tuple[Candidate, ...]:
     """What is faster than the planned variant in its batches on a device type, for a replica that costs no more; the
     fastest first, which is what a burst takes, or a worker's death."""
-    here = {option.candidate.variant: option for option in stage.options if option.device == device}
-    if own.variant not in here:
-        return ()
-    planned = here[own.variant]
+    rows = own.batch_rows
     found = [
-        option.candidate
-        for option in here.values()
-        if option.candidate.max_batch >= own.batch_rows
-        and option.cost <= planned.cost
-        and option.candidate.latency_s[own.batch_rows] < planned.candidate.latency_s[own.batch_rows]
+        each
+        for planned, each in _no_dearer(stage, own.variant, device)
+        if each.max_batch >= rows and each.latency_s[rows] < planned.latency_s[rows]
     ]
-    return tuple(sorted(found, key=lambda each: (each.latency_s[own.batch_rows], each.variant)))
+    return tuple(sorted(found, key=lambda each: (each.latency_s[rows], each.variant)))
+
+
+def _no_dearer(stage: StageProblem, variant: str, device: str) -> list[tuple[Candidate, Candidate]]:
+    """The planned variant beside each whose replica costs no more on the device type; empty where it is not there."""
+    here = {option.candidate.variant: option for option in stage.options if option.device == device}
+    planned = here.get(variant)
+    if planned is None:
+        return []
+    return [(planned.candidate, option.candidate) for option in here.values() if option.cost <= planned.cost]
 
 
 def upgraded(problem: PipelineProblem, solution: PipelineSolution, most: int) -> PipelineSolution:

@@ -113,7 +113,7 @@ class Ingress(GrpcMethods):
         intake = Intake(
             self._settings.intake,
             RequestAge(boot_id()),
-            FrontWait(self._settings.shortest_slo_s),
+            FrontWait(self._settings.shortest_slo_s, time.monotonic),
             FrontShedding(self._endpoints, time.monotonic),
             ProxyRefusals(boot_id()),
             self._settings.token_buckets(),

@@ -156,6 +156,7 @@ class Edge:
     ) -> tuple[Headers, bytes]:
         """A decoded request to its answer; raises `AccordError`."""
         answer, request_id, marks = await self._inference.infer(info, request, head)
+        self._intake.wait.took(answer.latency_s, answer.run_s, answer.query.allowed_s)
         body, json_bytes = encode(request, answer, info, request_id, marks)
         headers = [_JSON] if json_bytes is None else [_BYTES, (BINARY, b"%d" % json_bytes)]
         headers += _echoed(head.kept, watched)

@@ -149,7 +149,10 @@ class Intake:
         if counter is None:
             return 0
         path = scope.get("raw_path") or scope["path"].encode()  # as the proxy has it, who counts by it
-        return self._refusals.more(path, counter)
+        more = self._refusals.more(path, counter)
+        if more:
+            self.wait.refused_in_front()
+        return more
 
     def end(self) -> None:
         """A request that was let in has its answer, or nobody waits for it."""

@@ -29,8 +29,10 @@ SHED_TABLE = "accord_shed"
 """What share of the requests of a path is to be refused, in thousandths, as the last answer had it. Entries that nobody
 renews for a second are forgotten, though not always: routers tell of 0 as well."""
 
-QUEUE = 32
-"""Requests that wait for a place at a router: enough to fill it while the next ones come, and no wait worth naming."""
+QUEUE, PLACES_PER_WAITING = 32, 4
+"""So many requests wait for a place at a router, and one for so many places at most: enough to fill it while the next
+ones come, and no wait worth naming. Where places are few a queue of fixed length would be the wait of which the router
+tells, for which its window would stay small."""
 
 HELD = 1024
 """Requests that wait in Serve's own proxy while there is no router: a few seconds' worth. It carries a tenth of what a
@@ -245,7 +247,10 @@ def _change_backend(section: _Section, name: str, variable: str, boot_id: str) -
         _IS_INFERENCE,
         "    http-request set-priority-class int(-1) if !accord_inference",
         *_SHEDDING,
+        f"    http-request set-var(txn.accord_queue) queue({name}),mul({PLACES_PER_WAITING + 1}) if accord_inference",
+        f"    http-request set-var(txn.accord_room) be_conn({name}),sub(txn.accord_queue) if accord_inference",
         f"    acl accord_full queue({name}) ge {QUEUE}",
+        "    acl accord_full var(txn.accord_room) -m int le 0",
         "    acl accord_full var(txn.accord_shed) -m bool",
         "    http-request set-log-level silent if accord_inference accord_full",  # thousands of lines a second
         f"    http-request track-sc0 path table {REFUSED_TABLE} if accord_inference accord_full",

@@ -86,7 +86,7 @@ async def serving(max_requests: int = 1000) -> AsyncIterator[tuple[Scene, Edge]]
         intake = Intake(
             IntakeLimits(1000, 10.0, max_requests),
             age,
-            FrontWait(0.1),
+            FrontWait(0.1, now_s),
             FrontShedding(["digits"], now_s),
             ProxyRefusals("boot"),
             None,

@@ -80,7 +80,7 @@ def gated_edge(security: SecurityConfig, controller: object = None) -> Edge:
     intake = Intake(
         limits,
         RequestAge(""),
-        FrontWait(0.1),
+        FrontWait(0.1, time.monotonic),
         FrontShedding([], time.monotonic),
         ProxyRefusals(""),
         None,

@@ -87,6 +87,21 @@ async def test_what_the_proxy_has_refused_counts_as_queries_that_came_and_were_r
         assert (report.arrived, report.violated) == ({"digits": LEARNED + 63}, {"digits": 60})
 
 
+async def told_after(counters: list[bytes]) -> int:
+    """What the proxy is told of the router's load, in percent, with the answer to the last of some requests."""
+    async with serving() as (_, edge):
+        for counter in counters:
+            request = Request(edge, headers=[(REFUSED, counter)])
+            await request.task
+        return int(dict(request.sent[0]["headers"])[b"x-accord-wait"])
+
+
+@virtually
+async def test_how_long_answers_take_counts_while_the_proxy_refuses() -> None:
+    assert await told_after([b"40-7-boot"] * 20) == 0
+    assert await told_after([b"%d-7-boot" % (40 + number) for number in range(20)]) > 0
+
+
 @virtually
 async def test_a_client_that_leaves_takes_its_query_along() -> None:
     async with serving() as (scene, edge):

@@ -40,7 +40,7 @@ async def served(pool: PlayedPool, body_timeout_s: float = 30.0) -> AsyncIterato
         intake = Intake(
             IntakeLimits(1000, body_timeout_s, 100),
             RequestAge(""),
-            FrontWait(0.1),
+            FrontWait(0.1, clock),
             FrontShedding([], clock),
             ProxyRefusals(""),
             None,

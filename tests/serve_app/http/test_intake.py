@@ -27,7 +27,7 @@ def intake(clients: TokenBuckets | None = None, header: str | None = None, **lim
     return Intake(
         IntakeLimits(**given, client_header=header),
         age,
-        FrontWait(0.1),
+        FrontWait(0.1, lambda: 50.0),
         FrontShedding([], lambda: 50.0),
         ProxyRefusals(BOOT),
         clients,

@@ -1,10 +1,17 @@
 """What a router tells the proxy about waits in front of it."""
 
-from serve_app.http.in_front.wait import HEADER, SHARE, FrontWait
+from serve_app.http.in_front.wait import BESIDE_SHARE, HEADER, IN_FRONT_S, RUNS, SHARE, FrontWait
+
+
+class Clock:
+    now_s = 100.0
+
+    def __call__(self) -> float:
+        return self.now_s
 
 
 def told(*ages_s: float) -> int:
-    wait = FrontWait(slo_s=0.1)
+    wait = FrontWait(0.1, Clock())
     for age_s in ages_s:
         wait.saw(age_s)
     name, value = wait.header
@@ -29,7 +36,7 @@ def pct(wait: FrontWait) -> int:
 
 
 def test_a_router_that_mostly_refuses_asks_for_fewer_requests_however_short_they_wait() -> None:
-    wait = FrontWait(0.1)
+    wait = FrontWait(0.1, Clock())
     for _ in range(1000):
         wait.saw(0.001)
         wait.answered(refused=True)
@@ -40,7 +47,37 @@ def test_a_router_that_mostly_refuses_asks_for_fewer_requests_however_short_they
 
 
 def test_a_refusal_now_and_then_changes_nothing() -> None:
-    wait = FrontWait(0.1)
+    wait = FrontWait(0.1, Clock())
     for number in range(2000):
         wait.answered(refused=number % 10 == 0)
     assert pct(wait) < 100
+
+
+def served(wait: FrontWait, latency_s: float, run_s: float, slo_s: float = 0.1) -> int:
+    for _ in range(500):
+        wait.took(latency_s, run_s, slo_s)
+    return pct(wait)
+
+
+def test_while_the_proxy_refuses_answers_may_not_take_long_beside_runs() -> None:
+    wait = FrontWait(0.1, clock := Clock())
+    beside_s = 0.1 * BESIDE_SHARE
+    assert served(wait, 2 * beside_s, run_s=0.0) == 0  # nobody is refused: the window is for those who come
+    wait.refused_in_front()
+    assert 195 <= pct(wait) <= 200
+    assert 95 <= served(wait, beside_s, run_s=0.0) <= 100
+    clock.now_s += IN_FRONT_S
+    assert pct(wait) == 0
+
+
+def test_how_long_runs_are_is_not_the_proxys_to_judge() -> None:
+    wait = FrontWait(0.1, Clock())
+    wait.refused_in_front()
+    assert served(wait, 0.09, run_s=0.09 / RUNS) == 0
+    assert served(wait, 0.04, run_s=0.09) == 0
+
+
+def test_what_an_answer_takes_is_held_against_its_own_objective() -> None:
+    wait = FrontWait(0.1, Clock())
+    wait.refused_in_front()
+    assert 95 <= served(wait, 3.0 * BESIDE_SHARE, run_s=0.0, slo_s=3.0) <= 100

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 FIRST, LEAST, MOST = 128, 64, 4096
-"""With fewer requests at a time batches are so small that a router answers less than half as many: the call to a worker
-costs it some milliseconds, however many rows it has."""
+"""With half of the least at a time a query was measured to cost a router twice as much of its core: a call to a worker
+presumably costs it nearly the same, however few rows it has."""
 
 FRESH_S = 6.0
 """Routers that have just come are behind with what waited for them, and soon are no more."""

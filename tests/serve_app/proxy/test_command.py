@@ -18,7 +18,6 @@ from haproxy_scene import BACKEND, INFER, Manager, Upstream, call, managed, serv
 from serve_app.http.in_front.refusals import HEADER as REFUSED
 from serve_app.http.in_front.request_age import HEADER, RequestAge, boot_id
 from serve_app.proxy.admin_socket import ask
-from serve_app.proxy.config_text import PLACES_PER_WAITING
 from serve_app.testing.free_ports import find_free_port
 
 pytestmark = pytest.mark.timeout(180)
@@ -183,31 +182,6 @@ async def test_more_than_the_window_and_the_queue_hold_is_refused_at_once(
     assert (status, json.loads(body)["reason"], headers["Retry-After"]) == (429, "Saturated", "1")
     assert set(statuses) <= {200, 429}
     assert statuses.count(200) >= 4
-
-
-async def test_where_places_are_few_few_wait_for_them(manager: Manager, client: aiohttp.ClientSession) -> None:
-    hold = asyncio.Event()
-    hold.set()
-
-    async def held(request: web.BaseRequest) -> web.Response:  # it tells of no wait, so that the window stays as it is
-        await hold.wait()
-        return web.Response(text="fine")
-
-    places, asked = 16, 60
-    async with Upstream(held) as router, aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as many:
-        await served(client, manager, router)
-        await ask(f"{manager.folder}/h.sock", f"set maxconn server {BACKEND}/r0 {places}")
-        hold.clear()
-        asking = [asyncio.create_task(call(many, manager)) for _ in range(asked)]
-        least_refused = asked - places - places // PLACES_PER_WAITING - 1
-        end_s = time.monotonic() + 30
-        while sum(task.done() for task in asking) < least_refused:
-            assert time.monotonic() < end_s
-            await asyncio.sleep(0.02)
-        hold.set()
-        statuses = [answer[0] for answer in await asyncio.gather(*asking)]
-    assert least_refused <= statuses.count(429) <= least_refused + 1
-    assert statuses.count(200) == asked - statuses.count(429)
 
 
 async def test_the_next_request_tells_how_many_of_its_path_were_refused_before_it(

@@ -10,6 +10,7 @@ import psutil
 
 from chaos.services.family import title
 from chaos.services.under_test import Processes
+from serve_app.yielding import only_watches
 
 MIB = 1024 * 1024
 WARM_UP_S = 240.0
@@ -33,6 +34,7 @@ class Track:
     """One process over time: instants of the monotonic clock, memory of its own in bytes (USS), open files."""
 
     name: str
+    only_watches: bool = False  # Ray's dashboard, agents and log monitor, which no query passes
     at_s: list[float] = field(default_factory=list)
     memory_bytes: list[int] = field(default_factory=list)
     files: list[int] = field(default_factory=list)
@@ -62,6 +64,7 @@ class GrowthWatch:
                 continue
             track = self.tracks.setdefault(key, Track(""))
             track.name = name_of(process) or track.name
+            track.only_watches = track.only_watches or only_watches(title(process).split(" "))
             track.at_s.append(now_s)
             track.memory_bytes.append(taken)
             track.files.append(files)
@@ -80,6 +83,7 @@ class GrowthWatch:
                 {
                     "pid": pid,
                     "process": track.name,
+                    "only_watches": track.only_watches,
                     "seconds": at_s[-1] - at_s[0],
                     "memory_mib": last / MIB,
                     "growth": last / first - 1.0,
@@ -108,6 +112,9 @@ def ends(values: Sequence[int]) -> tuple[float, float]:
 
 
 def name_of(process: psutil.Process) -> str:
-    """What Ray calls it, else the command."""
+    """What Ray calls it, else the script that Python runs, else the command."""
     words = title(process).split(" ")
-    return words[0].split(".")[0] if words[0].startswith("ray::") else words[0].rsplit("/", 1)[-1]
+    if words[0].startswith("ray::"):
+        return words[0].split(".")[0]
+    script = next((word for word in words[1:] if word.endswith(".py")), "") if "python" in words[0] else ""
+    return (script or words[0]).rsplit("/", 1)[-1]

@@ -10,16 +10,7 @@ from typing import IO
 
 import psutil
 
-from serve_app.yielding import let_yield
-
-OBSERVERS = (
-    "ray::DashboardAgent",
-    "ray::RuntimeEnvAgent",
-    "ray-dashboard-",
-    "dashboard/dashboard.py",
-    "log_monitor.py",
-)
-"""In the command lines of Ray's processes that nothing waits for."""
+from serve_app.yielding import let_yield, only_watches
 
 STOP_TIMEOUT_S = 40.0
 LEFTOVER_TIMEOUT_S = 10.0
@@ -56,7 +47,7 @@ class Session:
         """What only watches the cluster lets go first what answers queries: the dashboard, its agents, Ray's logs."""
         for process in self._family():
             with suppress(psutil.NoSuchProcess):
-                if any(part in each for each in process.cmdline()[:4] for part in OBSERVERS):
+                if only_watches(process.cmdline()):
                     let_yield(process.pid)
 
     def stop(self) -> None:

@@ -1,5 +1,6 @@
 """What counts as growth, on tracks of processes and on a real one that opens files."""
 
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -13,7 +14,7 @@ from benchmarks.soak.growth import GROWTH_MIB, LEAKED_FILES, MIB, GrowthWatch, T
 def watch_of(memory_mib: list[float], files: list[int]) -> GrowthWatch:
     watch = GrowthWatch(list)
     at_s = [10.0 * n for n in range(len(files))]
-    watch.tracks[7, 0.0] = Track("worker", at_s, [int(each * MIB) for each in memory_mib], files)
+    watch.tracks[7, 0.0] = Track("worker", False, at_s, [int(each * MIB) for each in memory_mib], files)
     return watch
 
 
@@ -53,10 +54,36 @@ def test_samples_are_of_processes_that_are_there(tmp_path: Path) -> None:
     for file in kept:
         file.close()
     (track,) = watch.tracks.values()
-    assert track.name == sys.argv[0].rsplit("/", 1)[-1] or track.name
+    assert track.name
+    assert not track.only_watches
     assert track.files[1] - track.files[0] == 5
     assert min(track.memory_bytes) > MIB
     assert track.at_s[0] <= track.at_s[1] <= time.monotonic()
+
+
+@pytest.mark.parametrize(
+    ("script", "only_watches"), [("log_monitor.py", True), ("trainer.py", False)], ids=["Ray's log monitor", "a script"]
+)
+def test_a_script_has_its_own_name_and_what_only_watches_is_known(
+    tmp_path: Path, script: str, only_watches: bool
+) -> None:
+    path = tmp_path / script
+    path.write_text("input()", encoding="utf-8")
+    with subprocess.Popen([sys.executable, path], stdin=subprocess.PIPE) as process:
+        watch = GrowthWatch(lambda: [psutil.Process(process.pid)])
+        until_named(watch, script)
+        process.kill()
+    (track,) = watch.tracks.values()
+    assert track.only_watches is only_watches
+
+
+def until_named(watch: GrowthWatch, name: str) -> None:
+    """A process has its own command line only after exec."""
+    ends_s = time.monotonic() + 30.0
+    while not any(track.name == name for track in watch.tracks.values()):
+        assert time.monotonic() < ends_s, [track.name for track in watch.tracks.values()]
+        watch.look()
+        time.sleep(0.01)
 
 
 def test_the_ends_of_a_series_are_medians() -> None:

@@ -4,12 +4,23 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.soak.__main__ import soak
+from benchmarks.soak.__main__ import judged, soak
+from benchmarks.soak.faults import RandomFaults
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
 SECONDS = 120.0
 
 
+@pytest.mark.parametrize("what", ["grew", "leaked_files"])
+@pytest.mark.parametrize("only_watches", [True, False])
+def test_what_only_watches_the_cluster_is_told_of_and_fails_no_goal(what: str, only_watches: bool) -> None:
+    grown = {"process": "name", "grew": False, "leaked_files": False, "only_watches": only_watches, what: True}
+    body = judged({"unanswered": 0, "duplicated": 0}, RandomFaults(0), [grown])
+    assert body["goals_met"] is only_watches
+    assert body["observers_that_grew"] == (["name"] if only_watches else [])
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(600)
 def test_two_minutes_with_faults_leave_no_query_without_an_answer(tmp_path: Path) -> None:
     body = soak(SECONDS, seed=1, results=tmp_path)
     assert body["goals"]["no_stuck_query"], body["errors"]

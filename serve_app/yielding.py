@@ -1,6 +1,7 @@
 """Processes that let those that answer queries go first, where the cores are short."""
 
 import os
+import threading
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -32,3 +33,34 @@ def let_yield(pid: int) -> None:
             with suppress(OSError):
                 if os.getpriority(os.PRIO_PROCESS, int(thread)) < NICENESS:
                     os.setpriority(os.PRIO_PROCESS, int(thread), NICENESS)
+
+
+def may_stop_yielding() -> bool:
+    """Whether this process may raise its priority again: as root, or where the system's limits have it so.
+
+    It is tried on a thread of its own, which ends with a lower priority where it may not.
+    """
+    may = []
+
+    def attempt() -> None:
+        own = threading.get_native_id()
+        with suppress(OSError):
+            before = os.getpriority(os.PRIO_PROCESS, own)
+            os.setpriority(os.PRIO_PROCESS, own, before + 1)
+            os.setpriority(os.PRIO_PROCESS, own, before)
+            may.append(True)
+
+    thread = threading.Thread(target=attempt)
+    thread.start()
+    thread.join()
+    return bool(may)
+
+
+def stop_yielding(like: int) -> None:
+    """Have this process, which yields because the one that started it does, go no later than the process ``like``.
+
+    Nothing happens where it does not yield, or may not stop.
+    """
+    with suppress(OSError):
+        if os.getpriority(os.PRIO_PROCESS, 0) == NICENESS:
+            os.setpriority(os.PRIO_PROCESS, 0, min(NICENESS, os.getpriority(os.PRIO_PROCESS, like)))

@@ -19,7 +19,7 @@ from serve_app.proxy.invocation import Invocation
 from serve_app.proxy.supervisor import Supervisor
 from serve_app.proxy.tls import Tls
 from serve_app.proxy.window_keeper import keep_windows
-from serve_app.yielding import let_yield
+from serve_app.yielding import let_yield, may_stop_yielding, stop_yielding
 
 INNER_SOCKET = "h.sock"
 """Beside the socket that Serve asks for, and shorter: HAProxy takes paths of 97 characters at most."""
@@ -32,7 +32,7 @@ def main() -> None:
         os.execv(binary(), [binary(), *sys.argv[1:]])
     with suppress(OSError):
         os.setpgid(0, 0)  # Ray may end the process group of a manager that died; this one waits for the next
-    _let_manager_yield(os.getppid())
+    _yield_as_needed(os.getppid())
     sys.exit(run(invocation))
 
 
@@ -65,11 +65,23 @@ def run(invocation: Invocation) -> int:
     return asyncio.run(_serve(supervisor, inner, changed.servers))
 
 
-def _let_manager_yield(parent: int) -> None:
-    """Serve's manager counts every request: its counts may come late, answers may not. No other parent is touched."""
+def _yield_as_needed(manager: int) -> None:
+    """Serve's manager counts every request: its counts may come late, answers may not. No other parent is touched.
+
+    What a manager that yields starts would yield as well: HAProxy, which every request passes, takes its priority
+    back, that of the raylet. Where it may not, the manager does not yield either.
+    """
     with suppress(OSError):
-        if b"ray::HAProxyManager" in Path(f"/proc/{parent}/cmdline").read_bytes():
-            let_yield(parent)
+        if b"ray::HAProxyManager" in Path(f"/proc/{manager}/cmdline").read_bytes():
+            stop_yielding(like=_parent_of(manager))
+            if may_stop_yielding():
+                let_yield(manager)
+
+
+def _parent_of(pid: int) -> int:
+    """By Linux's process table. Raises OSError where the process is gone."""
+    status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    return int(status.rpartition(")")[2].split()[1])
 
 
 async def _serve(supervisor: Supervisor, inner: str, servers: Sequence[Server]) -> int:

@@ -5,7 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from serve_app.yielding import NICENESS, let_yield
+import pytest
+
+from serve_app.yielding import NICENESS, let_yield, may_stop_yielding
 
 THREADED = """
 import threading, time
@@ -29,3 +31,30 @@ def test_all_threads_of_a_process_yield_and_a_second_time_changes_nothing() -> N
         process.kill()
         process.communicate()
     let_yield(process.pid)  # gone by now
+
+
+RETURNS = """
+import os, sys
+from serve_app.yielding import may_stop_yielding, stop_yielding
+os.setpriority(os.PRIO_PROCESS, 0, int(sys.argv[1]))
+os.setuid(int(sys.argv[2]))
+stop_yielding(like=os.getppid())
+print(may_stop_yielding(), os.getpriority(os.PRIO_PROCESS, 0))
+"""
+
+
+def niceness_after(niceness: int, user: int | None = None) -> list[str]:
+    command = [sys.executable, "-c", RETURNS, str(niceness), str(os.getuid() if user is None else user)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+
+@pytest.mark.skipif(not may_stop_yielding(), reason="only who may raise priorities can have one back")
+def test_what_yields_because_its_parent_does_goes_as_another_process_again() -> None:
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    assert niceness_after(NICENESS) == ["True", f"{min(own, NICENESS)}"]
+    assert niceness_after(NICENESS + 3) == ["True", f"{NICENESS + 3}"]  # somebody else's wish
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become a user who may not")
+def test_who_may_not_raise_a_priority_stays_and_knows() -> None:
+    assert niceness_after(NICENESS, user=65534) == ["False", f"{NICENESS}"]

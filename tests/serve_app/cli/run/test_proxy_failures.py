@@ -13,7 +13,7 @@ import yaml
 
 from run_scene import ROOT, Started, started
 from serve_app.testing.free_ports import find_free_port
-from serve_app.yielding import NICENESS
+from serve_app.yielding import NICENESS, may_stop_yielding
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
 
@@ -120,10 +120,16 @@ def test_what_counts_and_watches_yields_to_what_answers(service: Started) -> Non
         return {process.nice() for process in named(service, lambda name: part in name)}
 
     own = psutil.Process().nice()
-    for part in ("ray::HAProxyManager", "ray::DashboardAgent", "log_monitor.py"):
-        until(lambda part=part: niceness(part) == {max(own, NICENESS)})  # type: ignore[misc]
-    for part in ("ray::ServeReplica:accord:Router", "ray::ServeReplica:accord:cpu", "ray::ServeController"):
+    yields = max(own, NICENESS)
+    for part, wanted in (
+        ("ray::HAProxyManager", yields if may_stop_yielding() else own),
+        ("ray::DashboardAgent", yields),
+        ("log_monitor.py", yields),
+    ):
+        until(lambda part=part, wanted=wanted: niceness(part) == {wanted})  # type: ignore[misc]
+    for part in ("accord-haproxy", "ray::ServeReplica:accord:Router", "ray::ServeReplica:accord:cpu"):
         assert niceness(part) == {own}
+    assert {each.nice() for each in named(service, lambda name: name == "haproxy")} == {own}
 
 
 def test_the_service_is_whole_afterwards(service: Started) -> None:

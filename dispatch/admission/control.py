@@ -10,11 +10,13 @@ from dispatch.admission.displacement import displaced
 from dispatch.admission.drain import common_end_s, own_end_s, pace_of
 from dispatch.admission.headroom import Headroom
 from dispatch.admission.hurry import hurried
+from dispatch.admission.recent_refusals import RecentRefusals
 from dispatch.flow.flow import QueryFlow
 from dispatch.plan import EndpointPlan
 from dispatch.query import NORMAL_PRIORITY, ONLY_STAGE, Batch, Job, Query
 from dispatch.queues.lane import Lane
 from dispatch.queues.stage_queues import StageQueues
+from dispatch.selection.greedy import NEARLY
 from dispatch.selection.policy import Choice, QueueView
 
 PROBE_S = 1.0
@@ -39,9 +41,6 @@ ROOM = 1.25
 
 ROOM_SHORT = 2.5
 """... and with so much it leaves most of its core to a router that is short of it, and takes in what is refused."""
-
-LASTING_S = 1.0
-"""Where queries are refused for so long all the same, as much as can be has to be borne: the fastest variants run."""
 
 HOPELESS = 0.5
 """No estimate is so wrong that a query with less than this share of the fastest run is let in to correct it."""
@@ -75,7 +74,8 @@ class AdmissionControl:
         self._flow = flow
         self._only = stages.get(ONLY_STAGE)
         self._headroom = Headroom(0.0)
-        self._pressed_until_s = self._refused_s = self._refusing_from_s = -inf
+        self._pressed_until_s = -inf
+        self._refusals = RecentRefusals()
         self._admitted_s = -inf
         self._lowest = 0  # no waiting query has a larger priority number
         self.refresh(plan)
@@ -105,11 +105,9 @@ class AdmissionControl:
         """Capacity is short: variants have to be fast enough for a while."""
         self._pressed_until_s = now_s + PRESSED_S
 
-    def refusing(self, now_s: float) -> None:
-        """Queries are refused, here or in front of the router: these have to be borne too for a while."""
-        if now_s - self._refused_s >= PRESSED_S:
-            self._refusing_from_s = now_s
-        self._refused_s = now_s
+    def refusing(self, rows: int, now_s: float) -> None:
+        """Rows are refused, here or in front of the router: such have to be borne too for a while."""
+        self._refusals.add(rows, now_s)
         self.press(now_s)
 
     def surely_refused(
@@ -125,7 +123,7 @@ class AdmissionControl:
         """Why a query is refused of which `surely_refused` says so."""
         if query.deadline_s <= now_s:
             return refusals.expired(query, now_s)
-        self.refusing(now_s)
+        self.refusing(query.rows, now_s)
         return refusals.infeasible(self._plan, query, self._full_end_s, now_s)
 
     # -- arrivals -----------------------------------------------------------------------------------------------
@@ -230,7 +228,7 @@ class AdmissionControl:
         return Verdict(None, [(job, refusals.making_room(self._plan)) for job in out])
 
     def _refused(self, end_s: float, query: Query, now_s: float) -> Verdict:
-        self.refusing(now_s)
+        self.refusing(query.rows, now_s)
         return Verdict(refusals.infeasible(self._plan, query, end_s, now_s))
 
     def _end_s(self, stage: StageQueues, lane: Lane, query: Query, now_s: float) -> float:
@@ -271,15 +269,17 @@ class AdmissionControl:
     def fast_enough(self, lane: Lane, choice: Choice, view: QueueView, length: int) -> Choice:
         """What runs while capacity is short, of the rows that ``view`` is of (`dispatch.admission.hurry`).
 
-        What waits and what comes must be borne; while queries are refused more, and if that lasts, as much as can be.
-        Of rows of another length than the usual one a batch holds as many as are worth that.
+        What waits and what comes must be borne, or nearly as much as can be; while queries are refused more than that,
+        and if it lasts, as much as can be. Of rows of another length than the usual one a batch holds as many as are
+        worth that.
         """
         waiting = lane.load.queued_rows / (view.workers if lane.stage.plan.central else 1)
-        refusing = view.now_s - self._refused_s < PRESSED_S
-        room = ROOM_SHORT if refusing or self._lagging else ROOM
-        lasting = refusing and view.now_s - self._refusing_from_s >= LASTING_S
-        needed_rate = inf if lasting else room * (view.load_qps / view.workers + waiting / (SOON * lane.stage.slo_s))
-        return hurried(pace_of(lane), choice, view, lane.weight(length), needed_rate)
+        room = ROOM_SHORT if self._lagging or self._refusals.any(view.now_s) else ROOM
+        pace, needed_rate = pace_of(lane), inf
+        if not self._refusals.last(view.load_qps, view.now_s):
+            needed_rate = room * (view.load_qps / view.workers + waiting / (SOON * lane.stage.slo_s))
+            needed_rate = min(needed_rate, pace.rate / NEARLY)
+        return hurried(pace, choice, view, lane.weight(length), needed_rate)
 
     def on_done(self, batch: Batch, now_s: float) -> None:
         """A batch of the endpoint came back."""

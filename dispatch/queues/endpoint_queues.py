@@ -83,7 +83,7 @@ class EndpointQueues(EndpointWaiting):
         """The proxy refused rows for want of capacity, before this router ever had a queue."""
         self.on_refused(rows, now_s)
         if self.admission is not None:
-            self.admission.refusing(now_s)
+            self.admission.refusing(rows, now_s)
 
     def on_done(self, batch: Batch, now_s: float) -> frozenset[int]:
         """A batch came back: the ids of its jobs that nobody waits for."""

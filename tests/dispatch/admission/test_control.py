@@ -98,6 +98,19 @@ def test_where_refusals_go_on_for_a_second_the_fastest_runs_until_they_end() -> 
     assert ran == ["slow", "slow", "slow", "fast", "slow", "slow"]
 
 
+@pytest.mark.parametrize(("ratio", "variant"), [(1.09, "slow"), (1.12, "fast")])
+def test_where_none_bears_enough_the_most_accurate_of_those_that_bear_next_to_as_much_runs(
+    ratio: float, variant: str
+) -> None:
+    accurate = Candidate("slow", 0.9, tuple(ratio * latency_s for latency_s in FAST.latency_s))
+    built = endpoint(admission=RULES, selection=MostAccurate())
+    stage = replace(built.stages[""], candidates={"cpu": (FAST, accurate)})
+    d = dispatcher(replace(built, stages={"": stage}))
+    d.queues.by_name["digits"].on_refused_in_front(10_000, 5.0)
+    (batch,) = launched(d.on_arrival(query(10, 5.0), 5.0))
+    assert batch.variant == variant
+
+
 @pytest.mark.parametrize(("delay_s", "variant"), [(0.019, "slow"), (0.021, "fast")])
 def test_where_answers_are_slow_to_leave_variants_are_the_fastest(delay_s: float, variant: str) -> None:
     d = busy()

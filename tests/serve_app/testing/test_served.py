@@ -22,9 +22,10 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 """
 
 USER = """
-import sys, time
+import signal, sys, time
 from serve_app.testing.served import served
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has what it starts in the background ignore it
 with served([sys.executable, sys.argv[1], sys.argv[2]], {}, int(sys.argv[2]), "/", b"{}") as pid:
     print(pid, flush=True)
     time.sleep(600)

@@ -276,7 +276,7 @@ class AdmissionControl:
         waiting = lane.load.queued_rows / (view.workers if lane.stage.plan.central else 1)
         room = ROOM_SHORT if self._lagging or self._refusals.any(view.now_s) else ROOM
         pace, needed_rate = pace_of(lane), inf
-        if not self._refusals.last(view.load_qps, view.now_s):
+        if not self._refusals.lasting(view.load_qps, view.now_s):
             needed_rate = room * (view.load_qps / view.workers + waiting / (SOON * lane.stage.slo_s))
             needed_rate = min(needed_rate, pace.rate / NEARLY)
         return hurried(pace, choice, view, lane.weight(length), needed_rate)

@@ -27,7 +27,7 @@ class RecentRefusals:
         """Whether some were, within `RECENT_S`."""
         return now_s - self._last_s < RECENT_S
 
-    def last(self, load_qps: float, now_s: float) -> bool:
+    def lasting(self, load_qps: float, now_s: float) -> bool:
         """Whether they last, under a load of so many rows per second, these included."""
         long = self.any(now_s) and now_s - self._from_s >= LASTING_S
         return long and self._recent(now_s) >= LASTING_SHARE * LASTING_S * load_qps

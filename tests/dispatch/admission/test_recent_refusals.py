@@ -18,7 +18,7 @@ def refused(share: float, seconds: float, every_s: float = 0.02) -> tuple[Recent
 
 def test_without_any_none_is_recent() -> None:
     assert not RecentRefusals().any(0.0)
-    assert not RecentRefusals().last(0.0, 0.0)
+    assert not RecentRefusals().lasting(0.0, 0.0)
 
 
 def test_one_is_recent_for_a_while() -> None:
@@ -31,13 +31,13 @@ def test_one_is_recent_for_a_while() -> None:
 @pytest.mark.parametrize(("seconds", "last"), [(LASTING_S - 0.02, False), (LASTING_S, True), (4 * LASTING_S, True)])
 def test_they_last_from_a_while_on(seconds: float, last: bool) -> None:
     refusals, now_s = refused(0.5, seconds)
-    assert refusals.last(LOAD_QPS, now_s) is last
+    assert refusals.lasting(LOAD_QPS, now_s) is last
 
 
 @pytest.mark.parametrize(("load_qps", "last"), [(50.0 / LASTING_SHARE, False), (30.0 / LASTING_SHARE, True)])
 def test_few_of_many_do_not_last(load_qps: float, last: bool) -> None:
     refusals, now_s = refused(0.04, 4 * LASTING_S, every_s=0.025)  # 40 a second
-    assert refusals.last(load_qps, now_s) is last
+    assert refusals.lasting(load_qps, now_s) is last
 
 
 def test_many_that_became_few_do_not_last() -> None:
@@ -46,12 +46,12 @@ def test_many_that_became_few_do_not_last() -> None:
         now_s += 0.4
         refusals.add(1, now_s)
     assert refusals.any(now_s)
-    assert not refusals.last(LOAD_QPS, now_s)
+    assert not refusals.lasting(LOAD_QPS, now_s)
 
 
 def test_after_a_pause_they_begin_anew() -> None:
     refusals, now_s = refused(0.5, 4 * LASTING_S)
     now_s += RECENT_S
-    assert not refusals.last(LOAD_QPS, now_s)
+    assert not refusals.lasting(LOAD_QPS, now_s)
     refusals.add(500, now_s)
-    assert not refusals.last(LOAD_QPS, now_s)
+    assert not refusals.lasting(LOAD_QPS, now_s)

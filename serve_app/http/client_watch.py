@@ -23,6 +23,18 @@ def has_left(receive: Receive) -> bool:
     return bool(looking.poll(0))
 
 
+def leave_unanswered(receive: Receive) -> None:
+    """Close the connection of a client that `has_left`.
+
+    uvicorn, which may not have heard of it yet, would write an error to its log and a 500 to nobody.
+    """
+    cycle = getattr(receive, "__self__", None)
+    transport = getattr(cycle, "transport", None)
+    if cycle is not None and transport is not None:
+        cycle.disconnected = True
+        transport.close()
+
+
 class ClientWatch:
     """Waits for ``http.disconnect`` beside an asyncio task and calls ``on_gone`` once it comes; `end` stops that.
 

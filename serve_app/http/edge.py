@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from catalog.errors import AccordError, Infeasible, MethodNotAllowed, Saturated
 from deployments.router.router import Router
 from serve_app.http.body_bound import bounded
-from serve_app.http.client_watch import ClientWatch, has_left
+from serve_app.http.client_watch import ClientWatch, has_left, leave_unanswered
 from serve_app.http.endpoint_info import EndpointInfo
 from serve_app.http.errors import error_body, error_headers
 from serve_app.http.intake import (
@@ -95,6 +95,8 @@ class Edge:
             headers = [_JSON, *error_headers(error), *_echoed(dict(scope["headers"]), watched)]
             refused = isinstance(error, (Infeasible, Saturated))
         except ClientGone:
+            if watched:
+                leave_unanswered(receive)
             return
         except Exception:
             logger.exception("An inference request failed in the router.")

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, closing
 from typing import cast
 
 import orjson
+import pytest
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -106,7 +107,9 @@ async def test_a_client_that_stays_gets_its_answer_and_may_go_on() -> None:
         assert count(scene, "cancelled") == 0
 
 
-async def test_a_client_that_left_before_the_loop_came_to_its_request_never_counts() -> None:
+async def test_a_client_that_left_before_the_loop_came_to_its_request_never_counts(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async with served(PlayedPool()) as (scene, port):
         for _ in range(3):  # all while the loop is busy with this
             with socket.create_connection(("127.0.0.1", port)) as gone:
@@ -116,6 +119,7 @@ async def test_a_client_that_left_before_the_loop_came_to_its_request_never_coun
             other.write(HEAD + BODY)
             assert (await reader.readline()).startswith(b"HTTP/1.1 200")
         assert (count(scene, "arrived"), count(scene, "cancelled")) == (1, 0)
+    assert not [record for record in caplog.records if record.name == "uvicorn.error"], "nobody was to be answered"
 
 
 async def test_a_client_that_leaves_within_its_body_never_counts() -> None:

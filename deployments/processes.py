@@ -42,7 +42,7 @@ def background_process() -> Executor:
 def _settle(niceness: int) -> None:
     """Each process is one of many: it computes in one thread."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    os.nice(niceness)
+    os.setpriority(os.PRIO_PROCESS, 0, max(niceness, os.getpriority(os.PRIO_PROCESS, 0)))  # whatever its parent has
     if niceness >= BACKGROUND_NICENESS:
         _yield_to_all(os.getpid())
     threadpool_limits(1)

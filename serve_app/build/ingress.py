@@ -48,6 +48,7 @@ from serve_app.http.intake import Intake
 from serve_app.http.security.watch import SecretWatch
 from serve_app.oip.inference import Inference
 from serve_app.oip.repository import Repository
+from serve_app.yielding import go_first
 
 ROUTER = "Router"
 
@@ -92,6 +93,7 @@ class Ingress(GrpcMethods):
     async def __serve_build_asgi_app__(self) -> Any:
         """Called by Serve on the replica's event loop, before the replica counts as ready."""
         look_at_all_seldom()
+        go_first()
         await self._address(self._name)
         await self._router.start()
         if self._settings.balancing:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from serve_app.yielding import NICENESS, let_yield, may_stop_yielding
+from serve_app.yielding import FIRST, NICENESS, let_yield, may_stop_yielding
 
 THREADED = """
 import threading, time
@@ -58,3 +58,34 @@ def test_what_yields_because_its_parent_does_goes_as_another_process_again() -> 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become a user who may not")
 def test_who_may_not_raise_a_priority_stays_and_knows() -> None:
     assert niceness_after(NICENESS, user=65534) == ["False", f"{NICENESS}"]
+
+
+GOES_FIRST = """
+import os, sys, threading
+from serve_app.yielding import go_first
+begun = threading.Event()
+threading.Thread(target=begun.wait).start()
+os.setuid(int(sys.argv[1]))
+go_first()
+threading.Thread(target=begun.wait).start()
+threads = os.listdir("/proc/self/task")
+print(len(threads), *{os.getpriority(os.PRIO_PROCESS, int(each)) for each in threads})
+begun.set()
+"""
+
+
+def niceness_of_what_goes_first(user: int) -> list[str]:
+    """How many threads it has, and each of their priorities once."""
+    command = [sys.executable, "-c", GOES_FIRST, str(user)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+
+@pytest.mark.skipif(not may_stop_yielding(), reason="only who may raise priorities can go first")
+def test_all_threads_of_what_goes_first_do_those_that_come_later_too() -> None:
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    assert niceness_of_what_goes_first(os.getuid()) == ["3", f"{max(own - FIRST, -20)}"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become a user who may not")
+def test_who_may_not_go_first_goes_as_before() -> None:
+    assert niceness_of_what_goes_first(65534) == ["3", f"{os.getpriority(os.PRIO_PROCESS, 0)}"]

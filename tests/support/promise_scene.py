@@ -93,4 +93,5 @@ def case(
         said_kept_again_s=None,
         generator_lag_p99_ms=1.0,
         machine_speed=1.0,
+        times_played=1,
     )

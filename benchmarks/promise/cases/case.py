@@ -29,6 +29,7 @@ class Case:
     said_kept_again_s: float | None
     generator_lag_p99_ms: float  # how late the generator itself sent; beyond 10 ms it distorts what clients see
     machine_speed: float  # before and after the case, with nothing to do; 1: as when the highest load was found
+    times_played: int  # more than once: that changed meanwhile, and these are the figures of the last time
 
     @property
     def key(self) -> tuple[str, str, float]:
@@ -48,6 +49,7 @@ def judge(
     slo_ms: float,
     lag_p99_ms: float,
     machine_speed: float,
+    times_played: int,
 ) -> Case:
     """The figures of a load that began at ``began_s`` of the monotonic clock."""
     change_s, end_s = began_s + timeline.change_s, began_s + timeline.duration_s
@@ -61,6 +63,7 @@ def judge(
         said_kept_again_s=said_kept_again_s(snapshots, endpoint, change_s, end_s),
         generator_lag_p99_ms=lag_p99_ms,
         machine_speed=machine_speed,
+        times_played=times_played,
     )
 
 

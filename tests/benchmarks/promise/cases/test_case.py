@@ -26,10 +26,11 @@ def test_the_seconds_after_every_change_do_not_count() -> None:
         slo_ms=100.0,
         lag_p99_ms=1.0,
         machine_speed=0.5,
+        times_played=2,
     )
     assert (seen.judged.violations_server_pct, seen.judged.queries) == (0.0, 1000)
     assert seen.whole.violations_server_pct == pytest.approx(50.0)
-    assert (seen.kept_again_s, seen.machine_speed) == (5.0, 0.5)
+    assert (seen.kept_again_s, seen.machine_speed, seen.times_played) == (5.0, 0.5, 2)
 
 
 def test_an_even_load_changes_at_its_start_and_a_worker_in_mid_run() -> None:

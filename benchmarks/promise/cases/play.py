@@ -80,7 +80,8 @@ def play(system: System, condition: Condition, loads: Loads, dataset: Dataset, o
         cases, sent = [], []
         beside_s = before_s = loop_s()
         for number, share in enumerate(loads.shares):
-            for times in range(1, MOST_TIMES + 1):
+            times, steady = 0, False
+            while not steady and times < MOST_TIMES:
                 speed_s = alone_s * before_s / beside_s if condition.neighbour else before_s
                 load_qps = share * loads.highest.now_qps(speed_s)
                 began_s, queries = _send(service, sender, condition, loads, load_qps, loads.seed + number)
@@ -88,9 +89,7 @@ def play(system: System, condition: Condition, loads: Loads, dataset: Dataset, o
                 sleep(PAUSE_S)
                 after_s = loop_s()
                 speed, change = 2.0 * loads.highest.loop_s / (before_s + after_s), after_s / before_s
-                before_s = after_s
-                if 1.0 / STEADY <= change <= STEADY:
-                    break
+                before_s, times, steady = after_s, times + 1, 1.0 / STEADY <= change <= STEADY
             case = judge(
                 (condition.name, system.name, share),
                 load_qps,

@@ -30,7 +30,11 @@ BUSY = 0.5
 even what runs only on idle cores takes caches, memory and, of cores that are threads of one, speed from the others."""
 
 REST = 4.0
-"""And after each table comes a rest of so many times as long as it took."""
+"""And after each table comes a rest of so many times as long as it took ..."""
+
+FULL, LONG_REST = 0.75, 20.0
+"""... and of so many times where more than this share of the cores is at work: one table in the making has made 2 to 3%
+of queries late there. Until there are new ones, those that are there are read in rescaled time."""
 
 PUBLISH_EVERY_S = 1.0
 """Every plan with new tables has all queues looked at; the first tables are in force at once."""
@@ -92,10 +96,10 @@ class TableKeeper:
         """Look what is missing, make one table after the other, and put them in force."""
         while True:
             try:
-                began_s, busy = self._clock(), self._busy_share() > BUSY
+                began_s, busy_share = self._clock(), self._busy_share()
                 late = self._router.lag.mean_s > LATE_S
-                worked = not late and await self.step(ahead=not busy)
-                rest_s = REST * (self._clock() - began_s) if busy else 0.0
+                worked = not late and await self.step(ahead=busy_share <= BUSY)
+                rest_s = _rest(busy_share) * (self._clock() - began_s)
                 await asyncio.sleep(max(PAUSE_S, rest_s) if worked else LOOK_EVERY_S)
             except Exception:
                 logger.exception("Decision tables could not be made; what is in force serves on.")
@@ -214,3 +218,8 @@ class TableKeeper:
             return TableState.NONE
         exact = all(reading is not None and reading.exact for reading in readings)
         return TableState.EXACT if exact else TableState.APPROXIMATE
+
+
+def _rest(busy_share: float) -> float:
+    """How many times as long as a table took nothing is made then."""
+    return LONG_REST if busy_share > FULL else REST if busy_share > BUSY else 0.0

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from table_keeper_scene import HIGHEST_QPS, PlayedMaker, by_tables
 
-from deployments.router.tables.keeper import PAUSE_S, REST, RETRY_S, TableKeeper
+from deployments.router.tables.keeper import LONG_REST, PAUSE_S, REST, RETRY_S, TableKeeper
 from deployments.router.tables.making import TableMaker
 from dispatch.plan import Plan
 from dispatch.selection.ramsis.problem import Balancing
@@ -76,9 +76,9 @@ async def test_what_fails_is_tried_again_and_again() -> None:
 
 @virtually
 async def test_on_a_busy_machine_tables_are_made_with_rests_and_none_ahead_of_time() -> None:
-    idle, busy = PlayedMaker(takes_s=0.1), PlayedMaker(takes_s=0.1)
+    idle, busy, full = (PlayedMaker(takes_s=0.1) for _ in range(3))
     shortest_s = []
-    for maker, busy_share in ((idle, 0.2), (busy, 0.8)):
+    for maker, busy_share in ((idle, 0.2), (busy, 0.7), (full, 0.8)):
         made_s: list[float] = []
         maker.meanwhile = lambda made_s=made_s: made_s.append(loop_s())
         async with serving(maker, busy_share) as (scene, keeper):
@@ -91,4 +91,4 @@ async def test_on_a_busy_machine_tables_are_made_with_rests_and_none_ahead_of_ti
                 await asyncio.sleep(max(0.01, 0.4 - 0.01 * number))
             shortest_s.append(min(later - sooner for sooner, later in pairwise(made_s)))
             keeping.cancel()
-    assert shortest_s == pytest.approx([0.1 + PAUSE_S, 0.1 + REST * 0.1])
+    assert shortest_s == pytest.approx([0.1 + PAUSE_S, 0.1 + REST * 0.1, 0.1 + LONG_REST * 0.1])

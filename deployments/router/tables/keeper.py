@@ -33,8 +33,8 @@ REST = 4.0
 """And after each table comes a rest of so many times as long as it took ..."""
 
 FULL, LONG_REST = 0.75, 20.0
-"""... and of so many times where more than this share of the cores is at work: one table in the making has made 2 to 3%
-of queries late there. Until there are new ones, those that are there are read in rescaled time."""
+"""... and of so many times where more than this share of the cores is at work: tables in the making have had 1.5 to
+3% of queries late there. Until there are new ones, those that are there are read in rescaled time."""
 
 PUBLISH_EVERY_S = 1.0
 """Every plan with new tables has all queues looked at; the first tables are in force at once."""

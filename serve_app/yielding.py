@@ -8,7 +8,7 @@ from contextlib import suppress
 NICENESS = 10
 
 FIRST = 5
-"""So much less nice is what goes first: it gets three times the share of a core that others of the default niceness do."""
+"""So much less nice is what goes first: it gets three times the share of a core that others get."""
 
 OBSERVERS = (
     "ray::DashboardAgent",

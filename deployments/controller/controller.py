@@ -204,6 +204,8 @@ class Controller:
                 for router in self._routing_tables.silent():
                     self.on_router_gone(router)
                 self._take_windows()
+                if (again := self._known.unloadable.retry(self._clock())) is not None:
+                    self._ask(again)
             except Exception:  # one bad report may not end all planning
                 logger.exception("The controller could not take what routers reported.")
             await asyncio.sleep(TICK_S)
@@ -247,6 +249,8 @@ class Controller:
     def _on_worker(self, worker: str, came: bool) -> None:
         if came:
             self._known.start_ups.on_worker(self._worker_registry.reports[worker].info.pool, self._clock())
+        else:
+            self._known.unloadable.on_gone(worker)
         self._ask(f"worker {worker} {'came' if came else 'is gone'}")
 
     def _ask(self, reason: str) -> None:

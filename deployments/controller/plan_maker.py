@@ -147,7 +147,7 @@ class PlanMaker:
         variants that some table could choose, unless the planner assigns variants to workers.
         """
         known = self._known
-        barred = frozenset(key for key, each in known.unloadable.items() if each.until_s > now_s)
+        barred = known.unloadable.in_pools(now_s)
         found = {}
         for name, endpoint in self._settings.endpoints.items():
             if endpoint.by_tables and not planner_kind(self._settings.planner).assigns:

@@ -6,7 +6,6 @@ from typing import Any
 from catalog.profiles.profile import LatencyProfile
 from deployments.controller.worker_registry import WorkerRegistry
 from deployments.messages.control_settings import ControlSettings
-from deployments.state.decisions import iso
 from deployments.state.saved_state import ControllerState
 
 NOTEWORTHY = 0.5
@@ -52,11 +51,7 @@ def plan_view(
         },
         "accuracies": _accuracies(known),
         "slo_ms": {name: 1e3 * endpoint.limits.slo_s for name, endpoint in settings.endpoints.items()},
-        "unloadable": [
-            {"pool": pool, "variant": variant, "reason": each.reason, "until": iso(each.until_s)}
-            for (pool, variant), each in known.unloadable.items()
-            if each.until_s > now_s
-        ],
+        "unloadable": known.unloadable.to_record(now_s),
     }
 
 

@@ -2,24 +2,24 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
+from autoscaler.cluster.plan import ClusterPlan
+from autoscaler.placement.standing import WorkerVariant
 from autoscaler.placement.transition.fallback_loader import FallbackLoader
+from autoscaler.placement.transition.lacking import held_elsewhere, without
 from autoscaler.placement.transition.rollout import Rollout
 from deployments.controller.plan_maker import Change, PlanMaker
 from deployments.controller.routing_tables import RoutingContent, RoutingTables
 from deployments.controller.worker_registry import WorkerRegistry
 from deployments.state.decisions import Decision, DecisionState
-from deployments.state.saved_state import ControllerState, Unloadable
+from deployments.state.saved_state import ControllerState
 from deployments.worker.client import WorkerGone
 
 logger = logging.getLogger("ray.serve")
 
 FOLLOW_S = 10.0
 """Routers switch within milliseconds; one that takes longer is as good as gone."""
-
-UNLOADABLE_S = 60.0
-"""How long the planner plans around a variant that could not be loaded, before it is tried again."""
 
 
 class RolloutRunner:
@@ -56,22 +56,24 @@ class RolloutRunner:
 
         Ends when all is there that can be had, or when the next plan is to be made true.
         """
-        begun, loader = self._begun, FallbackLoader(change.plan)
+        begun = self._begun
+        plan = self._without(change.plan, self._known.unloadable.on_workers(self._clock()))
+        loader = FallbackLoader(plan)
         while begun == self._begun:
             async with self._loading:
                 missing = loader.next(self._worker_registry.loaded()) if begun == self._begun else {}
                 if not missing:
                     return
-                await asyncio.gather(*(self._load_fallback(loader, decision, *each) for each in missing.items()))
+                loads = (self._load_fallback(loader, change, decision, *each) for each in missing.items())
+                await asyncio.gather(*loads)
                 serves = loader.serves(self._worker_registry.loaded())
                 await self._routing_tables.publish(self._content(change, decision.version, serves))
 
     # -- inner steps ------------------------------------------------------------------------------------------
 
     async def _run(self, change: Change, decision: Decision, asked_s: float) -> str | None:
-        rollout = Rollout(
-            change.plan, self._worker_registry.loaded(), self._known.book.memory_bytes, change.limit_bytes
-        )
+        plan = self._without(change.plan, self._known.unloadable.on_workers(self._clock()))
+        rollout = Rollout(plan, self._worker_registry.loaded(), self._known.book.memory_bytes, change.limit_bytes)
         decision.state = DecisionState.LOADING
         decision.loading = {worker: list(variants) for worker, variants in rollout.load_first.items()}
         await self._break(rollout, change, decision)
@@ -80,7 +82,12 @@ class RolloutRunner:
             rollout.on_lost(worker)
         self._forget_lost(rollout)
         if rollout.hopeless:
-            return self._give_up(rollout, decision)
+            failed = rollout.failed
+            plan = self._without(plan, failed)
+            barred = [self._bar(plan, decision, *key, reason) for key, reason in failed.items()]
+            rollout.settle_for(plan)
+            if not rollout.ready:
+                return self._give_up(barred, decision)
         decision.workers = {
             worker: {"pool": report.info.pool, "device": report.info.device, "router": report.router}
             for worker, report in self._worker_registry.reports.items()
@@ -98,6 +105,13 @@ class RolloutRunner:
         await self._maker.shrink(change.sizes)
         return None
 
+    def _without(self, plan: ClusterPlan, unloadable: Collection[WorkerVariant]) -> ClusterPlan:
+        return without(plan, unloadable, self._worker_registry.loaded(), self._pools)
+
+    @property
+    def _pools(self) -> dict[str, str]:
+        return {worker: report.info.pool for worker, report in self._worker_registry.reports.items()}
+
     async def _break(self, rollout: Rollout, change: Change, decision: Decision) -> None:
         """Where old and new do not fit together: nobody may use what is about to be unloaded."""
         broken = rollout.break_first
@@ -114,30 +128,42 @@ class RolloutRunner:
         try:
             for name in variants:
                 report = await self._worker_registry.load(worker, self._known.book.variant(name))
-                if name not in report.loaded:
+                if name in report.loaded:
+                    self._known.unloadable.on_loaded(worker, report.info.pool, name)
+                else:
                     failed[name] = report.failed.get(name, "the worker did not say why")
             rollout.on_loaded(worker, self._worker_registry.loaded().get(worker, frozenset()), failed)
         except WorkerGone as error:
             logger.warning("Worker %s went while it was to load: %s", worker, error)
             rollout.on_lost(worker)
 
-    async def _load_fallback(self, loader: FallbackLoader, decision: Decision, worker: str, name: str) -> None:
+    async def _load_fallback(
+        self, loader: FallbackLoader, change: Change, decision: Decision, worker: str, name: str
+    ) -> None:
         try:
             report = await self._worker_registry.load(worker, self._known.book.variant(name))
         except WorkerGone as error:
             logger.debug("Worker %s went while it was to load: %s", worker, error)
             return
-        if name not in report.loaded:
-            loader.on_failed(worker, name)
-            self._bar(decision, worker, name, report.failed.get(name, "the worker did not say why"))
+        if name in report.loaded:
+            self._known.unloadable.on_loaded(worker, report.info.pool, name)
+            return
+        loader.on_failed(worker, name)
+        if worker in self._worker_registry.reports:
+            self._bar(change.plan, decision, worker, name, report.failed.get(name, "the worker did not say why"))
 
-    def _bar(self, decision: Decision, worker: str, variant: str, reason: str) -> str:
-        """Plan around a variant in this worker's pool for a while; gives the pool."""
-        pool = self._worker_registry.reports[worker].info.pool
-        logger.error("Worker %s of pool %s cannot load variant %s: %s", worker, pool, variant, reason)
+    def _bar(self, plan: ClusterPlan, decision: Decision, worker: str, variant: str, reason: str) -> str:
+        """Leave a variant out for a while, on this worker where others hold it, else in its pool; says so."""
+        now_s, pool = self._clock(), self._pools[worker]
         decision.failed.setdefault(worker, {})[variant] = reason
-        self._known.unloadable[pool, variant] = Unloadable(reason, self._clock() + UNLOADABLE_S)
-        return pool
+        logger.error("Worker %s of pool %s cannot load variant %s: %s", worker, pool, variant, reason)
+        if variant not in plan.held.get(worker, ()) and held_elsewhere(
+            plan, worker, variant, self._worker_registry.loaded(), self._pools
+        ):
+            self._known.unloadable.bar_worker(worker, variant, reason, now_s)
+            return f"{variant} cannot be loaded on worker {worker}"
+        self._known.unloadable.bar_pool(pool, variant, reason, now_s)
+        return f"{variant} cannot be loaded in pool {pool}"
 
     async def _unload(self, worker: str, variants: Iterable[str]) -> None:
         try:
@@ -150,14 +176,9 @@ class RolloutRunner:
         for worker in rollout.serves.keys() - self._worker_registry.reports.keys():
             rollout.on_lost(worker)
 
-    def _give_up(self, rollout: Rollout, decision: Decision) -> str:
-        """Remember what cannot be loaded where, so that the next plan does without."""
-        words = []
-        for (worker, variant), reason in rollout.failed.items():
-            pool = self._bar(decision, worker, variant, reason)
-            words.append(f"{variant} cannot be loaded in pool {pool}")
+    def _give_up(self, barred: Iterable[str], decision: Decision) -> str:
         decision.state = DecisionState.GIVEN_UP
-        decision.why_not = "; ".join(dict.fromkeys(words)) or "workers do not hold what they were told to load"
+        decision.why_not = "; ".join(dict.fromkeys(barred)) or "workers do not hold what they were told to load"
         return decision.why_not
 
     def _content(self, change: Change, plan_version: int, serves: dict[str, frozenset[str]]) -> RoutingContent:

@@ -10,26 +10,19 @@ from autoscaler.demand.profile_drift import ProfileDrift
 from autoscaler.placement.measured_interference import MeasuredSlowdowns
 from autoscaler.placement.standing import Standing, WorkerVariant
 from catalog.errors import StateUnavailable
-from deployments.controller.variants.variant_book import RunKey, VariantBook
+from deployments.controller.variants.variant_book import VariantBook
 from deployments.state.decisions import Decisions
 from deployments.state.learned_weights import LearnedWeights
 from deployments.state.load_history import HOUR_S, PREFIX, LoadHistory
 from deployments.state.opening import StateIsBack
 from deployments.state.start_ups import StartUps
 from deployments.state.store import StateStore
+from deployments.state.unloadable import UnloadableVariants
 
 logger = logging.getLogger("ray.serve")
 
 MOST_STANDINGS = 4
 """Plans that late reports may still be of."""
-
-
-@dataclass(frozen=True)
-class Unloadable:
-    """Why a variant is not planned with, and until when, in seconds since the epoch."""
-
-    reason: str
-    until_s: float
 
 
 @dataclass
@@ -50,7 +43,7 @@ class ControllerState:
     start_ups: StartUps = field(default_factory=StartUps)
     learned: LearnedWeights = field(default_factory=LearnedWeights)
     slowdowns: MeasuredSlowdowns = field(default_factory=MeasuredSlowdowns)
-    unloadable: dict[RunKey, Unloadable] = field(default_factory=dict)
+    unloadable: UnloadableVariants = field(default_factory=UnloadableVariants)
     standings: dict[int, Mapping[WorkerVariant, Standing]] = field(default_factory=dict)
 
     def stand(self, version: int, standings: Mapping[WorkerVariant, Standing]) -> None:

@@ -77,6 +77,7 @@ def body() -> dict[str, Any]:
         "transport_ms": {"cpu": 3.14, "gpu": 4.0},
         "slo_ms": {"digits": 100, "plates": 250.0},
         "unloadable": [
-            {"pool": "gpu", "variant": "digits-vit", "reason": "out of memory", "until": "2026-03-01T12:15:00+00:00"}
+            {"pool": "gpu", "variant": "digits-vit", "reason": "out of memory", "until": "2026-03-01T12:15:00+00:00"},
+            {"worker": "w2", "variant": "digits-mlp", "reason": "a checksum", "until": "2026-03-01T12:16:00+00:00"},
         ],
     }

@@ -71,6 +71,10 @@ class Rollout:
             self._failed[worker] = dict(failed)
             self._awaited.discard(worker)
 
+    def settle_for(self, plan: ClusterPlan) -> None:
+        """All workers are done with loading, and this plan asks no more of them than the one before."""
+        self._plan = plan
+
     def on_lost(self, worker: str) -> None:
         """The worker is gone; the plan goes on without it."""
         self._holds.pop(worker, None)

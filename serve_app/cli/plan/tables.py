@@ -228,7 +228,8 @@ def _troubles(decision: Mapping[str, Any], unloadable: Iterable[Mapping[str, Any
             table.add_row(Text(worker), Text(variant), Text(reason, style="red"), "-")
     for each in unloadable:
         until = _instant(each.get("until"))
-        table.add_row(Text(f"pool {each['pool']}"), Text(each["variant"]), Text(each["reason"], style="red"), until)
+        where = f"pool {each['pool']}" if "pool" in each else each["worker"]
+        table.add_row(Text(where), Text(each["variant"]), Text(each["reason"], style="red"), until)
     return [table] if table.rows else []
 
 

@@ -8,6 +8,7 @@ from controller_parts import pool, settings
 
 from catalog.errors import NoWorker
 from controller_scene import Service, play, started
+from deployments.state.unloadable import FIRST_S
 from virtual_time import until, wall_clock
 
 
@@ -85,6 +86,44 @@ def test_a_variant_that_cannot_be_loaded_is_planned_around_for_a_minute(monkeypa
         assert service.one.plan()["unloadable"] == []
 
     play(monkeypatch, scene, settings())
+
+
+def test_a_new_worker_that_cannot_load_a_variant_takes_it_from_no_other_and_tries_it_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scene(service: Service) -> None:
+        everything = frozenset(("fast", "middle", "slow"))
+        await started(service, digits=10.0)
+        router = service.routers["r1"]
+        await until(lambda: router.mine == {"w1": everything, "w2": everything})
+        service.pools["cpu"].broken = {"slow": "its checksum is another"}
+        service.pools["cpu"].go("w2")
+        service.pools["cpu"].come("w3")
+        await until(lambda: router.mine == {"w1": everything, "w3": everything - {"slow"}})
+        await service.steady()
+        assert service.in_force.failed == {"w3": {"slow": "its checksum is another"}}
+        [unloadable] = service.one.plan()["unloadable"]
+        assert (unloadable["worker"], unloadable["variant"]) == ("w3", "slow")
+        service.pools["cpu"].broken.clear()
+        await until(lambda: router.mine == {"w1": everything, "w3": everything}, within_s=FIRST_S + 5.0)
+        assert service.in_force.reason == "slow may be loaded again"
+        assert service.one.plan()["unloadable"] == []
+
+    play(monkeypatch, scene, settings(planner="everywhere"))
+
+
+def test_what_a_whole_pool_could_not_load_is_tried_again_though_the_planner_knows_no_intervals(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scene(service: Service) -> None:
+        service.pools["cpu"].broken = {"slow": "out of memory"}
+        await started(service, digits=10.0)
+        router, everything = service.routers["r1"], frozenset(("fast", "middle", "slow"))
+        await until(lambda: router.mine == dict.fromkeys(("w1", "w2"), everything - {"slow"}))
+        service.pools["cpu"].broken.clear()
+        await until(lambda: router.mine == dict.fromkeys(("w1", "w2"), everything), within_s=FIRST_S + 5.0)
+
+    play(monkeypatch, scene, settings(planner="everywhere"))
 
 
 def test_where_nothing_can_be_loaded_the_controller_gives_up_and_does_not_spin(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,7 @@
 """Fallback variants on played workers: after the plan, one by one, within memory, and given up for the next plan."""
 
+import asyncio
+
 import pytest
 from controller_parts import pool, settings
 
@@ -67,6 +69,24 @@ def test_one_that_cannot_be_loaded_is_told_and_the_plan_stays(monkeypatch: pytes
         assert (service.in_force.version, service.in_force.state) == (version, "in force")
         assert service.in_force.failed == {worker: {"fast": "no such operator"} for worker in ("w1", "w2")}
         assert [each["variant"] for each in service.one.plan()["unloadable"]] == ["fast"]
+
+    play(monkeypatch, scene, settings(proteus=TWO, interval_s=1000.0))
+
+
+def test_one_that_a_single_worker_cannot_load_stays_on_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(service: Service) -> None:
+        await started(service, digits=10.0)
+        await until(lambda: service.routers["r1"].mine == dict.fromkeys(("w1", "w2"), ALL), within_s=3.0)
+        service.pools["cpu"].broken["fast"] = "no such operator"
+        service.pools["cpu"].go("w2")
+        service.pools["cpu"].come("w3")
+        some = {"w1": ALL, "w3": frozenset(("slow", "middle"))}
+        await until(lambda: service.routers["r1"].mine == some, within_s=8.0)
+        service.one._ask("a test wants another plan")
+        await asyncio.sleep(5.0)
+        assert service.routers["r1"].mine == some
+        tries = [each for each in service.pools["cpu"].done if each == ("load", "w3", "fast")]
+        assert len(tries) == 1
 
     play(monkeypatch, scene, settings(proteus=TWO, interval_s=1000.0))
 

@@ -20,7 +20,7 @@ from deployments.controller.planner_process import PlannerProcess
 from deployments.controller.variants.variant_book import VariantBook
 from deployments.messages.control_settings import ControlSettings
 from deployments.state.decisions import Decisions
-from deployments.state.saved_state import ControllerState, Unloadable
+from deployments.state.saved_state import ControllerState
 from dispatch.plan import EndpointLimits
 from dispatch.worker_info import workers_of
 from virtual_time import in_virtual_time, without_threads
@@ -103,7 +103,7 @@ def test_without_a_planner_endpoints_balance_for_themselves(monkeypatch: pytest.
 
 def test_what_cannot_be_loaded_in_a_pool_is_left_out_there_for_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(played: Scene) -> None:
-        played.known.unloadable["cpu", "slow"] = Unloadable("out of memory", 60.0)
+        played.known.unloadable.bar_pool("cpu", "slow", "out of memory", 0.0)
         change = await played.make(60.0, {"w1": "cpu", "w2": "cpu", "g1": "gpu"}, now_s=59.0)
         assert "slow" not in offered(change.endpoints["digits"])
         assert "slow" in offered(change.endpoints["digits"], "gpu")
@@ -119,7 +119,7 @@ def test_what_cannot_be_loaded_in_a_pool_is_left_out_there_for_its_time(monkeypa
 def test_where_nothing_at_all_can_be_loaded_everything_is_shed(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(played: Scene) -> None:
         for name in RUN_S:
-            played.known.unloadable["cpu", name] = Unloadable("out of memory", 60.0)
+            played.known.unloadable.bar_pool("cpu", name, "out of memory", 0.0)
         change = await played.make(10.0, workers("w1", "w2"))
         assert change.plan.held == {}
         assert change.plan.shed == pytest.approx(1.0)

@@ -10,13 +10,14 @@ from controller_parts import PlayedPool, settings
 from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
 from autoscaler.placement.serving import Service
 from deployments.controller.plan_maker import Change, PlanMaker
-from deployments.controller.rollout_runner import FOLLOW_S, UNLOADABLE_S, RolloutRunner
+from deployments.controller.rollout_runner import FOLLOW_S, RolloutRunner
 from deployments.controller.routing_tables import RoutingTables
 from deployments.controller.variants.variant_book import VariantBook
 from deployments.controller.worker_registry import WorkerRegistry
 from deployments.messages.control import RouterState, RoutingTable
 from deployments.state.decisions import Decision
 from deployments.state.saved_state import ControllerState
+from deployments.state.unloadable import FIRST_S
 from deployments.worker import membership
 from deployments.worker.client import WorkerClient
 from dispatch.plan import EndpointLimits
@@ -143,11 +144,47 @@ def test_a_variant_that_cannot_be_loaded_ends_it_and_what_was_served_stays(monke
         assert played.decision.state == "given up"
         assert played.decision.why_not == reason
         assert played.decision.failed == {"w1": {"fast": "no such operator"}}
-        unloadable = played.known.unloadable["cpu", "fast"]
-        assert unloadable.reason == "no such operator"
-        assert unloadable.until_s == pytest.approx(wall_clock() + UNLOADABLE_S, abs=1.0)
+        unloadable, now_s = played.known.unloadable, wall_clock()
+        assert unloadable.in_pools(now_s) == unloadable.in_pools(now_s + FIRST_S - 1.0) == {("cpu", "fast")}
+        assert unloadable.in_pools(now_s + FIRST_S) == unloadable.on_workers(now_s) == frozenset()
         assert played.log == [("load", "w1", "fast")]  # nobody was told anything
         assert played.pool.workers["w1"].loaded == {"slow"}
+
+    play(monkeypatch, scene)
+
+
+def test_what_one_worker_cannot_load_and_another_holds_is_left_out_on_that_worker_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scene(played: Scene) -> None:
+        played.pool.broken["fast"] = "its checksum is another"
+        await played.start(w1="slow fast", w2="")
+        assert await played.run(w1="slow fast", w2="slow fast") is None
+        assert played.serves == {"w1": {"slow", "fast"}, "w2": {"slow"}}
+        assert played.decision.state == "in force"
+        assert played.decision.failed == {"w2": {"fast": "its checksum is another"}}
+        now_s = wall_clock()
+        assert played.known.unloadable.on_workers(now_s) == {("w2", "fast")}
+        assert played.known.unloadable.in_pools(now_s) == frozenset()
+        played.log.clear()
+        assert await played.run(w1="slow fast", w2="slow fast") is None
+        assert not [each for each in played.log if each[0] in ("load", "unload")], "it is not tried again so soon"
+        await asyncio.sleep(FIRST_S)
+        played.pool.broken.clear()
+        assert await played.run(w1="slow fast", w2="slow fast") is None
+        assert played.serves == {"w1": {"slow", "fast"}, "w2": {"slow", "fast"}}
+
+    play(monkeypatch, scene)
+
+
+def test_what_nobody_holds_any_more_is_tried_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(played: Scene) -> None:
+        played.pool.broken["fast"] = "its checksum is another"
+        await played.start(w1="slow fast", w2="")
+        assert await played.run(w1="slow fast", w2="slow fast") is None
+        played.pool.go("w1")
+        assert await played.run(w2="slow fast") == "fast cannot be loaded in pool cpu"
+        assert played.known.unloadable.in_pools(wall_clock()) == {("cpu", "fast")}
 
     play(monkeypatch, scene)
 

@@ -8,7 +8,7 @@ from autoscaler.demand.profile_drift import BIN_COUNT, bin_of
 from autoscaler.placement.standing import Standing
 from deployments.controller.variants.variant_book import VariantBook
 from deployments.state.load_history import HOUR_S, KEPT_HOURS, LoadHistory
-from deployments.state.saved_state import ControllerState, Unloadable, next_epoch, prune, write_all
+from deployments.state.saved_state import ControllerState, next_epoch, prune, write_all
 
 NOW_S = 500_000 * HOUR_S + 1.0
 STANDING = Standing("cpu", "n1", "m", "slow", (frozenset({"fast"}),), predicted=1.2, reckoned=1.2)
@@ -35,7 +35,7 @@ def test_all_that_was_learned_is_there_again() -> None:
     before.history.add(Statistics(NOW_S - 3.0, NOW_S - 2.5, {"digits": 7}, {}))
     before.history.add(Statistics(NOW_S, NOW_S + 0.5, {"digits": 9}, {}))
     before.start_ups.restore({"cpu": [12.0]})
-    before.unloadable["cpu", "slow"] = Unloadable("out of memory", NOW_S + 60)
+    before.unloadable.bar_pool("cpu", "slow", "out of memory", NOW_S)
     write_all(store, before.documents(NOW_S))
     after.restore(store, NOW_S)
     assert after.documents(NOW_S) == before.documents(NOW_S)
@@ -44,7 +44,7 @@ def test_all_that_was_learned_is_there_again() -> None:
     assert after.slowdowns.corrections(NOW_S).factor("m", "slow", ("fast",)) > 1.5
     assert after.sizes == {"cpu": 5}
     assert after.start_ups.longest_s("cpu") == 12.0
-    assert after.unloadable == {}  # the next one finds out for itself
+    assert after.unloadable.in_pools(NOW_S) == frozenset()  # the next one finds out for itself
 
 
 def test_the_hour_before_is_not_written_over_by_what_comes_late() -> None:

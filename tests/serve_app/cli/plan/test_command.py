@@ -41,6 +41,7 @@ def test_a_person_sees_who_holds_what_and_why_and_what_it_costs(server: Any) -> 
         "cpu 3.1 ms, gpu 4.0 ms",
         "│ a1b2c3d4 │ digits-vit │ out of memory │ - │",
         "│ pool gpu │ digits-vit │ out of memory │ 2026-03-01",
+        "│ w2 │ digits-mlp │ a checksum │ 2026-03-01",
     ):
         assert part in shown
     assert "Under way" not in shown

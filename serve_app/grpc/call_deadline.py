@@ -9,6 +9,7 @@ from typing import Any
 
 from ray.serve.grpc_util import RayServegRPCContext
 
+from catalog.errors import AccordError, DeadlineMissed
 from serve_app.http.intake import Head
 
 REMAINING = "x-accord-call-remaining-us"
@@ -53,3 +54,13 @@ def within_call(head: Head, asked_s: float | None, objective_s: float, left_s: f
     """
     own_s = min((each for each in (head.slo_s, asked_s) if each is not None), default=objective_s)
     return head if left_s is None or left_s >= own_s else head._replace(slo_s=left_s)
+
+
+def out_of_time(error: Exception, left_s: float | None, spent_s: float) -> Exception:
+    """What a call is told that fails with this error after so many seconds.
+
+    Once its own deadline has passed that is the deadline, as its client's timer has it, and no overload of the service.
+    """
+    if left_s is None or spent_s < left_s or not isinstance(error, AccordError) or not error.retryable:
+        return error
+    return DeadlineMissed(f"the call had {left_s * 1e3:.3f} ms left when it came: {error}")

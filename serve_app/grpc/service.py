@@ -1,5 +1,6 @@
 """What each call over gRPC does."""
 
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -9,7 +10,7 @@ from ray.serve.grpc_util import RayServegRPCContext
 from catalog.errors import TooLarge
 from deployments.router.router import Router
 from serve_app.grpc.access import Access
-from serve_app.grpc.call_deadline import remaining_s, within_call
+from serve_app.grpc.call_deadline import out_of_time, remaining_s, within_call
 from serve_app.grpc.protocol import inference_pb2 as pb
 from serve_app.grpc.requests import decode, values
 from serve_app.grpc.responses import encode
@@ -44,7 +45,8 @@ class InferenceService:
         self._access = access
 
     async def model_infer(self, request: pb.ModelInferRequest, context: RayServegRPCContext) -> pb.ModelInferResponse:
-        """Answer a query within its objective."""
+        """Answer a query within its objective, and within the time that its call has left."""
+        begun_s, left_s = time.monotonic(), remaining_s(context)
         try:
             scope = self._access.admit(context, INFER)
             check_version(request.model_version)
@@ -59,7 +61,7 @@ class InferenceService:
                     )
                 decoded = decode(request, info)
                 objective_s = self._router.plan.endpoints[info.name].slo_s
-                within = within_call(head, decoded.slo_s, objective_s, remaining_s(context))
+                within = within_call(head, decoded.slo_s, objective_s, left_s)
                 inferred = await self._inference.infer(info, decoded, within)
             finally:
                 self._intake.end()
@@ -68,7 +70,7 @@ class InferenceService:
                 context.set_trailing_metadata([*context.trailing_metadata(), kept])
             return encode(decoded, inferred, info, raw=bool(request.raw_input_contents))
         except Exception as error:
-            tell(context, error)
+            tell(context, out_of_time(error, left_s, time.monotonic() - begun_s))
             return pb.ModelInferResponse()
 
     async def server_live(self, context: RayServegRPCContext) -> pb.ServerLiveResponse:

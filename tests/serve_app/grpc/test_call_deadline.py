@@ -7,7 +7,9 @@ import grpc.aio
 import pytest
 from ray.serve.grpc_util import RayServegRPCContext
 
-from serve_app.grpc.call_deadline import REMAINING, keep_call_deadlines, remaining_s, within_call
+from catalog.errors import BadRequest, DeadlineMissed, Infeasible
+from serve_app.grpc.call_deadline import REMAINING, keep_call_deadlines, out_of_time, remaining_s, within_call
+from serve_app.grpc.status import CODES
 from serve_app.http.intake import Head
 
 METHOD = "/test.Deadlines/Remaining"
@@ -75,3 +77,19 @@ def test_a_call_only_shortens_what_a_query_has(
     in_head_s: float | None, asked_s: float | None, left_s: float | None, slo_s: float | None
 ) -> None:
     assert within_call(Head(7.0, in_head_s, {}), asked_s, 1.0, left_s) == Head(7.0, slo_s, {})
+
+
+def test_an_error_that_comes_after_the_calls_own_deadline_is_that_deadline() -> None:
+    error = Infeasible("no variant answers within 0.0 ms")
+    told = out_of_time(error, 1e-6, 1e-6)
+    assert isinstance(told, DeadlineMissed)
+    assert CODES[told.status] is grpc.StatusCode.DEADLINE_EXCEEDED
+    assert str(told) == "the call had 0.001 ms left when it came: no variant answers within 0.0 ms"
+
+
+def test_errors_that_come_sooner_or_are_the_clients_stay_as_they_are() -> None:
+    overload, wrong, bug = Infeasible("too much is before it"), BadRequest("no such tensor"), RuntimeError("a bug")
+    assert out_of_time(overload, 0.5, 0.4) is overload
+    assert out_of_time(overload, None, 9.0) is overload
+    assert out_of_time(wrong, 0.5, 9.0) is wrong
+    assert out_of_time(bug, 0.5, 9.0) is bug

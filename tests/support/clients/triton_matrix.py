@@ -237,8 +237,7 @@ async def giving_up(client: Any) -> None:
         call = client.async_infer("digits", [given("image", image["image"], "FP32")], lambda result, error: None)
         call.cancel()
     if not over_http:
-        sooner = "DEADLINE_EXCEEDED|no variant that answers within 0.0 ms"  # the client's timer, or the service
-        await refused(lambda: digit(client, client_timeout=1e-6), sooner)
+        await refused(lambda: digit(client, client_timeout=1e-6), "DEADLINE_EXCEEDED")
     await numbers_and_labels(client)
 
 

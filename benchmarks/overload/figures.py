@@ -12,6 +12,8 @@ REFUSED = (429, 503)
 STEADY = 0.95
 """A second counts as normal service where so many of its queries are answered in time."""
 
+BIN_S = 5.0
+
 
 def in_time(sent: Sent, slo_s: float) -> NDArray[np.bool_]:
     """Answered with 200 within the objective, from the instant at which the query was to be sent."""
@@ -35,6 +37,7 @@ def figures(sent: Sent, slo_s: float, duration_s: float) -> dict[str, Any]:
         "offered_qps": len(sent.status) / duration_s,
         "accepted_qps": float(accepted.sum() / duration_s),
         "goodput_qps": goodput_qps(sent, slo_s, duration_s),
+        "goodput_qps_by_5_s": _binned_qps(sent.intended_s[good], duration_s),
         "accepted_in_time_pct": _pct(good.sum(), accepted.sum()),
         "in_time_of_all_pct": _pct(good.sum(), len(ok)),
         "answered_ms": _quantiles_ms(sent.latency_s[ok]),
@@ -59,6 +62,11 @@ def recovered_s(sent: Sent, slo_s: float, duration_s: float) -> float | None:
         elif since is None:
             since = float(second)
     return since
+
+
+def _binned_qps(intended_s: NDArray[np.float64], duration_s: float) -> list[float]:
+    counts, _ = np.histogram(intended_s, np.arange(0.0, duration_s + BIN_S / 2, BIN_S))
+    return [float(count / BIN_S) for count in counts]
 
 
 def _pct(part: float, whole: float) -> float | None:

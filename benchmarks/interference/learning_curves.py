@@ -24,7 +24,7 @@ SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, TARGET_SHARE, 0.8, 1.0)
 PER_ROUND_SHARE = 0.05
 """After so much more was measured, what to measure next is chosen anew."""
 
-DRAWS = 5
+DRAWS = 20
 LEAST = 6
 
 

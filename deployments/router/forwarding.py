@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from catalog.tensor import Arrays
 from deployments.messages.control import RoutingTable
 from deployments.router.peers import Peers
 from dispatch.commands import Answer
@@ -49,10 +48,15 @@ class Forwarding:
         """Whether some other router has workers for the endpoint."""
         return self._peers is not None and bool(self._peers.able(endpoint, routing))
 
-    async def ask(
-        self, peer: str, endpoint: str, inputs: Arrays, rows: int, deadline_s: float, accuracy: float | None
-    ) -> Answer:
-        """The peer's answer, in what is left of the query's time."""
+    async def ask(self, peer: str, query: Query) -> Answer:
+        """The peer's answer, in what is left of the query's time: with this ``query``, by this router's clock.
+
+        Machines have clocks of their own, so that the answer is taken to be done when it is here: what it took on the
+        way counts. It comes without the query's inputs.
+        """
         assert self._peers is not None
-        left_s = max(deadline_s - self._clock(), 0.0)
-        return await self._peers.infer(peer, endpoint, inputs, rows, left_s, accuracy)
+        left_s = max(query.deadline_s - self._clock(), 0.0)
+        answer = await self._peers.infer(peer, query.endpoint, query.inputs, query.rows, left_s, query.accuracy)
+        now_s = self._clock()
+        launched_s = max(answer.launched_s + now_s - answer.done_s, query.arrival_s)
+        return answer._replace(query=query._replace(inputs={}), launched_s=launched_s, done_s=now_s)

@@ -118,11 +118,11 @@ class Router:
         if arrival_s is None:
             arrival_s = now_s
         deadline_s = arrival_s + (plan.slo_s if slo_s is None else slo_s)
-        away = not forwarded and not self.served(endpoint)
-        if away and (peer := self._forwarding.peer(plan, self.routing)) is not None:
-            return await self._forwarding.ask(peer, endpoint, inputs, rows, deadline_s, accuracy)
         length = plan.length_of(inputs)
         query = Query(next(self._ids), endpoint, arrival_s, deadline_s, rows, inputs, accuracy, priority, length)
+        away = not forwarded and not self.served(endpoint)
+        if away and (peer := self._forwarding.peer(plan, self.routing)) is not None:
+            return await self._forwarding.ask(peer, query)
         future = self._answers.expect(query)
         if forwarded:
             self._forwarding.keep(query)
@@ -130,7 +130,7 @@ class Router:
         try:
             return await future
         except Elsewhere as elsewhere:
-            return await self._forwarding.ask(elsewhere.peer, endpoint, inputs, rows, deadline_s, accuracy)
+            return await self._forwarding.ask(elsewhere.peer, query)
         except asyncio.CancelledError:
             if self._answers.withdraw(query):
                 self._dispatcher.on_cancel(query)

@@ -5,10 +5,10 @@ variants are emulated and slow, so that workers are what is short; ``router``, w
 on one core, so that the router is (client and HAProxy have the other one: on two cores a client of five times the load
 takes what the service would need). The best load is found first, with the same client; then come five times as much,
 half of it at once afterwards, the best load again, and half of what that came to with and without a client that sends
-as much again and leaves after a millisecond. What the service carries is the mean of the best load's goodput before and afterwards:
-within minutes a shared machine becomes faster or slower by a quarter. The baseline is the same without `accord-haproxy`
-and without admission, at the same load. Latencies count from the instant at which a query was to be sent, so that a
-late client makes the service look worse, and never better.
+as much again and leaves after a millisecond. What the service carries is the mean of the best load's goodput before and
+afterwards: within minutes a shared machine becomes faster or slower by a quarter. The baseline is the same without
+`accord-haproxy` and without admission, at the same load. Latencies count from the instant at which a query was to be
+sent, so that a late client makes the service look worse, and never better.
 """
 
 import argparse
@@ -99,7 +99,7 @@ def _protected(name: str, service: psutil.Process, sender: Sender, seconds: floa
     }
     _say(name, "overload", body["overload"])
     body["best_again_qps"] = play(best_load_qps, SUSTAINED_S)
-    half_qps = body["best_again_qps"] / 2  # of what the machine bears by now
+    half_qps = (body["best_again_qps"] or best_qps) / 2  # of what the machine bears by now
     alone = sender.send(half_qps, BESIDE_S, SEED)
     with Sender(PORT, requests()) as leaver:
         client_core(name, leaver.pid)

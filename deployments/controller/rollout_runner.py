@@ -2,10 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 
-from autoscaler.cluster.plan import ClusterPlan
-from autoscaler.placement.standing import WorkerVariant
+from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
 from autoscaler.placement.transition.fallback_loader import FallbackLoader
 from autoscaler.placement.transition.lacking import held_elsewhere, without
 from autoscaler.placement.transition.rollout import Rollout
@@ -39,6 +38,8 @@ class RolloutRunner:
         self._maker = maker
         self._clock = clock
         self._begun = 0
+        self._settled = ClusterPlan(report=SolveReport(Status.NO_ANSWER, None, 0.0))
+        """The plan in force, without what single workers cannot load."""
         self._loading = asyncio.Lock()
         """Held by whoever has workers load or unload."""
 
@@ -56,23 +57,25 @@ class RolloutRunner:
 
         Ends when all is there that can be had, or when the next plan is to be made true.
         """
-        begun = self._begun
-        plan = self._without(change.plan, self._known.unloadable.on_workers(self._clock()))
-        loader = FallbackLoader(plan)
+        begun, loader = self._begun, FallbackLoader(self._settled)
         while begun == self._begun:
             async with self._loading:
                 missing = loader.next(self._worker_registry.loaded()) if begun == self._begun else {}
                 if not missing:
                     return
-                loads = (self._load_fallback(loader, change, decision, *each) for each in missing.items())
-                await asyncio.gather(*loads)
+                loads = (self._load_fallback(*each) for each in missing.items())
+                for worker, reason in zip(missing, await asyncio.gather(*loads), strict=True):
+                    if reason is not None and worker in self._worker_registry.reports:
+                        loader.on_failed(worker, missing[worker])
+                        self._bar(self._settled, decision, worker, missing[worker], reason)
                 serves = loader.serves(self._worker_registry.loaded())
-                await self._routing_tables.publish(self._content(change, decision.version, serves))
+                await self._publish(change, decision, serves)
 
     # -- inner steps ------------------------------------------------------------------------------------------
 
     async def _run(self, change: Change, decision: Decision, asked_s: float) -> str | None:
-        plan = self._without(change.plan, self._known.unloadable.on_workers(self._clock()))
+        lacking = self._known.unloadable.on_workers(self._clock())
+        plan = without(change.plan, lacking, self._worker_registry.loaded(), self._pools)
         rollout = Rollout(plan, self._worker_registry.loaded(), self._known.book.memory_bytes, change.limit_bytes)
         decision.state = DecisionState.LOADING
         decision.loading = {worker: list(variants) for worker, variants in rollout.load_first.items()}
@@ -83,17 +86,18 @@ class RolloutRunner:
         self._forget_lost(rollout)
         if rollout.hopeless:
             failed = rollout.failed
-            plan = self._without(plan, failed)
+            plan = without(plan, failed, rollout.holds, self._pools)
             barred = [self._bar(plan, decision, *key, reason) for key, reason in failed.items()]
             rollout.settle_for(plan)
             if not rollout.ready:
                 return self._give_up(barred, decision)
+        self._settled = plan
         decision.workers = {
             worker: {"pool": report.info.pool, "device": report.info.device, "router": report.router}
             for worker, report in self._worker_registry.reports.items()
         }
         self._known.stand(decision.version, change.standings)
-        version = await self._routing_tables.publish(self._content(change, decision.version, rollout.serves))
+        version = await self._publish(change, decision, rollout.serves)
         if not await self._routing_tables.followed(version, FOLLOW_S):
             logger.warning("Some routers do not follow plan %d after %.0f s.", decision.version, FOLLOW_S)
         self._known.decisions.put_in_force(decision, asked_s, self._clock())
@@ -104,9 +108,6 @@ class RolloutRunner:
         await asyncio.gather(*(self._unload(*each) for each in rollout.unload.items()))
         await self._maker.shrink(change.sizes)
         return None
-
-    def _without(self, plan: ClusterPlan, unloadable: Collection[WorkerVariant]) -> ClusterPlan:
-        return without(plan, unloadable, self._worker_registry.loaded(), self._pools)
 
     @property
     def _pools(self) -> dict[str, str]:
@@ -119,7 +120,7 @@ class RolloutRunner:
             return
         loaded = self._worker_registry.loaded()
         serves = {worker: held - broken.get(worker, frozenset()) for worker, held in loaded.items()}
-        version = await self._routing_tables.publish(self._content(change, decision.version, serves))
+        version = await self._routing_tables.publish(self._content(change, decision.version, serves, change.plan))
         await self._routing_tables.followed(version, FOLLOW_S)
         await asyncio.gather(*(self._unload(worker, sorted(variants)) for worker, variants in broken.items()))
 
@@ -129,7 +130,7 @@ class RolloutRunner:
             for name in variants:
                 report = await self._worker_registry.load(worker, self._known.book.variant(name))
                 if name in report.loaded:
-                    self._known.unloadable.on_loaded(worker, report.info.pool, name)
+                    self._known.unloadable.on_loaded(worker, name)
                 else:
                     failed[name] = report.failed.get(name, "the worker did not say why")
             rollout.on_loaded(worker, self._worker_registry.loaded().get(worker, frozenset()), failed)
@@ -137,20 +138,17 @@ class RolloutRunner:
             logger.warning("Worker %s went while it was to load: %s", worker, error)
             rollout.on_lost(worker)
 
-    async def _load_fallback(
-        self, loader: FallbackLoader, change: Change, decision: Decision, worker: str, name: str
-    ) -> None:
+    async def _load_fallback(self, worker: str, name: str) -> str | None:
+        """Why the worker cannot load it; None where it has, or is gone."""
         try:
             report = await self._worker_registry.load(worker, self._known.book.variant(name))
         except WorkerGone as error:
             logger.debug("Worker %s went while it was to load: %s", worker, error)
-            return
+            return None
         if name in report.loaded:
-            self._known.unloadable.on_loaded(worker, report.info.pool, name)
-            return
-        loader.on_failed(worker, name)
-        if worker in self._worker_registry.reports:
-            self._bar(change.plan, decision, worker, name, report.failed.get(name, "the worker did not say why"))
+            self._known.unloadable.on_loaded(worker, name)
+            return None
+        return report.failed.get(name, "the worker did not say why")
 
     def _bar(self, plan: ClusterPlan, decision: Decision, worker: str, variant: str, reason: str) -> str:
         """Leave a variant out for a while, on this worker where others hold it, else in its pool; says so."""
@@ -181,7 +179,15 @@ class RolloutRunner:
         decision.why_not = "; ".join(dict.fromkeys(barred)) or "workers do not hold what they were told to load"
         return decision.why_not
 
-    def _content(self, change: Change, plan_version: int, serves: dict[str, frozenset[str]]) -> RoutingContent:
+    async def _publish(self, change: Change, decision: Decision, serves: dict[str, frozenset[str]]) -> int:
+        """Have routers use the workers for this, under the plan that was settled for; gives the version."""
+        pools = self._pools
+        self._known.unloadable.on_served((pools[w], name) for w, own in serves.items() if w in pools for name in own)
+        return await self._routing_tables.publish(self._content(change, decision.version, serves, self._settled))
+
+    def _content(
+        self, change: Change, plan_version: int, serves: dict[str, frozenset[str]], settled: ClusterPlan
+    ) -> RoutingContent:
         book = self._known.book
         slowdowns: dict[str, dict[str, float]] = {}
         for (worker, variant), standing in change.standings.items():
@@ -190,7 +196,7 @@ class RolloutRunner:
             plan_version=plan_version,
             endpoints=change.endpoints,
             serves=serves,
-            planned=change.plan.held,
+            planned=settled.held,
             profiled_s=book.profiled_s,
             transport_s=book.transport_s,
             emulated=book.emulated,

@@ -1,5 +1,6 @@
 """What could not be loaded lately, and where."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,10 +42,19 @@ class UnloadableVariants:
         """The worker is not asked to load the variant for a while."""
         _bar(self._of_workers, (worker, variant), reason, now_s)
 
-    def on_loaded(self, worker: str, pool: str, variant: str) -> None:
-        """It can be loaded there."""
+    def on_loaded(self, worker: str, variant: str) -> None:
+        """The worker can load it; of its pool others may not."""
         self._of_workers.pop((worker, variant), None)
-        self._of_pools.pop((pool, variant), None)
+
+    def on_served(self, pairs: Iterable[RunKey]) -> None:
+        """A plan is in force with these variants in these pools."""
+        for key in pairs:
+            self._of_pools.pop(key, None)
+
+    def forget(self, variant: str) -> None:
+        """The variant is another one now, or was mended."""
+        self._of_pools = {key: each for key, each in self._of_pools.items() if key[1] != variant}
+        self._of_workers = {key: each for key, each in self._of_workers.items() if key[1] != variant}
 
     def on_gone(self, worker: str) -> None:
         """The worker is not there any more."""

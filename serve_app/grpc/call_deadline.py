@@ -63,4 +63,6 @@ def out_of_time(error: Exception, left_s: float | None, spent_s: float) -> Excep
     """
     if left_s is None or spent_s < left_s or not isinstance(error, AccordError) or not error.retryable:
         return error
+    if error.status in (408, 504):
+        return error
     return DeadlineMissed(f"the call had {left_s * 1e3:.3f} ms left when it came: {error}")

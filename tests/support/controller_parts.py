@@ -107,12 +107,15 @@ class PlayedWorker:
 
 
 class PlayedPool:
-    """The client of one pool; ``broken`` variants cannot be loaded there. Memory that overflows fails the test."""
+    """The client of one pool; ``broken`` variants cannot be loaded there, others only not on the workers of ``broken_on``.
+
+    Memory that overflows fails the test."""
 
     def __init__(self, name: str, memory_bytes: float = inf) -> None:
         self.name = name
         self.workers: dict[str, PlayedWorker] = {}
         self.broken: dict[str, str] = {}
+        self.broken_on: dict[tuple[str, str], str] = {}
         self.load_s = 0.5
         self.done: list[tuple[str, str, str]] = []
         self.overflows: list[str] = []
@@ -149,8 +152,8 @@ class PlayedPool:
         self.done.append(("load", worker, variant.name))
         await asyncio.sleep(self.load_s)
         there = self._there(worker)
-        if variant.name in self.broken:
-            there.failed[variant.name] = self.broken[variant.name]
+        if (reason := self.broken_on.get((worker, variant.name), self.broken.get(variant.name))) is not None:
+            there.failed[variant.name] = reason
         else:
             there.failed.pop(variant.name, None)
             there.loaded.add(variant.name)

@@ -71,6 +71,11 @@ class Rollout:
             self._failed[worker] = dict(failed)
             self._awaited.discard(worker)
 
+    @property
+    def holds(self) -> dict[str, Held]:
+        """What workers hold that are still there."""
+        return dict(self._holds)
+
     def settle_for(self, plan: ClusterPlan) -> None:
         """All workers are done with loading, and this plan asks no more of them than the one before."""
         self._plan = plan

@@ -28,6 +28,7 @@ async def register(
         profiles = await profile_everywhere(variant, settings, known, registry, plan)
     except (ConfigError, ArtifactError) as error:
         raise BadRequest(str(error)) from error
+    known.unloadable.forget(variant.name)
     return registered_view(variant.name, profiles)
 
 
@@ -46,4 +47,5 @@ def take_back(variant: str, known: ControllerState) -> dict[str, Any]:
         known.book.take_back(variant)
     except ConfigError as error:
         raise BadRequest(str(error)) from error
+    known.unloadable.forget(variant)
     return {"variant": variant}

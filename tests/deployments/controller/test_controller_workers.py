@@ -112,6 +112,36 @@ def test_a_new_worker_that_cannot_load_a_variant_takes_it_from_no_other_and_trie
     play(monkeypatch, scene, settings(planner="everywhere"))
 
 
+def test_a_worker_that_can_load_nothing_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(service: Service) -> None:
+        everything = frozenset(("fast", "middle", "slow"))
+        await started(service, digits=10.0)
+        router = service.routers["r1"]
+        await until(lambda: router.mine == {"w1": everything, "w2": everything})
+        service.pools["cpu"].broken_on = {("w3", name): "no room on its disk" for name in everything}
+        service.pools["cpu"].come("w3")
+        await until(lambda: service.in_force.failed == {"w3": dict.fromkeys(everything, "no room on its disk")})
+        await service.steady()
+        assert router.mine == {"w1": everything, "w2": everything}
+        service.pools["cpu"].broken_on.clear()
+        await until(lambda: router.mine == dict.fromkeys(("w1", "w2", "w3"), everything), within_s=FIRST_S + 5.0)
+
+    play(monkeypatch, scene, settings(planner="everywhere"))
+
+
+def test_a_pool_of_which_one_worker_fails_again_and_again_is_asked_ever_less_often(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scene(service: Service) -> None:
+        service.pools["cpu"].broken_on["w2", "slow"] = "out of memory"
+        await started(service, digits=10.0)
+        await asyncio.sleep(10.0 * FIRST_S)
+        tries = [each for each in service.pools["cpu"].done if each[:2] == ("load", "w2") and each[2] == "slow"]
+        assert len(tries) == 4, "at once, and after 1, 3 and 7 minutes"
+
+    play(monkeypatch, scene, settings(interval_s=1000.0))
+
+
 def test_what_a_whole_pool_could_not_load_is_tried_again_though_the_planner_knows_no_intervals(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -134,6 +164,8 @@ def test_where_nothing_can_be_loaded_the_controller_gives_up_and_does_not_spin(m
         await service.control()
         await asyncio.sleep(50.0)
         assert len(service.decisions) < 20
+        await asyncio.sleep(10.0 * FIRST_S)
+        assert len(service.decisions) < 100, "nor where it tries again, beside a plan every ten seconds"
         service.one.check()
 
     play(monkeypatch, scene, settings())

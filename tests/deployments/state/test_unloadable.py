@@ -44,14 +44,26 @@ def test_workers_that_fail_at_once_count_as_one_try() -> None:
 
 def test_what_was_loaded_or_whose_worker_went_begins_anew() -> None:
     one = barred()
-    one.bar_worker("w1", "fast", "a checksum", 0.0)
-    one.bar_worker("w2", "fast", "a checksum", 0.0)
-    one.on_loaded("w9", *POOL)
+    for worker in ("w1", "w2"):
+        one.bar_worker(worker, "fast", "a checksum", 0.0)
+    one.on_loaded("w2", "fast")
     one.on_gone("w1")
-    one.on_loaded("w2", "cpu", "fast")
-    assert one.to_record(0.0) == []
+    assert one.on_workers(1.0) == frozenset()
+    one.on_loaded("w9", "slow")
+    assert one.in_pools(1.0) == {POOL}, "others of the pool may not be able to"
+    one.on_served([("cpu", "fast"), POOL])
+    assert one.to_record(1.0) == []
     one.bar_pool(*POOL, "out of memory", FIRST_S)
     assert one.in_pools(2.0 * FIRST_S) == frozenset()
+
+
+def test_a_variant_that_was_mended_is_not_left_out_any_more() -> None:
+    one = barred()
+    one.bar_worker("w1", "slow", "a checksum", 0.0)
+    one.bar_worker("w1", "fast", "a checksum", 0.0)
+    one.forget("slow")
+    assert one.in_pools(1.0) == frozenset()
+    assert one.on_workers(1.0) == {("w1", "fast")}
 
 
 def test_when_a_time_ends_that_is_said_once() -> None:

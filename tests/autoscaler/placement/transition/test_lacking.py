@@ -22,7 +22,7 @@ def test_what_another_worker_of_the_pool_holds_is_left_out_on_the_one_that_canno
     [
         (BOTH, held(w1="a", w2="a", g1="a b"), "w1", "only a worker of another pool holds it"),
         (BOTH, LOADED, "g1", "it is the only worker of its pool"),
-        (replace(BOTH, held=held(w1="b", w2="a b")), LOADED, "w1", "it would hold nothing"),
+        (replace(BOTH, own_balancing=frozenset({"e"})), LOADED, "w1", "such plans count workers"),
         (replace(BOTH, held=held(w1="a b", w2="a")), LOADED, "w1", "the other is to let go of it"),
         (replace(BOTH, shares={"e": {"w1": 0.5, "w2": 0.5}}), LOADED, "w1", "queries are sent to it"),
     ],
@@ -38,16 +38,23 @@ def test_shares_of_others_and_of_nothing_do_not_matter() -> None:
     assert without(plan, [("w1", "b")], LOADED, POOLS).held["w1"] == {"a"}
 
 
-def test_a_worker_keeps_at_least_one_variant() -> None:
-    plan = without(BOTH, [("w1", "a"), ("w1", "b")], held(w1="", w2="a b"), POOLS)
-    assert plan.held["w1"] == {"b"}
+def test_a_worker_that_can_load_nothing_has_no_place() -> None:
+    plan = replace(BOTH, fallback={"w1": ("c",), "w2": ("c",)})
+    made = without(plan, [("w1", "a"), ("w1", "b")], held(w1="", w2="a b"), POOLS)
+    assert made.held == held(w2="a b", g1="a b")
+    assert made.fallback == {"w2": ("c",)}
+
+
+def test_workers_that_were_to_hold_nothing_stay_in_the_plan() -> None:
+    plan = replace(BOTH, held=held(w1="", w2="a b"))
+    assert without(plan, [], LOADED, POOLS) == plan
 
 
 def test_fallback_that_cannot_be_loaded_is_left_out_and_counts_where_another_holds_it() -> None:
     plan = replace(BOTH, held=held(w1="a b", w2="a"), fallback={"w1": ("c",), "w2": ("b", "c")})
     made = without(plan, [("w1", "b"), ("w1", "c")], LOADED, POOLS)
     assert made.held == held(w1="a", w2="a")
-    assert made.fallback == {"w1": (), "w2": ("b", "c")}
+    assert made.fallback == {"w2": ("b", "c")}
 
 
 def test_workers_that_went_meanwhile_are_left_alone() -> None:

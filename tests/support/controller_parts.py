@@ -107,7 +107,7 @@ class PlayedWorker:
 
 
 class PlayedPool:
-    """The client of one pool; ``broken`` variants cannot be loaded there, others only not on the workers of ``broken_on``.
+    """The client of one pool; ``broken`` variants cannot be loaded there, others not on workers of ``broken_on``.
 
     Memory that overflows fails the test."""
 

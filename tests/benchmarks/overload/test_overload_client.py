@@ -42,6 +42,23 @@ async def test_it_does_not_wait_for_answers_before_it_sends_more() -> None:
     assert (sent.status == 200).all()
 
 
+async def test_a_load_begins_with_connections_for_fifty_milliseconds_of_it() -> None:
+    async def answer(request: web.BaseRequest) -> web.Response:
+        return web.Response()
+
+    async with Upstream(answer) as upstream:
+        sent = await Client(upstream.port, [REQUEST % b"x"]).run(np.arange(201) * 0.005)
+    assert 10 <= sent.connections <= 12
+    assert (sent.status == 200).all()
+
+
+async def test_without_anybody_there_all_queries_are_lost() -> None:
+    async with Upstream(lambda request: web.Response()) as upstream:
+        port = upstream.port
+    sent = await Client(port, [REQUEST % b"x"]).run(np.arange(20) * 0.005)
+    assert sent.status.tolist() == [0] * 20
+
+
 async def test_a_connection_that_ends_without_an_answer_is_a_lost_query() -> None:
     async def answer(request: web.BaseRequest) -> web.Response:
         assert request.transport is not None

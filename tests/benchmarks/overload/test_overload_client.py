@@ -53,7 +53,10 @@ async def test_a_load_begins_with_connections_for_fifty_milliseconds_of_it() -> 
 
 
 async def test_without_anybody_there_all_queries_are_lost() -> None:
-    async with Upstream(lambda request: web.Response()) as upstream:
+    async def answer(request: web.BaseRequest) -> web.Response:
+        return web.Response()
+
+    async with Upstream(answer) as upstream:
         port = upstream.port
     sent = await Client(port, [REQUEST % b"x"]).run(np.arange(20) * 0.005)
     assert sent.status.tolist() == [0] * 20

@@ -16,6 +16,9 @@ REMAINING = "x-accord-call-remaining-us"
 """Metadata of a context: microseconds that were left of a call when it was received."""
 
 SHORTEST_S = 1e-6
+WAY_BACK_S = 1e-3
+"""An answer is on its way for so long at least; timers of gRPC go by as much."""
+
 MOST_DIGITS = 18
 
 
@@ -59,9 +62,10 @@ def within_call(head: Head, asked_s: float | None, objective_s: float, left_s: f
 def out_of_time(error: Exception, left_s: float | None, spent_s: float) -> Exception:
     """What a call is told that fails with this error after so many seconds.
 
-    Once its own deadline has passed that is the deadline, as its client's timer has it, and no overload of the service.
+    Once its own deadline has passed, or will have by the time that it hears of anything, that is the deadline, as its
+    client's timer has it, and no overload of the service.
     """
-    if left_s is None or spent_s < left_s or not isinstance(error, AccordError) or not error.retryable:
+    if left_s is None or left_s - spent_s > WAY_BACK_S or not isinstance(error, AccordError) or not error.retryable:
         return error
     if error.status in (408, 504):
         return error

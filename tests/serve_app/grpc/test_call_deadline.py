@@ -79,9 +79,10 @@ def test_a_call_only_shortens_what_a_query_has(
     assert within_call(Head(7.0, in_head_s, {}), asked_s, 1.0, left_s) == Head(7.0, slo_s, {})
 
 
-def test_an_error_that_comes_after_the_calls_own_deadline_is_that_deadline() -> None:
+@pytest.mark.parametrize("spent_s", [1e-6, 1e-7, 1.0], ids=["at", "within the way back", "after"])
+def test_an_error_that_comes_after_the_calls_own_deadline_is_that_deadline(spent_s: float) -> None:
     error = Infeasible("no variant answers within 0.0 ms")
-    told = out_of_time(error, 1e-6, 1e-6)
+    told = out_of_time(error, 1e-6, spent_s)
     assert isinstance(told, DeadlineMissed)
     assert CODES[told.status] is grpc.StatusCode.DEADLINE_EXCEEDED
     assert str(told) == "the call had 0.001 ms left when it came: no variant answers within 0.0 ms"

@@ -1,64 +1,85 @@
 """One HTTP/1.1 connection of a client that must cost next to nothing: prepared requests, answers not decoded."""
 
-import asyncio
-from collections.abc import Callable
-from typing import cast
-
-Ended = Callable[["Connection", int], None]
-"""Called with the connection and the status of the answer; `LOST` where the connection ended without one."""
+import socket
+from errno import EINPROGRESS
 
 LOST = 0
+"""The status of a query without an answer."""
+
+READ_BYTES = 1 << 16
 
 
-class Connection(asyncio.Protocol):
-    """Sends one request at a time; ``ended`` says when its answer is there whole."""
+class Connection:
+    """Sends one request at a time to a port of this machine, over a socket that never blocks.
 
-    def __init__(self, ended: Ended) -> None:
+    ``opened`` once it has been connected; `asked` while a request has no answer. Methods return False or `LOST` where
+    the connection is of no use any more: then it is to be closed.
+    """
+
+    def __init__(self, port: int) -> None:
         self.query = -1
-        self._ended = ended
-        self._transport: asyncio.Transport | None = None
+        self.asked = False
+        self.opened = False
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self._socket.setblocking(False)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._request = b""
         self._data = b""
-        self._asked = False
+        self._error = self._socket.connect_ex(("127.0.0.1", port))
+
+    def fileno(self) -> int:
+        """Of its socket; -1 once it is closed."""
+        return self._socket.fileno()
 
     @property
-    def open(self) -> bool:
-        """Whether another request may be sent."""
-        return self._transport is not None and not self._transport.is_closing()
+    def refused(self) -> bool:
+        """Whether there is nobody, as far as is known at once."""
+        return self._error not in (0, EINPROGRESS)
 
-    def send(self, query: int, request: bytes) -> None:
-        """Send a request, the ``query``-th of its run."""
-        assert self._transport is not None
-        self.query, self._asked, self._data = query, True, b""
-        self._transport.write(request)
+    def on_writable(self) -> bool:
+        """The socket is connected, or failed to: sends the request that waits for it."""
+        self.opened = not self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        return self.opened and (not self.asked or self._write())
 
-    def close(self) -> None:
-        """Leave at once, whatever was asked."""
-        self._asked = False
-        if self._transport is not None:
-            self._transport.abort()
+    def send(self, query: int, request: bytes) -> bool:
+        """Send a request, the ``query``-th of its run, as soon as there is a connection."""
+        self.query, self.asked, self._request, self._data = query, True, request, b""
+        return not self.opened or self._write()
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Called by the event loop."""
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's is none by its class
+    def on_readable(self) -> int | None:
+        """Take what came: the status of a whole answer, None where more must come.
 
-    def data_received(self, data: bytes) -> None:
-        """Called by the event loop; most answers come in one piece."""
-        self._data = data = self._data + data if self._data else data
+        `LOST` where the connection has ended, or where something comes that nobody asked for: an idle one is told that
+        it ends.
+        """
+        try:
+            came = self._socket.recv(READ_BYTES)
+        except BlockingIOError:
+            return None
+        except OSError:
+            return LOST
+        if not came or not self.asked:
+            return LOST
+        self._data = data = self._data + came if self._data else came
         end = data.find(b"\r\n\r\n")
         if end < 0:
-            return
+            return None
         head = data[:end].lower()
         length = head.find(b"content-length:")
         size = int(head[length + 15 :].split(b"\r\n", 1)[0]) if length >= 0 else 0
-        if len(data) >= end + 4 + size and self._asked:
-            if b"connection: close" in head and self._transport is not None:
-                self._transport.close()
-            self._asked = False
-            self._ended(self, int(head[9:12]))
+        if len(data) < end + 4 + size:
+            return None
+        self.asked = False
+        self.opened = b"connection: close" not in head
+        return int(head[9:12])
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Called by the event loop."""
-        self._transport = None
-        if self._asked:
-            self._asked = False
-            self._ended(self, LOST)
+    def close(self) -> None:
+        """Leave at once, whatever was asked."""
+        self.asked = self.opened = False
+        self._socket.close()
+
+    def _write(self) -> bool:
+        try:
+            return self._socket.send(self._request) == len(self._request)
+        except OSError:  # it has ended, or nobody reads a few kilobytes
+            return False

@@ -17,7 +17,7 @@ async def test_every_query_has_its_status_and_its_instants() -> None:
 
     times_s = np.arange(40) * 0.002
     async with Upstream(answer) as upstream:
-        sent = await Client(upstream.port, [REQUEST % b"fine", REQUEST % b"refused"]).run(times_s)
+        sent = await asyncio.to_thread(Client(upstream.port, [REQUEST % b"fine", REQUEST % b"refused"]).run, times_s)
     assert sent.status.tolist() == [200, 429] * 20
     assert (sent.lag_s >= 0).all()
     assert (sent.done_s >= sent.sent_s).all()
@@ -38,7 +38,7 @@ async def test_it_does_not_wait_for_answers_before_it_sends_more() -> None:
         return web.Response()
 
     async with Upstream(answer) as upstream:
-        sent = await Client(upstream.port, [REQUEST % b"x"]).run(np.zeros(20))
+        sent = await asyncio.to_thread(Client(upstream.port, [REQUEST % b"x"]).run, np.zeros(20))
     assert (sent.status == 200).all()
 
 
@@ -47,7 +47,7 @@ async def test_a_load_begins_with_connections_for_fifty_milliseconds_of_it() -> 
         return web.Response()
 
     async with Upstream(answer) as upstream:
-        sent = await Client(upstream.port, [REQUEST % b"x"]).run(np.arange(201) * 0.005)
+        sent = await asyncio.to_thread(Client(upstream.port, [REQUEST % b"x"]).run, np.arange(201) * 0.005)
     assert 10 <= sent.connections <= 12
     assert (sent.status == 200).all()
 
@@ -58,7 +58,7 @@ async def test_without_anybody_there_all_queries_are_lost() -> None:
 
     async with Upstream(answer) as upstream:
         port = upstream.port
-    sent = await Client(port, [REQUEST % b"x"]).run(np.arange(20) * 0.005)
+    sent = await asyncio.to_thread(Client(port, [REQUEST % b"x"]).run, np.arange(20) * 0.005)
     assert sent.status.tolist() == [0] * 20
 
 
@@ -69,9 +69,42 @@ async def test_a_connection_that_ends_without_an_answer_is_a_lost_query() -> Non
         return web.Response()
 
     async with Upstream(answer) as upstream:
-        sent = await Client(upstream.port, [REQUEST % b"x"]).run(np.zeros(3))
+        sent = await asyncio.to_thread(Client(upstream.port, [REQUEST % b"x"]).run, np.zeros(3))
     assert sent.status.tolist() == [0, 0, 0]
     assert np.isnan(sent.done_s).all()
+
+
+async def test_an_idle_connection_that_the_server_ends_takes_no_query_along() -> None:
+    async def answer(request: web.BaseRequest) -> web.Response:
+        assert request.transport is not None
+        asyncio.get_running_loop().call_later(0.02, request.transport.close)
+        return web.Response()
+
+    async with Upstream(answer) as upstream:
+        sent = await asyncio.to_thread(Client(upstream.port, [REQUEST % b"x"]).run, np.arange(10) * 0.06)
+    assert sent.status.tolist() == [200] * 10
+    assert sent.connections >= 10
+
+
+async def test_what_comes_unasked_is_nobodys_answer() -> None:
+    """HAProxy tells a connection that never asked anything that it was too slow (408), and ends it."""
+
+    came = 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal came
+        came += 1
+        if came == 1:
+            writer.write(b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        while came > 1 and await reader.read(1000):
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        sent = await asyncio.to_thread(Client(port, [REQUEST % b"x"]).run, np.arange(1, 21) * 0.05)
+    assert sent.status.tolist() == [200] * 20
+    assert came == sent.connections == 2
 
 
 async def test_clients_that_leave_are_seen_to_leave() -> None:
@@ -87,7 +120,7 @@ async def test_clients_that_leave_are_seen_to_leave() -> None:
         return web.Response()
 
     async with Upstream(answer) as upstream:
-        sent = await Client(upstream.port, [REQUEST % b"x"]).run(np.zeros(5), leaving_s=0.02)
+        sent = await asyncio.to_thread(Client(upstream.port, [REQUEST % b"x"]).run, np.zeros(5), leaving_s=0.02)
         while left < 5:
             await asyncio.sleep(0.01)
     assert (sent.status == 0).all()

@@ -38,7 +38,9 @@ def test_goodput_is_told_for_every_five_seconds() -> None:
     [([], 0.0), ([0, 1], 2.0), ([0, 3], 4.0), ([0, 6], 1.0), ([4, 9], None)],
     ids=["at once", "2", "4", "another one later", "never five"],
 )
-def test_service_is_normal_from_the_first_of_five_normal_seconds_on(bad_seconds: list[int], recovered: float | None) -> None:
+def test_service_is_normal_from_the_first_of_five_normal_seconds_on(
+    bad_seconds: list[int], recovered: float | None
+) -> None:
     intended = [second + part / 10 for second in range(10) for part in range(10)]
     latency = [0.5 if int(at) in bad_seconds else 0.01 for at in intended]
     load = sent(intended, latency, [200] * 100)

@@ -16,6 +16,9 @@ BIN_COUNT = BINS_PER_OCTAVE * (MOST_OCTAVE - LEAST_OCTAVE)
 PERCENTILE = 0.95
 """Profiles hold the 95th percentile of a batch's time; so without drift that of the ratio is 1."""
 
+HALF_LIFE_S, PRIOR_BATCHES, LEAST, MOST, DEADBAND = 60.0, 20.0, 0.5, 4.0, 0.1
+"""As `ProfileDrift` has them where nothing else is said."""
+
 
 def bin_of(ratio: float) -> int:
     """The bin of a ratio of measured to profiled time, from 0 to ``BIN_COUNT`` - 1; both ends are open."""
@@ -46,11 +49,11 @@ class ProfileDrift:
 
     def __init__(
         self,
-        half_life_s: float = 60.0,
-        prior: float = 20.0,
-        least: float = 0.5,
-        most: float = 4.0,
-        deadband: float = 0.1,
+        half_life_s: float = HALF_LIFE_S,
+        prior: float = PRIOR_BATCHES,
+        least: float = LEAST,
+        most: float = MOST,
+        deadband: float = DEADBAND,
     ) -> None:
         self._half_life_s = half_life_s
         self._prior = prior
@@ -98,6 +101,11 @@ class ProfileDrift:
     def forget(self, key: Hashable) -> None:
         """What was learned of a key, if anything, counts no more."""
         self._known.pop(key, None)
+
+    def move(self, key: Hashable, to: Hashable, now_s: float) -> None:
+        """What was learned of a key counts as another's from now on, beside what that has."""
+        self.on_counts(to, self._aged(key, now_s).counts, now_s)
+        self.forget(key)
 
     def to_record(self, now_s: float) -> dict[str, Any]:
         """All that was learned, in JSON values; a key must be a string or a tuple of strings."""

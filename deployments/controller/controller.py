@@ -251,6 +251,7 @@ class Controller:
             self._known.start_ups.on_worker(self._worker_registry.reports[worker].info.pool, self._clock())
         else:
             self._known.unloadable.on_gone(worker)
+            self._known.runs.on_gone(worker, self._clock())
         self._ask(f"worker {worker} {'came' if came else 'is gone'}")
 
     def _ask(self, reason: str) -> None:

@@ -39,7 +39,13 @@ def plan_view(
             for name, pool in settings.pools.items()
         },
         "corrections": [
-            {"pool": pool, "variant": variant, "factor": known.runs.factor(key, now_s), "batches": batches}
+            {
+                "pool": pool,
+                "variant": variant,
+                "factor": known.runs.factor(key, now_s),
+                "batches": batches,
+                "workers": known.runs.of_workers(key, now_s),
+            }
             for key in known.book.profiled_s
             for pool, variant in [key]
             if (batches := known.runs.evidence(key, now_s)) >= NOTEWORTHY

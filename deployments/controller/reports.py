@@ -44,8 +44,8 @@ class Reports:
         self._known.history.add(Statistics(start_s, end_s, report.arrived, report.violated))
         if end_s > max(self._began_s, now_s - LATE_S):
             self._windows.on_report(router, report.window, report.arrived, report.violated, report.stage_rows)
-        for key, counts in report.runs.items():
-            self._known.runs.on_counts(key, counts, now_s)
+        for (pool, variant, worker), counts in report.runs.items():
+            self._known.runs.on_counts((pool, variant), worker, counts, now_s)
         for pool, counts in report.transport.items():
             self._known.transport.on_counts(pool, counts, now_s)
         standings = self._known.standings.get(report.plan_version, {})

@@ -31,17 +31,17 @@ class RouterState:
 class RouterReport:
     """What a router did in the window number ``window``, and how it stands now.
 
-    ``runs`` compares, by pool and variant, the run of each batch with its profile, ``transport`` by pool the rest of
-    its way with what was reckoned with. Runs of workers with predicted slowdowns are in ``worker_runs`` instead, by
-    worker and variant, against profile and slowdown of the plan ``plan_version``. ``stage_rows`` are the rows that ran,
-    of endpoints with several stages.
+    ``runs`` compares, by pool, variant and worker, the run of each batch with its profile, ``transport`` by pool the
+    rest of its way with what was reckoned with. Runs of workers with predicted slowdowns are in ``worker_runs``
+    instead, by worker and variant, against profile and slowdown of the plan ``plan_version``. ``stage_rows`` are the
+    rows that ran, of endpoints with several stages.
     """
 
     router_state: RouterState
     window: int
     arrived: Mapping[str, int]
     violated: Mapping[str, int]
-    runs: Mapping[tuple[str, str], Counts]
+    runs: Mapping[tuple[str, str, str], Counts]
     transport: Mapping[str, Counts]
     stage_rows: Mapping[StageKey, int] = field(default_factory=dict)
     worker_runs: Mapping[tuple[str, str], Counts] = field(default_factory=dict)

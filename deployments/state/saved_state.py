@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from autoscaler.demand.profile_drift import ProfileDrift
+from autoscaler.demand.worker_drift import WorkerDrift
 from autoscaler.placement.measured_interference import MeasuredSlowdowns
 from autoscaler.placement.standing import Standing, WorkerVariant
 from catalog.errors import StateUnavailable
@@ -37,7 +38,7 @@ class ControllerState:
     book: VariantBook
     decisions: Decisions = field(default_factory=Decisions)
     history: LoadHistory = field(default_factory=LoadHistory)
-    runs: ProfileDrift = field(default_factory=ProfileDrift)
+    runs: WorkerDrift = field(default_factory=WorkerDrift)
     transport: ProfileDrift = field(default_factory=ProfileDrift)
     sizes: dict[str, int] = field(default_factory=dict)
     start_ups: StartUps = field(default_factory=StartUps)
@@ -81,7 +82,7 @@ class ControllerState:
         take("sizes", self.sizes.update)
         take("start_ups", self.start_ups.restore)
         take("learned", self.learned.restore)
-        take("drift/runs", lambda record: setattr(self, "runs", ProfileDrift.from_record(record, now_s)))
+        take("drift/runs", lambda record: setattr(self, "runs", WorkerDrift.from_record(record, now_s)))
         take("drift/transport", lambda record: setattr(self, "transport", ProfileDrift.from_record(record, now_s)))
         take("slowdowns", lambda record: setattr(self, "slowdowns", MeasuredSlowdowns.from_record(record, now_s)))
         for at_s in (now_s - HOUR_S, now_s):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autoscaler.placement.standing import WorkerVariant
-from deployments.controller.variants.variant_book import RunKey
+from autoscaler.demand.worker_drift import RunKey
 from deployments.state.decisions import iso
 
 FIRST_S = 60.0

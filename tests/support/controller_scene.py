@@ -49,7 +49,7 @@ class PlayedRouter:
         self.qps: dict[str, float] = {}
         self.routing_table: RoutingTable | None = None
         self.using: set[str] = set()
-        self.runs: dict[tuple[str, str], float] = {}
+        self.runs: dict[tuple[str, str, str], float] = {}
         self.deaf = False
         self.mute = False
         self.unsent: list[RouterReport] = []

@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 
 from autoscaler.cluster.cluster import Cluster, Endpoint, Pool, Stage
 from autoscaler.demand.profile_drift import corrected
+from autoscaler.demand.worker_drift import RunKey
 from catalog.catalogue import Catalogue
 from catalog.errors import ConfigError
 from catalog.evaluation.measured import AccuracyOrigin
@@ -19,9 +20,6 @@ from dispatch.selection.policy import Candidate
 logger = logging.getLogger("ray.serve")
 
 _VARIANT = TypeAdapter(Variant)
-
-RunKey = tuple[str, str]
-"""Pool and variant."""
 
 
 def tabulated_s(variant: Variant, profile: LatencyProfile) -> tuple[float, ...]:

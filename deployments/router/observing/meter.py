@@ -24,7 +24,7 @@ class RouterMeter:
         self._routing_table: RoutingTable | None = None
         self._arrived: Counter[str] = Counter()
         self._violated: Counter[str] = Counter()
-        self._runs: dict[tuple[str, str], list[int]] = {}
+        self._runs: dict[tuple[str, str, str], list[int]] = {}
         self._transport: dict[str, list[int]] = {}
         self._worker_runs: dict[tuple[str, str], list[int]] = {}
         self._stage_rows: Counter[StageKey] = Counter()
@@ -66,7 +66,7 @@ class RouterMeter:
         if batch.rows < len(profiled_s):
             slowdown = routing.slowdowns.get(batch.variant)
             if slowdown is None:
-                counts = self._runs.setdefault(key, [0] * BIN_COUNT)
+                counts = self._runs.setdefault((*key, batch.worker), [0] * BIN_COUNT)
                 counts[bin_of(done.run_s / profiled_s[batch.rows])] += 1
             else:
                 ratio = done.run_s / profiled_s[batch.rows]

@@ -16,6 +16,9 @@ from serve_app.cli.plan.accuracies import render_accuracies
 from serve_app.cli.plan.neighbours import render_corrections, render_neighbours
 from serve_app.cli.plan.stages import render_stages
 
+SLOW = 1.25
+"""A worker that takes so many times as long as its pool as a whole is named."""
+
 
 def render_plan(body: Mapping[str, Any]) -> RenderableType:
     """Tables for an answer of ``/accord/plan``; a field that is missing shows as a dash."""
@@ -214,10 +217,22 @@ def _corrections(corrections: Iterable[Mapping[str, Any]], transport_ms: Mapping
         for each in rows:
             table.add_row(Text(each["pool"]), Text(each["variant"]), f"{each['factor']:.2f}", f"{each['batches']:.0f}")
         parts.append(table)
+        if apart := [line for each in rows for line in _apart(each)]:
+            parts.append(_bullets(apart))
     if transport_ms:
         transports = ", ".join(f"{pool} {ms:.1f} ms" for pool, ms in transport_ms.items())
         parts.append(Text(f"Beside its run a batch is reckoned to take: {transports}"))
     return parts
+
+
+def _apart(correction: Mapping[str, Any]) -> list[str]:
+    """The workers that are much slower with a variant than their pool as a whole."""
+    return [
+        f"Worker {worker} takes {factor:.2f} times the profile of {correction['variant']}, its pool "
+        f"{correction['factor']:.2f}"
+        for worker, factor in correction.get("workers", {}).items()
+        if factor >= SLOW * correction["factor"]
+    ]
 
 
 def _troubles(decision: Mapping[str, Any], unloadable: Iterable[Mapping[str, Any]]) -> list[RenderableType]:

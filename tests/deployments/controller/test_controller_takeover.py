@@ -32,7 +32,7 @@ def test_the_next_controller_goes_on_where_the_one_before_ended(
 ) -> None:
     async def scene(service: Service) -> None:
         await started(service, digits=10.0)
-        service.routers["r1"].runs = {("cpu", "slow"): 2.0}
+        service.routers["r1"].runs = {("cpu", "slow", "w1"): 2.0}
         await service.one.register(described(tmp_path))
         await asyncio.sleep(30.0)
         before = service.one

@@ -133,7 +133,7 @@ def test_plans_are_made_with_how_long_batches_took_lately(monkeypatch: pytest.Mo
         assert (await played.make(40.0, workers("w1", "w2"))).plan.held["w1"] == {"slow"}
         counts = [0] * BIN_COUNT
         counts[bin_of(2.0)] = 2000
-        played.known.runs.on_counts(("cpu", "slow"), counts, 0.0)
+        played.known.runs.on_counts(("cpu", "slow"), "w1", counts, 0.0)
         change = await played.make(40.0, workers("w1", "w2"))
         assert {variant for held in change.plan.held.values() for variant in held} != {"slow"}
         assert change.plan.shed == pytest.approx(0.0)
@@ -148,7 +148,7 @@ def test_routers_get_what_is_profiled_since_they_measure_for_themselves(
     async def scene(played: Scene) -> None:
         counts = [0] * BIN_COUNT
         counts[bin_of(2.0)] = 2000
-        played.known.runs.on_counts(("cpu", "fast"), counts, 0.0)
+        played.known.runs.on_counts(("cpu", "fast"), "w1", counts, 0.0)
         played.known.transport.on_counts("cpu", counts, 0.0)
         change = await played.make(600.0, workers("w1", "w2"))
         fast = next(each for each in change.endpoints["digits"].candidates["cpu"] if each.variant == "fast")

@@ -25,7 +25,7 @@ def report(router: str, window: int, arrived: int, violated: int = 0) -> RouterR
     counts[bin_of(2.0)] = 100
     router_state = RouterState(router, 0, frozenset())
     return RouterReport(
-        router_state, window, {"digits": arrived}, {"digits": violated}, {("cpu", "slow"): tuple(counts)}, {}
+        router_state, window, {"digits": arrived}, {"digits": violated}, {("cpu", "slow", "w1"): tuple(counts)}, {}
     )
 
 
@@ -143,7 +143,7 @@ def test_the_drift_of_a_variant_alone_is_no_slowdown_of_its_neighbours() -> None
         counts = [0] * BIN_COUNT
         counts[bin_of(1.5)] = 5000
         made = report("r1", int(wall_clock() / WINDOW_S), 0)
-        alone, beside = {("cpu", "fast"): tuple(counts)}, {("w1", "fast"): tuple(counts)}
+        alone, beside = {("cpu", "fast", "w2"): tuple(counts)}, {("w1", "fast"): tuple(counts)}
         reports.take(replace(made, plan_version=7, runs=alone, worker_runs=beside))
         place = of.slowdowns.known(wall_clock())[-1]
         assert place.factor == pytest.approx(1.0, abs=0.1)

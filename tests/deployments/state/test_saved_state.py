@@ -28,7 +28,7 @@ def test_all_that_was_learned_is_there_again() -> None:
     before, after, store = knowledge(), knowledge(), DictStore()
     before.decisions.put_in_force(before.decisions.begin("a burst", NOW_S), NOW_S, NOW_S + 1)
     before.book.add(variant("new"), {"cpu": runs_s(0.001)}, 3)
-    before.runs.on_counts(("cpu", "slow"), twice_as_slow(), NOW_S)
+    before.runs.on_counts(("cpu", "slow"), "w1", twice_as_slow(), NOW_S)
     before.transport.on_counts("cpu", twice_as_slow(), NOW_S)
     before.slowdowns.on_counts(STANDING, twice_as_slow(), 1.0, NOW_S)
     before.sizes["cpu"] = 5

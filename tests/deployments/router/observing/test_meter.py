@@ -45,7 +45,7 @@ def test_everything_is_reported_once(meter: RouterMeter) -> None:
     report = meter.report(17, STANDING)
     assert (report.router_state, report.window) == (STANDING, 17)
     assert (report.arrived, report.violated) == ({"digits": 2, "other": 1}, {"other": 1})
-    assert report.runs.keys() == {("pool", "double")}
+    assert report.runs.keys() == {("pool", "double", "w1")}
     meter.on_arrival("digits")
     following = meter.report(18, STANDING)
     assert (following.arrived, following.violated, following.runs, following.transport) == ({"digits": 1}, {}, {}, {})
@@ -55,7 +55,7 @@ def test_everything_is_reported_once(meter: RouterMeter) -> None:
 def test_a_run_is_compared_with_the_profile_of_as_many_rows(meter: RouterMeter) -> None:
     for run_s, rows in ((0.010, 1), (0.016, 2), (0.032, 2)):
         meter.on_batch(served(run_s, rows=rows))
-    assert bins(meter.report(1, STANDING).runs["pool", "double"]) == {bin_of(1.0): 2, bin_of(2.0): 1}
+    assert bins(meter.report(1, STANDING).runs["pool", "double", "w1"]) == {bin_of(1.0): 2, bin_of(2.0): 1}
 
 
 def test_the_rest_of_the_way_is_compared_with_what_was_reckoned_with(meter: RouterMeter) -> None:
@@ -81,13 +81,13 @@ def test_nothing_is_compared_with_a_way_of_no_length() -> None:
     meter.on_batch(served(0.010))
     report = meter.report(1, STANDING)
     assert report.transport == {}
-    assert sum(report.runs["pool", "double"]) == 1, "nor is anything before the first routing table"
+    assert sum(report.runs["pool", "double", "w1"]) == 1, "nor is anything before the first routing table"
 
 
 def test_a_newer_directive_is_what_batches_are_compared_with(meter: RouterMeter) -> None:
     meter.follow(replace(DIRECTIVE, profiled_s={("pool", "double"): (0.0, 0.020)}))
     meter.on_batch(served(0.010))
-    assert bins(meter.report(1, STANDING).runs["pool", "double"]) == {bin_of(0.5): 1}
+    assert bins(meter.report(1, STANDING).runs["pool", "double", "w1"]) == {bin_of(0.5): 1}
 
 
 def test_rows_are_counted_by_stage_where_there_are_several(meter: RouterMeter) -> None:
@@ -119,7 +119,7 @@ def test_runs_beside_others_are_compared_by_worker_with_the_predicted_slowdown_a
     assert report.plan_version == BESIDE.plan_version
     assert report.worker_runs.keys() == {("w1", "double")}
     assert bins(report.worker_runs["w1", "double"]) == {bin_of(1.0): 1, bin_of(2.0): 1}
-    assert bins(report.runs["pool", "double"]) == {bin_of(1.0): 1}, "of the one that is alone"
+    assert bins(report.runs["pool", "double", "alone"]) == {bin_of(1.0): 1}, "of the one that is alone"
     assert meter.report(2, STANDING).worker_runs == {}
 
 

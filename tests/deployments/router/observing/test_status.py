@@ -183,5 +183,5 @@ async def test_what_a_router_reports_counts_answers_after_the_deadline_and_refus
             await scene.ask(3.0, slo_s=0.1)
         report = scene.router.observer.meter.report(5, scene.router.router_state())
         assert (dict(report.arrived), dict(report.violated)) == ({"digits": 3}, {"digits": 2})
-        assert sum(report.runs["pool", DOUBLE.variant]) == 2
+        assert sum(report.runs["pool", DOUBLE.variant, "w1"]) == 2
         assert scene.router.observer.meter.report(6, scene.router.router_state()).arrived == {}

@@ -112,6 +112,15 @@ def test_a_person_sees_who_forecasts_the_load_and_why_nobody_does(server: Any) -
     assert "Forecasts" not in accord("show", "--url", server.url).stdout
 
 
+def test_a_worker_that_is_slow_alone_is_named(server: Any) -> None:
+    workers = {"w1": 1.0, "w2": 1.3, "hot": 2.9}
+    correction = {"pool": "cpu", "variant": "digits-mlp", "factor": 1.2, "batches": 900.0, "workers": workers}
+    server.answers["plan"] = [(200, body() | {"corrections": [correction]})]
+    shown = words(accord("show", "--url", server.url).stdout)
+    assert "Worker hot takes 2.90 times the profile of digits-mlp, its pool 1.20" in shown
+    assert "Worker w2" not in shown
+
+
 def test_before_the_first_plan_is_in_force_a_person_sees_what_is_under_way(server: Any) -> None:
     loading = decision(7, state="loading", loading={"k3j2h1g0": ["digits-cnn-l"]}, failed={})
     server.answers["plan"] = [(200, body() | {"decision": None, "under_way": loading})]

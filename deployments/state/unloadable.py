@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from autoscaler.placement.standing import WorkerVariant
 from autoscaler.demand.worker_drift import RunKey
+from autoscaler.placement.standing import WorkerVariant
 from deployments.state.decisions import iso
 
 FIRST_S = 60.0

@@ -32,14 +32,16 @@ of 0.18 of it at 17,000 queries/s), so that a pause of the machine left the prox
 AT_ONCE = 64
 """Queries sent, or connections opened, before answers are looked at again."""
 
-MOST_CONNECTIONS = 4000
+MOST_OPENING = 4000
+"""So many connections may be about to be opened; a query beyond them is lost, as the system would take no more."""
+
 READY_S = 0.05
 """A load begins with as many connections as it has queries in so long: its clients have been there before. To open one
 costs client and proxy ten times what a query does, of the core that they share."""
 
 OLDEST_EVERY = 16
-"""One query in so many takes the connection that has been idle for longest, so that the proxy ends none of them for
-asking nothing (10 s); the others take the last one, which costs both a third less."""
+"""One query in so many takes the connection that has been idle for longest, so that all are used within seconds, and
+the proxy ends none for asking nothing (10 s); the others take the last one, which costs both a third less."""
 
 
 class Client:
@@ -50,6 +52,7 @@ class Client:
         self._requests = requests
         self._epoll = select.epoll()
         self._open: dict[int, Connection] = {}  # by file, those that are being opened as well
+        self._opening: set[Connection] = set()
         self._idle: deque[Connection] = deque()
         self._leaving: deque[tuple[float, Connection, int]] = deque()
 
@@ -63,7 +66,7 @@ class Client:
         self._be_there(round(READY_S * len(due) / max(due[-1], READY_S)))
         cpu_s = time.process_time()
         self._began_s = time.monotonic()
-        query, end_s = 0, due[-1] + TIMEOUT_S
+        query, end_s = 0, np.inf
         while self._left and self._now_s() < end_s:
             for _ in range(AT_ONCE):
                 if query == len(due) or due[query] > self._now_s():
@@ -71,6 +74,8 @@ class Client:
                     break
                 self._ask(query, leaving_s)
                 query += 1
+                if query == len(due):
+                    end_s = self._now_s() + TIMEOUT_S
             self._take_answers()
             self._leave()
         cpu_s = time.process_time() - cpu_s
@@ -82,7 +87,7 @@ class Client:
         return time.monotonic() - self._began_s
 
     def _be_there(self, connections: int) -> None:
-        left, end_s = min(connections, MOST_CONNECTIONS), time.monotonic() + TIMEOUT_S
+        left, end_s = min(connections, MOST_OPENING), time.monotonic() + TIMEOUT_S
         while left > 0 and time.monotonic() < end_s:
             opening = [self._connect() for _ in range(min(left, AT_ONCE))]
             left -= len(opening)
@@ -97,6 +102,7 @@ class Client:
             connection.close()
         else:
             self._open[connection.fileno()] = connection
+            self._opening.add(connection)
             self._epoll.register(connection, select.EPOLLOUT)
         return connection
 
@@ -109,7 +115,7 @@ class Client:
                 break
             self._forget(connection)
         else:
-            if len(self._open) >= MOST_CONNECTIONS or (connection := self._connect()).refused:
+            if len(self._opening) >= MOST_OPENING or (connection := self._connect()).refused:
                 self._end(query, LOST)
                 return
             connection.send(query, request)
@@ -122,6 +128,7 @@ class Client:
             if connection is None:  # it was closed a moment ago
                 continue
             if not connection.opened:
+                self._opening.discard(connection)
                 if connection.on_writable():
                     self._epoll.modify(connection, select.EPOLLIN)
                     if not connection.asked:
@@ -162,12 +169,14 @@ class Client:
 
     def _forget(self, connection: Connection) -> None:
         self._open.pop(connection.fileno(), None)
+        self._opening.discard(connection)
         connection.close()
 
     def _close(self) -> None:
         for connection in self._open.values():
             connection.close()
         self._open.clear()
+        self._opening.clear()
         self._idle.clear()
         self._leaving.clear()
 

@@ -55,10 +55,12 @@ def figures(sent: Sent, slo_s: float, duration_s: float) -> dict[str, Any]:
 
 
 def recovered_s(sent: Sent, slo_s: float, duration_s: float) -> float | None:
-    """Seconds into a load until the first of `IN_A_ROW` seconds of normal service; None where there are none such."""
-    bad = set(_seconds_below(sent, slo_s, duration_s))
+    """Seconds into a load until the first of `IN_A_ROW` seconds of normal service, from which on the rest of the load
+    is normal as a whole; None where there are none such."""
+    bad, good = set(_seconds_below(sent, slo_s, duration_s)), in_time(sent, slo_s)
     for second in range(int(duration_s) - IN_A_ROW + 1):
-        if not any(second + each in bad for each in range(IN_A_ROW)):
+        in_a_row = not any(second + each in bad for each in range(IN_A_ROW))
+        if in_a_row and good[sent.intended_s >= second].mean() >= STEADY:
             return float(second)
     return None
 

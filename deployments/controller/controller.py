@@ -191,6 +191,7 @@ class Controller:
         taken_over = await self._meet()
         reason = self._loop.ask("a controller took over" if taken_over else "the application starts")
         self._met.set()
+        self._known.runs.keep(self._worker_registry.reports, self._clock())
         if taken_over:
             await self._catch_up()
         if self._forecasts is not None:
@@ -247,11 +248,11 @@ class Controller:
             await asyncio.sleep(TICK_S)
 
     def _on_worker(self, worker: str, came: bool) -> None:
+        self._known.runs.on_worker(worker, came, self._clock())
         if came:
             self._known.start_ups.on_worker(self._worker_registry.reports[worker].info.pool, self._clock())
         else:
             self._known.unloadable.on_gone(worker)
-            self._known.runs.on_gone(worker, self._clock())
         self._ask(f"worker {worker} {'came' if came else 'is gone'}")
 
     def _ask(self, reason: str) -> None:

@@ -51,7 +51,7 @@ class Reports:
         standings = self._known.standings.get(report.plan_version, {})
         for (worker, variant), counts in report.worker_runs.items():
             if (standing := standings.get((worker, variant))) is not None:
-                drift = self._known.runs.factor((standing.device, variant), now_s)
+                drift = self._known.runs.of_worker((standing.device, variant), worker, now_s)
                 self._known.slowdowns.on_counts(standing, counts, drift, now_s)
 
     def caught_up(self) -> bool:

@@ -227,10 +227,13 @@ def _corrections(corrections: Iterable[Mapping[str, Any]], transport_ms: Mapping
 
 def _apart(correction: Mapping[str, Any]) -> list[str]:
     """The workers that are much slower with a variant than their pool as a whole."""
+    workers = correction.get("workers", {})
+    if len(workers) < 2:
+        return []
     return [
         f"Worker {worker} takes {factor:.2f} times the profile of {correction['variant']}, its pool "
         f"{correction['factor']:.2f}"
-        for worker, factor in correction.get("workers", {}).items()
+        for worker, factor in workers.items()
         if factor >= SLOW * correction["factor"]
     ]
 

@@ -12,6 +12,8 @@ from autoscaler_scene import SEEDS
 
 SLOW = ("cpu", "slow")
 WITHIN_A_BIN = 2 ** (1 / 8) - 1
+STEADY = 0.15
+"""Of a bin, and what factors do not follow."""
 
 
 def counts_of(ratio: float, batches: int = 1000) -> list[int]:
@@ -51,15 +53,28 @@ def test_it_lies_between_the_fastest_and_the_slowest_worker_and_with_one_is_its_
     assert drift_of(w0=ratios["w0"]).factor(SLOW, 0.0) == pytest.approx(alone.factor("w0", 0.0))
 
 
-def test_few_batches_correct_little_and_count_for_no_worker() -> None:
+def test_few_batches_correct_little() -> None:
     drift = WorkerDrift()
     assert (drift.factor(SLOW, 0.0), drift.evidence(SLOW, 0.0), drift.of_workers(SLOW, 0.0)) == (1.0, 0.0, {})
     drift.on_counts(SLOW, "w1", counts_of(4.0, batches=5), 0.0)
     assert ENOUGH > 5
     assert drift.of_workers(SLOW, 0.0) == {}
     assert 1.1 < drift.factor(SLOW, 0.0) < 1.5
-    drift.on_counts(SLOW, "w2", counts_of(1.0), 0.0)
-    assert drift.factor(SLOW, 0.0) == pytest.approx(1.0, rel=WITHIN_A_BIN), "of the one that is known"
+    assert drift.of_worker(SLOW, "w1", 0.0) == drift.factor(SLOW, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("well", "hot", "at_most"),
+    [(9, 11, 1.15), (200, 260, 1.3), (2000, 11, 1.2), (2000, 1, 1.1)],
+    ids=["few of each", "some of each", "a new worker", "its first batch"],
+)
+def test_however_much_is_known_of_whom_one_slow_worker_does_not_decide(well: int, hot: int, at_most: float) -> None:
+    drift = WorkerDrift()
+    for number in range(5):
+        drift.on_counts(SLOW, f"w{number}", counts_of(1.0, well), 0.0)
+    drift.on_counts(SLOW, "hot", counts_of(3.0, hot), 0.0)
+    for minute in range(15):
+        assert 0.9 <= drift.factor(SLOW, 60.0 * minute) <= at_most, "while it is forgotten as well"
 
 
 def test_a_worker_that_gets_well_again_is_well_after_some_half_lives() -> None:
@@ -73,12 +88,33 @@ def test_a_worker_that_gets_well_again_is_well_after_some_half_lives() -> None:
 
 def test_what_a_worker_taught_stays_with_its_pool_until_another_teaches_better() -> None:
     drift = drift_of(w1=2.0)
-    drift.on_gone("w1", 1.0)
-    drift.on_gone("w1", 1.0)
+    drift.on_worker("w1", False, 1.0)
+    drift.on_worker("w1", False, 1.0)
     assert drift.of_workers(SLOW, 1.0) == {}
     assert drift.factor(SLOW, 1.0) == pytest.approx(2.0, rel=WITHIN_A_BIN), "the pool begins anew with it"
-    drift.on_counts(SLOW, "w2", counts_of(1.0), 2.0)
+    drift.on_counts(SLOW, "w2", counts_of(8.0, 1), 2.0)
+    assert drift.factor(SLOW, 2.0) == pytest.approx(2.0, rel=WITHIN_A_BIN), "one batch tells next to nothing"
+    drift.on_counts(SLOW, "w2", counts_of(1.0), 3.0)
+    assert drift.factor(SLOW, 3.0) == pytest.approx(1.0, rel=STEADY)
+
+
+def test_what_is_told_late_of_a_worker_that_went_is_of_those_that_are_gone() -> None:
+    drift = drift_of(w1=1.0)
+    drift.on_worker("w2", False, 1.0)
+    drift.on_counts(SLOW, "w2", counts_of(3.0), 2.0)
+    assert drift.of_workers(SLOW, 2.0).keys() == {"w1"}
     assert drift.factor(SLOW, 2.0) == pytest.approx(1.0, rel=WITHIN_A_BIN)
+    drift.on_worker("w2", True, 3.0)
+    drift.on_counts(SLOW, "w2", counts_of(3.0), 3.0)
+    assert drift.of_workers(SLOW, 3.0).keys() == {"w1", "w2"}, "it is there again"
+
+
+def test_after_a_restart_workers_that_are_not_there_any_more_are_gone() -> None:
+    drift = WorkerDrift.from_record(drift_of(w1=3.0, w2=3.0, w3=1.0).to_record(0.0), 0.0)
+    drift.keep({"w3", "w4"}, 0.0)
+    assert drift.of_workers(SLOW, 0.0).keys() == {"w3"}
+    drift.on_counts(SLOW, "w4", counts_of(1.0), 1.0)
+    assert drift.factor(SLOW, 1.0) == pytest.approx(1.0, rel=WITHIN_A_BIN)
 
 
 def test_a_record_has_all_of_it_and_forgets_workers_that_did_nothing_for_long() -> None:
@@ -99,7 +135,7 @@ def test_records_of_pools_alone_are_read() -> None:
     drift = WorkerDrift.from_record(before.to_record(0.0), 5.0)
     assert drift.factor(SLOW, 5.0) == pytest.approx(factor)
     drift.on_counts(SLOW, "w1", counts_of(1.0), 6.0)
-    assert drift.factor(SLOW, 6.0) == pytest.approx(1.0, rel=WITHIN_A_BIN)
+    assert drift.factor(SLOW, 6.0) == pytest.approx(1.0, rel=STEADY)
 
 
 def test_counts_of_other_bins_are_refused() -> None:

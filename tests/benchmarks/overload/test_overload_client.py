@@ -3,6 +3,7 @@
 import asyncio
 
 import numpy as np
+import pytest
 from aiohttp import web
 
 from benchmarks.overload.client import Client
@@ -40,6 +41,23 @@ async def test_it_does_not_wait_for_answers_before_it_sends_more() -> None:
     async with Upstream(answer) as upstream:
         sent = await asyncio.to_thread(Client(upstream.port, [REQUEST % b"x"]).run, np.zeros(20))
     assert (sent.status == 200).all()
+
+
+async def test_queries_in_flight_have_no_limit_of_the_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.overload.client.MOST_OPENING", 4)
+    here = 0
+
+    async def answer(request: web.BaseRequest) -> web.Response:
+        nonlocal here
+        here += 1
+        while here < 40:
+            await asyncio.sleep(0.005)
+        return web.Response()
+
+    async with Upstream(answer) as upstream:
+        sent = await asyncio.to_thread(Client(upstream.port, [REQUEST % b"x"]).run, np.arange(40) * 0.02)
+    assert (sent.status == 200).all()
+    assert sent.connections == 40
 
 
 async def test_a_load_begins_with_connections_for_fifty_milliseconds_of_it() -> None:

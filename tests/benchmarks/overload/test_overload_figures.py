@@ -35,8 +35,8 @@ def test_goodput_is_told_for_every_five_seconds() -> None:
 
 @pytest.mark.parametrize(
     ("bad_seconds", "recovered"),
-    [([], 0.0), ([0, 1], 2.0), ([0, 3], 4.0), ([0, 6], 1.0), ([4, 9], None)],
-    ids=["at once", "2", "4", "another one later", "never five"],
+    [([], 0.0), ([0, 1], 2.0), ([0, 3], 4.0), ([4, 9], None), ([5, 6, 7, 8, 9], None)],
+    ids=["at once", "2", "4", "never five", "five and then no more"],
 )
 def test_service_is_normal_from_the_first_of_five_normal_seconds_on(
     bad_seconds: list[int], recovered: float | None

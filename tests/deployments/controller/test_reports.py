@@ -151,6 +151,24 @@ def test_the_drift_of_a_variant_alone_is_no_slowdown_of_its_neighbours() -> None
     in_virtual_time(scene)
 
 
+def test_a_worker_that_is_slow_alone_is_not_slowed_by_its_neighbours() -> None:
+    async def scene() -> None:
+        of = known()
+        reports = Reports(of, wall_clock)
+        standing = Standing("cpu", "n1", "m", "fast", (frozenset({"slow"}),), predicted=1.2, reckoned=1.2)
+        of.stand(7, {("hot", "fast"): standing})
+        slow, well = [0] * BIN_COUNT, [0] * BIN_COUNT
+        slow[bin_of(3.0)] = well[bin_of(1.0)] = 5000
+        made = report("r1", int(wall_clock() / WINDOW_S), 0)
+        alone = {("cpu", "fast", f"w{number}"): tuple(well) for number in range(5)}
+        reports.take(replace(made, runs=alone | {("cpu", "fast", "hot"): tuple(slow)}))
+        assert of.runs.factor(("cpu", "fast"), wall_clock()) < 1.4
+        reports.take(replace(made, window=made.window + 1, plan_version=7, worker_runs={("hot", "fast"): tuple(slow)}))
+        assert of.slowdowns.known(wall_clock())[-1].factor == pytest.approx(1.0, abs=0.1)
+
+    in_virtual_time(scene)
+
+
 def test_standings_of_the_last_plans_only_are_kept() -> None:
     of = known()
     for version in range(20):

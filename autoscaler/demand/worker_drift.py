@@ -81,13 +81,13 @@ class WorkerDrift:
         return {
             worker: self._each.factor((*key, worker), now_s)
             for worker in sorted(self._workers.get(key, ()))
-            if worker != GONE and self._each.evidence((*key, worker), now_s) >= ENOUGH
+            if worker != GONE and self._known_well(key, worker, now_s)
         }
 
     def of_worker(self, key: RunKey, worker: str, now_s: float) -> float:
         """The factor of one worker, and that of its pool where too little is known of it."""
-        own = self.of_workers(key, now_s).get(worker)
-        return self.factor(key, now_s) if own is None else own
+        well = self._known_well(key, worker, now_s)
+        return self._each.factor((*key, worker), now_s) if well else self.factor(key, now_s)
 
     def evidence(self, key: RunKey, now_s: float) -> float:
         """How many batches are known of the pool, in what they are worth now."""
@@ -120,6 +120,9 @@ class WorkerDrift:
                 workers.discard(worker)
         settled = [[*key, factor] for key, factor in self._settled.items()]
         return {**self._each.to_record(now_s), "settled": settled}
+
+    def _known_well(self, key: RunKey, worker: str, now_s: float) -> bool:
+        return self._each.evidence((*key, worker), now_s) >= ENOUGH
 
     def _weight(self, key: RunKey, worker: str, now_s: float) -> float:
         batches = self._each.evidence((*key, worker), now_s)

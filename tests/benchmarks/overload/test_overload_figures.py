@@ -35,8 +35,8 @@ def test_goodput_is_told_for_every_five_seconds() -> None:
 
 @pytest.mark.parametrize(
     ("bad_seconds", "recovered"),
-    [([], 0.0), ([0, 1], 2.0), ([0, 3], 4.0), ([4, 9], None), ([5, 6, 7, 8, 9], None)],
-    ids=["at once", "2", "4", "never five", "five and then no more"],
+    [([], 0.0), ([0, 1], 2.0), ([0, 3], 4.0), ([9], None), ([4, 9], None), ([5, 6, 7, 8, 9], None)],
+    ids=["at once", "2", "4", "a tenth is bad", "never five", "five and then no more"],
 )
 def test_service_is_normal_from_the_first_of_five_normal_seconds_on(
     bad_seconds: list[int], recovered: float | None
@@ -46,6 +46,12 @@ def test_service_is_normal_from_the_first_of_five_normal_seconds_on(
     load = sent(intended, latency, [200] * 100)
     assert recovered_s(load, SLO_S, 10.0) == recovered
     assert figures(load, SLO_S, 10.0)["seconds_below_95_pct"] == bad_seconds
+
+
+def test_one_bad_second_long_after_is_not_of_what_was_before() -> None:
+    intended = [second + part / 10 for second in range(30) for part in range(10)]
+    latency = [0.5 if int(at) in (0, 20) else 0.01 for at in intended]
+    assert recovered_s(sent(intended, latency, [200] * 300), SLO_S, 30.0) == 1.0
 
 
 @pytest.mark.parametrize("capacity_qps", [100.0, 450.0, 3000.0])

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
@@ -45,6 +46,7 @@ def _settle(niceness: int) -> None:
     os.setpriority(os.PRIO_PROCESS, 0, max(niceness, os.getpriority(os.PRIO_PROCESS, 0)))  # whatever its parent has
     if niceness >= BACKGROUND_NICENESS:
         _yield_to_all(os.getpid())
+        _yield_to_sessions()
     threadpool_limits(1)
 
 
@@ -53,6 +55,17 @@ def _yield_to_all(pid: int) -> None:
     if hasattr(os, "SCHED_IDLE"):
         with suppress(ProcessLookupError):
             os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))
+
+
+def _yield_to_sessions() -> None:
+    """This process has a session of its own, which yields to all others.
+
+    Linux with autogroups divides a core among sessions first (sched(7)): in its parent's it would take that one's share
+    from processes of other sessions, such as clients, whatever its own priority.
+    """
+    with suppress(OSError):
+        os.setsid()
+        Path("/proc/self/autogroup").write_text(f"{BACKGROUND_NICENESS}")
 
 
 def _end_with_parent() -> None:

@@ -19,7 +19,7 @@ from serve_app.proxy.invocation import Invocation
 from serve_app.proxy.supervisor import Supervisor
 from serve_app.proxy.tls import Tls
 from serve_app.proxy.window_keeper import keep_windows
-from serve_app.yielding import let_yield, may_stop_yielding, stop_yielding
+from serve_app.yielding import lead_session_that_goes_first, let_yield, may_stop_yielding, stop_yielding
 
 INNER_SOCKET = "h.sock"
 """Beside the socket that Serve asks for, and shorter: HAProxy takes paths of 97 characters at most."""
@@ -30,8 +30,7 @@ def main() -> None:
     invocation = Invocation.of(sys.argv[1:])
     if invocation is None:
         os.execv(binary(), [binary(), *sys.argv[1:]])
-    with suppress(OSError):
-        os.setpgid(0, 0)  # Ray may end the process group of a manager that died; this one waits for the next
+    lead_session_that_goes_first()  # Ray may end the process group of a manager that died; this one waits for the next
     _yield_as_needed(os.getppid())
     sys.exit(run(invocation))
 

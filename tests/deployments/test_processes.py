@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from deployments import processes as module
-from deployments.processes import processes
+from deployments.processes import BACKGROUND_NICENESS, background_process, processes
 
 
 def test_processes_begin_afresh_with_the_niceness_that_is_asked_for() -> None:
@@ -20,6 +20,19 @@ def test_processes_begin_afresh_with_the_niceness_that_is_asked_for() -> None:
 
 def _niceness() -> int:
     return os.nice(0)
+
+
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="this kernel has no autogroups")
+def test_what_runs_in_the_background_does_so_for_other_sessions_too() -> None:
+    with background_process() as pool:
+        session, group, policy = pool.submit(_session).result(60)
+    assert session != os.getsid(0)
+    assert group.endswith(f" nice {BACKGROUND_NICENESS}\n")
+    assert policy == os.SCHED_IDLE
+
+
+def _session() -> tuple[int, str, int]:
+    return os.getsid(0), Path("/proc/self/autogroup").read_text(), os.sched_getscheduler(0)
 
 
 @pytest.mark.parametrize("job", ["", "pool.submit(time.sleep, 600)"], ids=["idle", "busy"])

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -10,17 +11,21 @@ from typing import IO
 
 import psutil
 
-from serve_app.yielding import let_yield, only_watches
+from serve_app.yielding import let_session_go_first, let_yield, only_watches
 
 STOP_TIMEOUT_S = 40.0
 LEFTOVER_TIMEOUT_S = 10.0
+
+MARK = "ACCORD_SESSIONS"
+"""In the environment of all that sessions start, the marks of theirs: some processes leave for sessions of their own."""
 
 
 class Session:
     """Runs a command in a session of its own, so that Ctrl-C in the terminal does not reach it by itself.
 
     Ray ends its own processes when the command is interrupted, but not always all: an HAProxy whose manager was
-    killed first stays. `stop` therefore ends whatever is left of the session and of the command's descendants.
+    killed first stays. `stop` therefore ends whatever is left of the session, of the command's descendants, and of what
+    has its mark.
     """
 
     def __init__(
@@ -30,6 +35,8 @@ class Session:
         output: IO[bytes] | None = None,
         folder: Path | None = None,
     ) -> None:
+        self._mark = uuid.uuid4().hex
+        env = {**env, MARK: f"{env.get(MARK, '')} {self._mark}"}
         self.process = subprocess.Popen(
             command, env=env, stdout=output, stderr=output, cwd=folder, start_new_session=True
         )
@@ -42,6 +49,10 @@ class Session:
     def poll(self) -> int | None:
         """Exit code of the command, None while it runs."""
         return self.process.poll()
+
+    def go_first(self) -> None:
+        """Where cores are short, the command and all that it starts get them before other sessions of the machine."""
+        let_session_go_first(self.pid)
 
     def let_observers_yield(self) -> None:
         """What only watches the cluster lets go first what answers queries: the dashboard, its agents, Ray's logs."""
@@ -68,8 +79,8 @@ class Session:
             _signal(process, signal.SIGKILL)
 
     def _family(self) -> set[psutil.Process]:
-        """Descendants of the command, and orphans that still belong to its session."""
-        family = {process for process in psutil.process_iter() if _session_of(process) == self.pid}
+        """Descendants of the command, and orphans that still belong to its session or have its mark."""
+        family = {each for each in psutil.process_iter() if _session_of(each) == self.pid or self._mark in _marks(each)}
         if self.process.poll() is None:
             family |= set(psutil.Process(self.pid).children(recursive=True))
         return {process for process in family if process.pid != self.pid}
@@ -80,6 +91,13 @@ def _session_of(process: psutil.Process) -> int | None:
         return os.getsid(process.pid)
     except (ProcessLookupError, PermissionError):
         return None
+
+
+def _marks(process: psutil.Process) -> str:
+    try:
+        return process.environ().get(MARK, "")
+    except (psutil.Error, OSError):
+        return ""
 
 
 def _signal(process: psutil.Process, number: int) -> None:

@@ -13,7 +13,7 @@ import yaml
 
 from run_scene import ROOT, Started, started
 from serve_app.testing.free_ports import find_free_port
-from serve_app.yielding import FIRST, NICENESS, may_stop_yielding
+from serve_app.yielding import FIRST, SESSION_NICENESS, NICENESS, may_stop_yielding
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
 
@@ -133,6 +133,14 @@ def test_what_counts_and_watches_yields_to_what_answers(service: Started) -> Non
         assert niceness(part) == {own}
     assert niceness("ray::ServeReplica:accord:Router") == {max(own - FIRST, -20) if may_stop_yielding() else own}
     assert {each.nice() for each in named(service, lambda name: name == "haproxy")} == {own}
+
+
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="this kernel has no autogroups")
+def test_router_workers_and_proxy_go_before_other_sessions(service: Started) -> None:
+    wanted = SESSION_NICENESS if may_stop_yielding() else 0
+    for part in ("ray::ServeReplica:accord:Router", "ray::ServeReplica:accord:cpu", "haproxy"):
+        (process, *_) = named(service, lambda name, part=part: part in name)  # type: ignore[misc]
+        assert Path(f"/proc/{process.pid}/autogroup").read_text().split()[-1] == f"{wanted}"
 
 
 def test_the_service_is_whole_afterwards(service: Started) -> None:

@@ -12,7 +12,7 @@ FIRST = 5
 """So much less nice is what goes first: it gets three times the share of a core that others get."""
 
 SESSION_NICENESS = -FIRST
-"""Of the sessions of a service beside others. At -10 a client on the same core had next to nothing of it."""
+"""Of a session that goes before others: it gets three times the share that another one gets of a core."""
 
 OBSERVERS = (
     "ray::DashboardAgent",
@@ -53,29 +53,17 @@ def go_first() -> None:
             os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) - FIRST)
 
 
-def let_session_go_first(pid: int) -> None:
-    """Raise the priority of the session of a process as a whole, beside all other sessions.
+def lead_session_that_goes_first() -> None:
+    """Have this process, and all that it starts, be a session of its own that goes before all others.
 
     Linux with autogroups (``kernel.sched_autogroup_enabled``) divides a core among sessions first, whatever the
-    niceness of their processes, which counts within a session only (sched(7)): one busy process of another session is
-    worth as much as a whole service. Nothing happens where the session has a niceness of its own already, where this
-    process may not raise it, and on systems without autogroups.
-    """
-    path = Path(f"/proc/{pid}/autogroup")
-    with suppress(OSError):
-        if path.read_text().endswith(" nice 0\n"):
-            path.write_text(f"{SESSION_NICENESS}")
-
-
-def lead_session_that_goes_first() -> None:
-    """Have this process, and all that it starts, be a session of its own that goes before others.
-
-    A session that wants two cores gets the less of each: HAProxy shares no session with routers and workers, whose
-    cores it does not use. Nothing happens where this process leads a process group already.
+    niceness of their processes, which counts within a session only (sched(7)); and a session that is busy on another
+    core too has the less of each. Where this process may not go first, its session has a share of its own, like
+    others'. Nothing happens where it leads a process group already.
     """
     with suppress(OSError):
         os.setsid()
-        let_session_go_first(os.getpid())
+        Path("/proc/self/autogroup").write_text(f"{SESSION_NICENESS}")
 
 
 def may_stop_yielding() -> bool:

@@ -30,7 +30,8 @@ def main() -> None:
     invocation = Invocation.of(sys.argv[1:])
     if invocation is None:
         os.execv(binary(), [binary(), *sys.argv[1:]])
-    lead_session_that_goes_first()  # Ray may end the process group of a manager that died; this one waits for the next
+    # Every request passes HAProxy; and Ray may end the process group of a manager that died: this waits for the next.
+    lead_session_that_goes_first()
     _yield_as_needed(os.getppid())
     sys.exit(run(invocation))
 

@@ -1,15 +1,13 @@
 """Processes that let others go first."""
 
 import os
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from serve_app.yielding import FIRST, SESSION_NICENESS, NICENESS, let_session_go_first, let_yield, may_stop_yielding
+from serve_app.yielding import FIRST, NICENESS, SESSION_NICENESS, let_yield, may_stop_yielding
 
 THREADED = """
 import threading, time
@@ -95,73 +93,37 @@ def test_who_may_not_go_first_goes_as_before() -> None:
 
 GROUP = Path("/proc/self/autogroup")
 
-LETS_GO_FIRST = """
-import os, sys
-from serve_app.yielding import let_session_go_first
-os.setuid(int(sys.argv[2]))
-let_session_go_first(int(sys.argv[1]))
-"""
-
-
-@pytest.fixture
-def session() -> Iterator[int]:
-    """The process that leads a session of its own."""
-    process = subprocess.Popen(["sleep", "60"], start_new_session=True)
-    yield process.pid
-    process.kill()
-    process.wait()
-
-
-def group_niceness(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/autogroup").read_text().split()[-1])
-
-
-@pytest.mark.skipif(not GROUP.exists(), reason="this kernel has no autogroups")
-@pytest.mark.skipif(not may_stop_yielding(), reason="only who may raise priorities can go first")
-def test_a_session_goes_first_and_others_go_as_before(session: int) -> None:
-    own = group_niceness(os.getpid())
-    let_session_go_first(session)
-    assert group_niceness(session) == SESSION_NICENESS
-    assert group_niceness(os.getpid()) == own
-
-
-@pytest.mark.skipif(not GROUP.exists(), reason="this kernel has no autogroups")
-@pytest.mark.skipif(not may_stop_yielding(), reason="only who may raise priorities can set one")
-def test_a_session_that_has_a_niceness_keeps_it(session: int) -> None:
-    Path(f"/proc/{session}/autogroup").write_text("5")
-    let_session_go_first(session)
-    assert group_niceness(session) == 5
-
-
-@pytest.mark.skipif(not GROUP.exists(), reason="this kernel has no autogroups")
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become a user who may not")
-def test_who_may_not_let_a_session_go_first_leaves_it(session: int) -> None:
-    subprocess.run([sys.executable, "-c", LETS_GO_FIRST, f"{session}", "65534"], check=True)
-    assert group_niceness(session) == 0
-
-
 LEADS = """
-import os
+import os, sys
 from pathlib import Path
 from serve_app.yielding import lead_session_that_goes_first
+os.setuid(int(sys.argv[1]))
 lead_session_that_goes_first()
 print(os.getsid(0) == os.getpid(), Path("/proc/self/autogroup").read_text().split()[-1])
 """
 
 
+def leads(*, user: int = 0, group: int | None = None) -> list[str]:
+    """Whether it leads a session, and the niceness of that."""
+    command = [sys.executable, "-c", LEADS, f"{user or os.getuid()}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, process_group=group)
+    return done.stdout.split()
+
+
 @pytest.mark.skipif(not GROUP.exists(), reason="this kernel has no autogroups")
 @pytest.mark.skipif(not may_stop_yielding(), reason="only who may raise priorities can go first")
-def test_who_leads_a_session_goes_first_with_it_and_who_leads_a_group_leaves_its_session_as_it_is() -> None:
-    def leads(*, group: int | None) -> list[str]:
-        command = [sys.executable, "-c", LEADS]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, process_group=group)
-        return done.stdout.split()
-
-    assert leads(group=None) == ["True", f"{SESSION_NICENESS}"]
-    assert leads(group=0) == ["False", f"{group_niceness(os.getpid())}"]
+def test_who_leads_a_session_goes_first_with_it() -> None:
+    own = GROUP.read_text()
+    assert leads() == ["True", f"{SESSION_NICENESS}"]
+    assert GROUP.read_text() == own
 
 
-def test_a_session_that_is_gone_is_nobodys_harm(session: int) -> None:
-    os.kill(session, signal.SIGKILL)
-    os.waitpid(session, 0)
-    let_session_go_first(session)
+@pytest.mark.skipif(not GROUP.exists(), reason="this kernel has no autogroups")
+def test_who_leads_a_process_group_leaves_its_session_as_it_is() -> None:
+    assert leads(group=0) == ["False", GROUP.read_text().split()[-1]]
+
+
+@pytest.mark.skipif(not GROUP.exists(), reason="this kernel has no autogroups")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become a user who may not")
+def test_who_may_not_go_first_has_a_session_of_its_own_all_the_same() -> None:
+    assert leads(user=65534) == ["True", "0"]

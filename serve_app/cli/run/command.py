@@ -115,7 +115,6 @@ def run(
             own = {} if "RAY_ADDRESS" in os.environ else OWN_CLUSTER_ENV
             env = SERVE_ENV | _grpc_env(file) | proxy | own | os.environ | module_paths(file)
             session = Session([serve, "run", str(served)], env, output)
-            session.go_first()
             raise typer.Exit(_supervise(session, file, stopping, log))
 
 

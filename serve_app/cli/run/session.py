@@ -11,13 +11,13 @@ from typing import IO
 
 import psutil
 
-from serve_app.yielding import let_session_go_first, let_yield, only_watches
+from serve_app.yielding import let_yield, only_watches
 
 STOP_TIMEOUT_S = 40.0
 LEFTOVER_TIMEOUT_S = 10.0
 
 MARK = "ACCORD_SESSIONS"
-"""In the environment of all that sessions start, the marks of theirs: some processes leave for sessions of their own."""
+"""In the environment of all that sessions start, their marks: some processes leave for sessions of their own."""
 
 
 class Session:
@@ -49,10 +49,6 @@ class Session:
     def poll(self) -> int | None:
         """Exit code of the command, None while it runs."""
         return self.process.poll()
-
-    def go_first(self) -> None:
-        """Where cores are short, the command and all that it starts get them before other sessions of the machine."""
-        let_session_go_first(self.pid)
 
     def let_observers_yield(self) -> None:
         """What only watches the cluster lets go first what answers queries: the dashboard, its agents, Ray's logs."""

@@ -2,10 +2,12 @@
 
 import http.client
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import psutil
 import pytest
@@ -13,7 +15,7 @@ import yaml
 
 from run_scene import ROOT, Started, started
 from serve_app.testing.free_ports import find_free_port
-from serve_app.yielding import FIRST, SESSION_NICENESS, NICENESS, may_stop_yielding
+from serve_app.yielding import FIRST, NICENESS, SESSION_NICENESS, may_stop_yielding
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
 
@@ -136,11 +138,12 @@ def test_what_counts_and_watches_yields_to_what_answers(service: Started) -> Non
 
 
 @pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="this kernel has no autogroups")
-def test_router_workers_and_proxy_go_before_other_sessions(service: Started) -> None:
+def test_the_proxy_goes_before_all_other_sessions(service: Started) -> None:
+    (proxy,) = named(service, lambda name: name == "haproxy")
+    (router,) = named(service, lambda name: "ray::ServeReplica:accord:Router" in name)
+    assert os.getsid(proxy.pid) != os.getsid(router.pid)
     wanted = SESSION_NICENESS if may_stop_yielding() else 0
-    for part in ("ray::ServeReplica:accord:Router", "ray::ServeReplica:accord:cpu", "haproxy"):
-        (process, *_) = named(service, lambda name, part=part: part in name)  # type: ignore[misc]
-        assert Path(f"/proc/{process.pid}/autogroup").read_text().split()[-1] == f"{wanted}"
+    assert Path(f"/proc/{proxy.pid}/autogroup").read_text().split()[-1] == f"{wanted}"
 
 
 def test_the_service_is_whole_afterwards(service: Started) -> None:

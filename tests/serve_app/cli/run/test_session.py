@@ -13,7 +13,7 @@ pytestmark = pytest.mark.timeout(60)
 
 LEAVES_AN_ORPHAN = """
 import subprocess, sys
-middle = 'import subprocess, sys; p = subprocess.Popen(["sleep", "600"], start_new_session=True); print(p.pid, flush=True)'
+middle = 'import subprocess; print(subprocess.Popen(["sleep", "600"], start_new_session=True).pid, flush=True)'
 subprocess.run([sys.executable, "-c", middle])
 sys.stdin.read() if sys.argv[1] == "stays" else None
 """

@@ -6,12 +6,14 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
+from deployments.session import GROUP, lead_session
+
 BACKGROUND_NICENESS = 19
-"""Processes this nice run only where a core has nothing else to do, as far as the system knows such a thing."""
+"""Processes this nice run only where a core has nothing else to do, as far as the system knows such a thing, and lead
+sessions of their own, as nice: their parent's share of a core, beside other sessions, is not for them."""
 
 
 @contextmanager
@@ -46,7 +48,8 @@ def _settle(niceness: int) -> None:
     os.setpriority(os.PRIO_PROCESS, 0, max(niceness, os.getpriority(os.PRIO_PROCESS, 0)))  # whatever its parent has
     if niceness >= BACKGROUND_NICENESS:
         _yield_to_all(os.getpid())
-        _yield_to_sessions()
+        if os.access(GROUP, os.W_OK):  # else a session of its own would have as much as its parent's
+            lead_session(BACKGROUND_NICENESS)
     threadpool_limits(1)
 
 
@@ -55,17 +58,6 @@ def _yield_to_all(pid: int) -> None:
     if hasattr(os, "SCHED_IDLE"):
         with suppress(ProcessLookupError):
             os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))
-
-
-def _yield_to_sessions() -> None:
-    """This process has a session of its own, which yields to all others.
-
-    Linux with autogroups divides a core among sessions first (sched(7)): in its parent's it would take that one's share
-    from processes of other sessions, such as clients, whatever its own priority.
-    """
-    with suppress(OSError):
-        os.setsid()
-        Path("/proc/self/autogroup").write_text(f"{BACKGROUND_NICENESS}")
 
 
 def _end_with_parent() -> None:

@@ -4,15 +4,11 @@ import os
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 
 NICENESS = 10
 
 FIRST = 5
 """So much less nice is what goes first: it gets three times the share of a core that others get."""
-
-SESSION_NICENESS = -FIRST
-"""Of a session that goes before others: it gets three times the share that another one gets of a core."""
 
 OBSERVERS = (
     "ray::DashboardAgent",
@@ -51,19 +47,6 @@ def go_first() -> None:
     for thread in _threads(os.getpid()):
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) - FIRST)
-
-
-def lead_session_that_goes_first() -> None:
-    """Have this process, and all that it starts, be a session of its own that goes before all others.
-
-    Linux with autogroups (``kernel.sched_autogroup_enabled``) divides a core among sessions first, whatever the
-    niceness of their processes, which counts within a session only (sched(7)); and a session that is busy on another
-    core too has the less of each. Where this process may not go first, its session has a share of its own, like
-    others'. Nothing happens where it leads a process group already.
-    """
-    with suppress(OSError):
-        os.setsid()
-        Path("/proc/self/autogroup").write_text(f"{SESSION_NICENESS}")
 
 
 def may_stop_yielding() -> bool:

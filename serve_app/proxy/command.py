@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from deployments.session import lead_session
 from serve_app.http.in_front.request_age import boot_id
 from serve_app.proxy.admin_socket import pid_behind
 from serve_app.proxy.config_text import Changed, Server, Settings, change, error_files
@@ -19,7 +20,7 @@ from serve_app.proxy.invocation import Invocation
 from serve_app.proxy.supervisor import Supervisor
 from serve_app.proxy.tls import Tls
 from serve_app.proxy.window_keeper import keep_windows
-from serve_app.yielding import lead_session_that_goes_first, let_yield, may_stop_yielding, stop_yielding
+from serve_app.yielding import FIRST, let_yield, may_stop_yielding, stop_yielding
 
 INNER_SOCKET = "h.sock"
 """Beside the socket that Serve asks for, and shorter: HAProxy takes paths of 97 characters at most."""
@@ -31,7 +32,7 @@ def main() -> None:
     if invocation is None:
         os.execv(binary(), [binary(), *sys.argv[1:]])
     # Every request passes HAProxy; and Ray may end the process group of a manager that died: this waits for the next.
-    lead_session_that_goes_first()
+    lead_session(-FIRST)
     _yield_as_needed(os.getppid())
     sys.exit(run(invocation))
 

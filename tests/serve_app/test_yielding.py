@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from serve_app.yielding import FIRST, NICENESS, SESSION_NICENESS, let_yield, may_stop_yielding
+from serve_app.yielding import FIRST, NICENESS, let_yield, may_stop_yielding
 
 THREADED = """
 import threading, time
@@ -89,41 +89,3 @@ def test_all_threads_of_what_goes_first_do_those_that_come_later_too() -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become a user who may not")
 def test_who_may_not_go_first_goes_as_before() -> None:
     assert niceness_of_what_goes_first(65534) == ["3", f"{os.getpriority(os.PRIO_PROCESS, 0)}"]
-
-
-GROUP = Path("/proc/self/autogroup")
-
-LEADS = """
-import os, sys
-from pathlib import Path
-from serve_app.yielding import lead_session_that_goes_first
-os.setuid(int(sys.argv[1]))
-lead_session_that_goes_first()
-print(os.getsid(0) == os.getpid(), Path("/proc/self/autogroup").read_text().split()[-1])
-"""
-
-
-def leads(*, user: int = 0, group: int | None = None) -> list[str]:
-    """Whether it leads a session, and the niceness of that."""
-    command = [sys.executable, "-c", LEADS, f"{user or os.getuid()}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, process_group=group)
-    return done.stdout.split()
-
-
-@pytest.mark.skipif(not GROUP.exists(), reason="this kernel has no autogroups")
-@pytest.mark.skipif(not may_stop_yielding(), reason="only who may raise priorities can go first")
-def test_who_leads_a_session_goes_first_with_it() -> None:
-    own = GROUP.read_text()
-    assert leads() == ["True", f"{SESSION_NICENESS}"]
-    assert GROUP.read_text() == own
-
-
-@pytest.mark.skipif(not GROUP.exists(), reason="this kernel has no autogroups")
-def test_who_leads_a_process_group_leaves_its_session_as_it_is() -> None:
-    assert leads(group=0) == ["False", GROUP.read_text().split()[-1]]
-
-
-@pytest.mark.skipif(not GROUP.exists(), reason="this kernel has no autogroups")
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become a user who may not")
-def test_who_may_not_go_first_has_a_session_of_its_own_all_the_same() -> None:
-    assert leads(user=65534) == ["True", "0"]

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -67,19 +67,15 @@ class Session:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
-        left = list({*family, *self._family()})
-        for process in left:
-            _signal(process, signal.SIGTERM)
-        _, stubborn = psutil.wait_procs(left, timeout=LEFTOVER_TIMEOUT_S)
-        for process in stubborn:
-            _signal(process, signal.SIGKILL)
+        _end({*family, *self._family()})
+        _end(self._family())  # what one of them, a supervisor, started while it was asked to end
 
     def _family(self) -> set[psutil.Process]:
         """Descendants of the command, and orphans that still belong to its session or have its mark."""
         family = {each for each in psutil.process_iter() if _session_of(each) == self.pid or self._mark in _marks(each)}
         if self.process.poll() is None:
             family |= set(psutil.Process(self.pid).children(recursive=True))
-        return {process for process in family if process.pid != self.pid}
+        return {process for process in family if process.pid != self.pid and not _has_ended(process)}
 
 
 def _session_of(process: psutil.Process) -> int | None:
@@ -94,6 +90,22 @@ def _marks(process: psutil.Process) -> str:
         return process.environ().get(MARK, "")
     except (psutil.Error, OSError):
         return ""
+
+
+def _has_ended(process: psutil.Process) -> bool:
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def _end(processes: Collection[psutil.Process]) -> None:
+    """Ask them to end, and end those that do not."""
+    for process in processes:
+        _signal(process, signal.SIGTERM)
+    _, stubborn = psutil.wait_procs(processes, timeout=LEFTOVER_TIMEOUT_S)
+    for process in stubborn:
+        _signal(process, signal.SIGKILL)
 
 
 def _signal(process: psutil.Process, number: int) -> None:

@@ -47,6 +47,31 @@ def test_an_orphan_with_a_session_of_its_own_ends_too(
             each.stop()
 
 
+STARTS_ANOTHER = """
+import signal, subprocess, sys, time
+
+def start_another(*_):
+    print(subprocess.Popen(["sleep", "600"], start_new_session=True).pid, flush=True)
+    sys.exit()
+
+signal.signal(signal.SIGTERM, start_another)
+print("ready", flush=True)
+time.sleep(600)
+"""
+
+
+def test_what_is_started_by_one_that_is_asked_to_end_ends_too(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with out.open("wb") as output:
+        session = Session(["sh", "-c", '"$@" &', "sh", sys.executable, "-c", STARTS_ANOTHER], os.environ, output)
+    session.process.wait()
+    while not out.read_text():  # the test's time ends it
+        time.sleep(0.01)
+    session.stop()
+    orphan = int(out.read_text().splitlines()[-1])
+    assert not psutil.pid_exists(orphan) or psutil.Process(orphan).status() == psutil.STATUS_ZOMBIE
+
+
 def _marks(session: Session) -> str:
     while MARK not in (
         env := psutil.Process(session.pid).environ()

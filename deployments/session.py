@@ -1,4 +1,4 @@
-"""Which processes go before others where Linux divides cores among sessions first."""
+"""A process becomes a session that goes before or behind others: Linux may divide cores among sessions first."""
 
 import os
 import time

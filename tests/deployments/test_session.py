@@ -16,12 +16,12 @@ from pathlib import Path
 from deployments.session import lead_session
 os.setuid(int(sys.argv[1]))
 lead_session(int(sys.argv[2]))
-print(os.getsid(0) == os.getpid(), Path("/proc/self/autogroup").read_text().split()[-1])
+print(os.getsid(0) == os.getpid(), *Path("/proc/self/autogroup").read_text().split()[-1:])
 """
 
 
 def leads(niceness: int, *, user: int | None = None, group: int | None = None) -> list[str]:
-    """Whether it leads a session, and the niceness of that."""
+    """Whether it leads a session, and the niceness of that: the kernel says none of those that init's session is."""
     command = [sys.executable, "-c", LEADS, f"{os.getuid() if user is None else user}", f"{niceness}"]
     return subprocess.run(command, capture_output=True, text=True, check=True, process_group=group).stdout.split()
 
@@ -38,7 +38,7 @@ def test_the_niceness_is_that_of_the_new_session_alone(niceness: int) -> None:
 
 def test_who_leads_a_process_group_leaves_its_session_as_it_is() -> None:
     own = GROUP.read_text()
-    assert leads(7, group=0) == ["False", own.split()[-1]]
+    assert leads(7, group=0) == ["False", *own.split()[-1:]]
     assert GROUP.read_text() == own
 
 

@@ -1,10 +1,12 @@
 """One trained model that can do a task."""
 
+from dataclasses import replace
 from typing import Any
 
 from pydantic import AliasChoices, ConfigDict, Field, field_validator, model_validator
 from pydantic.dataclasses import dataclass
 
+from catalog.errors import ConfigError
 from catalog.evaluation.measured import AccuracyOrigin, AccuracySource, Measured
 from catalog.lengths import LengthRule, Lengths
 from catalog.tensor import TensorSpec
@@ -65,8 +67,9 @@ class Variant:
 
     ``accuracy`` is a ratio between 0 and 1, measured on data that the training never saw: ``measured`` says how, None
     where it was only declared. ``labels`` gives the class name of each index, empty where there are none.
-    ``max_batch`` bounds the rows of one run. ``options`` goes to the runtime as it is. ``lengths`` is needed
-    where an input has an axis of any length, and has the tokens of texts counted where an input is BYTES.
+    ``max_batch`` bounds the rows of one run, and ``row_bytes`` is the memory that each of them takes while it runs,
+    beside the model. ``options`` goes to the runtime as it is. ``lengths`` is needed where an input has an axis of any
+    length, and has the tokens of texts counted where an input is BYTES.
     """
 
     name: str
@@ -78,6 +81,7 @@ class Variant:
     outputs: tuple[TensorSpec, ...] = Field(min_length=1)
     labels: tuple[str, ...] = ()
     max_batch: int = Field(default=64, ge=1)
+    row_bytes: int | None = Field(default=None, ge=1)
     options: dict[str, Any] = Field(default_factory=dict)
     measured: Measured | None = None
     lengths: Lengths | None = None
@@ -109,6 +113,22 @@ class Variant:
     def _lengths_fit(self) -> "Variant":
         LengthRule.of(self.lengths, self.inputs, self.outputs)
         return self
+
+    def within(self, batch_bytes: float) -> "Variant":
+        """The same with batches of as many rows as that memory takes (Proteus, section 4); no fewer where nothing says
+        what a row takes.
+
+        Raises `ConfigError` where not one row fits.
+        """
+        if self.row_bytes is None or self.max_batch * self.row_bytes <= batch_bytes:
+            return self
+        rows = int(batch_bytes // self.row_bytes)
+        if rows < 1:
+            raise ConfigError(
+                f"variant {self.name!r}: one row takes {self.row_bytes} bytes while it runs (row_bytes), and there are "
+                f"{batch_bytes:.15g} for a batch"
+            )
+        return replace(self, max_batch=rows)
 
     @property
     def length_rule(self) -> LengthRule | None:

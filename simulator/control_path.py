@@ -1,7 +1,7 @@
 """The control path in virtual time: reports, plans that take their time to come, and workers that load."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 
@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from autoscaler.cluster.plan import ClusterPlan, NoPlan
 from autoscaler.loop.control_loop import ControlLoop
 from autoscaler.placement.transition.fallback_loader import FallbackLoader
+from autoscaler.placement.transition.parts import parts_of
 from autoscaler.placement.transition.rollout import Rollout
 from autoscaler.planners.planner import Planner
 from catalog.errors import ConfigError
 from dispatch.commands import Command
 from dispatch.dispatcher import Dispatcher
-from dispatch.plan import Plan
+from dispatch.plan import EndpointPlan, Plan
 from dispatch.worker_info import WorkerInfo, workers_of
 from simulator.traffic import Traffic
 
@@ -76,8 +77,9 @@ class ControlPath:
     none. The loop's initial plan is in force at 0, with all its variants loaded:
     give `plan` to the host. Then, every ``report_s``, the loop hears of what happened, and where it gives a reason the
     planner is asked at once. The plan arrives ``solve_s`` later; workers that need variants load for ``load_s``, if
-    any does; then the workers hold what it says and the dispatcher follows it, all at one instant: it is in force. No
-    other plan is asked for until then. At one instant a plan that is due comes before a report.
+    any does; then the workers hold what it says and the dispatcher follows it, all at one instant: it is in force. The
+    endpoints that share no worker with those that load do so when the plan arrives. No other plan is asked for until it
+    is in force. At one instant a plan that is due comes before a report.
 
     Fallback variants come after that, one on each worker every ``load_s``; workers that load for the next plan load
     none, from the instant at which that is asked for. What the next plan has no use for is given up half loaded.
@@ -104,6 +106,8 @@ class ControlPath:
         self._fallbacks = FallbackLoader(loop.plan)
         self._loading: dict[str, tuple[str, float]] = {}
         self._busy: tuple[str, ...] = ()
+        self._switched: dict[str, EndpointPlan] = {}
+        """Endpoints that follow the plan under way already."""
         self.held: Mapping[str, frozenset[str]] = {
             worker: held | loop.plan.beside(worker) for worker, held in loop.plan.held.items()
         }
@@ -157,6 +161,8 @@ class ControlPath:
         self._load_next(now_s)
         if loading and not times.make_before_break:
             self._under_way.append((arrives_s, partial(self._unload, loading)))
+        if loading:
+            self._under_way.append((arrives_s, partial(self._switch_ahead, plan, frozenset(loading))))
         self._under_way.append((in_force_s, partial(self._put_in_force, plan)))
 
     def _check(self, plan: ClusterPlan) -> None:
@@ -172,11 +178,31 @@ class ControlPath:
         self.held = {worker: held for worker, held in self.held.items() if worker not in workers}
         return dispatcher.reassign(dict.fromkeys(workers, NOTHING), now_s)
 
+    def _switch_ahead(
+        self, plan: ClusterPlan, loading: frozenset[str], dispatcher: Dispatcher, now_s: float
+    ) -> list[Command]:
+        """What shares no worker with those that load follows the plan already."""
+        later = self._serving(plan, self.plan.version + 1)
+        uses = {name: _variants(self.plan.endpoints.get(name), own) for name, own in later.endpoints.items()}
+        holds = {worker: self.held.get(worker, NOTHING) for worker in self._workers}
+        ready = [part for part in parts_of(plan, holds, uses) if not part.workers & loading]
+        if not ready:
+            return []
+        self._switched = {name: later.endpoints[name] for part in ready for name in part.endpoints}
+        workers = frozenset(worker for part in ready for worker in part.workers)
+        self._busy += tuple(workers)
+        self.plan = replace(later, endpoints={**self.plan.endpoints, **self._switched})
+        held = {worker: own for worker, own in self.held.items() if worker not in workers}
+        held |= {worker: plan.usable(worker, holds[worker]) for worker in plan.held if worker in workers}
+        return dispatcher.apply(self.plan, now_s, self._hold(held, now_s))
+
     def _put_in_force(self, plan: ClusterPlan, dispatcher: Dispatcher, now_s: float) -> list[Command]:
         held = {worker: plan.usable(worker, self.held.get(worker, NOTHING)) for worker in plan.held}
         self._busy = ()
         self._fallbacks = FallbackLoader(plan)
-        self.plan = self._serving(plan, self.plan.version + 1)
+        later = self._serving(plan, self.plan.version + 1)
+        self.plan = replace(later, endpoints={**later.endpoints, **self._switched})
+        self._switched = {}
         self._loop.on_plan(plan)
         changed = self._hold(held, now_s)
         return dispatcher.apply(self.plan, now_s, changed)
@@ -211,3 +237,9 @@ class ControlPath:
     def _fallbacks_s(self) -> float:
         """When the next fallback variant is there."""
         return min((due_s for _, due_s in self._loading.values()), default=inf)
+
+
+def _variants(*plans: EndpointPlan | None) -> frozenset[str]:
+    """What workers may be asked to run for an endpoint under any of these."""
+    candidates = (own for plan in plans if plan is not None for own in plan.candidates.values())
+    return frozenset(name for own in candidates for each in own for name in each.needs)

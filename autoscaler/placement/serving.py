@@ -39,6 +39,12 @@ class Service:
     stages: Mapping[str, StageService] = field(default_factory=dict)
     overflow: bool = False
 
+    @property
+    def variants(self) -> frozenset[str]:
+        """All that workers may be asked to run for it."""
+        of_stages = (own for stage in self.stages.values() for own in stage.candidates.values())
+        return frozenset(name for own in (*self.candidates.values(), *of_stages) for each in own for name in each.needs)
+
 
 def services(
     cluster: Cluster, plan: ClusterPlan, workers: Mapping[str, str], limits: Mapping[str, EndpointLimits]

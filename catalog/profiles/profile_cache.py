@@ -107,7 +107,8 @@ def _fingerprint(variant: Variant, root: str) -> str:
         described = f"{artifact.uri} {_changed([local, *local.rglob('*')] if local.exists() else [])}"
     tensors = [spec.oip() for spec in (*variant.inputs, *variant.outputs)]
     lengths = "" if variant.lengths is None else f" {variant.lengths}"
-    return f"{variant.name} {variant.runtime} {sorted(variant.options.items())} {tensors} {described}{lengths}"
+    rows = "" if variant.row_bytes is None else f" {variant.max_batch} rows"  # no more may have been measured
+    return f"{variant.name} {variant.runtime} {sorted(variant.options.items())} {tensors} {described}{lengths}{rows}"
 
 
 def _changed(files: Iterable[Path]) -> list[tuple[int, int]]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
 from autoscaler.placement.transition.fallback_loader import FallbackLoader
 from autoscaler.placement.transition.lacking import held_elsewhere, without
+from autoscaler.placement.transition.parts import parts_of
 from autoscaler.placement.transition.rollout import Rollout
 from deployments.controller.plan_maker import Change, PlanMaker
 from deployments.controller.routing_tables import RoutingContent, RoutingTables
@@ -80,7 +81,22 @@ class RolloutRunner:
         decision.state = DecisionState.LOADING
         decision.loading = {worker: list(variants) for worker, variants in rollout.load_first.items()}
         await self._break(rollout, change, decision)
-        await asyncio.gather(*(self._load(rollout, *each) for each in rollout.load_first.items()))
+        uses = {name: service.variants for name, service in change.endpoints.items()}
+        parts = set(parts_of(plan, rollout.holds, uses))
+
+        async def switch_what_is_ready() -> None:
+            ready = {part for part in parts if rollout.is_ready(part.workers)}
+            if (before := self._routing_tables.content) is not None and ready and not rollout.ready:
+                parts.difference_update(ready)
+                content = self._content(change, decision.version, rollout.serves, plan)
+                await self._routing_tables.publish(before.with_parts(content, ready))
+
+        async def load(worker: str, variants: Iterable[str]) -> None:
+            await self._load(rollout, worker, variants)
+            await switch_what_is_ready()
+
+        await switch_what_is_ready()
+        await asyncio.gather(*(load(*each) for each in rollout.load_first.items()))
         for worker in await self._worker_registry.dead(rollout.serves):
             rollout.on_lost(worker)
         self._forget_lost(rollout)

@@ -2,17 +2,21 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from autoscaler.placement.ownership import assign_routers
 from autoscaler.placement.serving import Service
+from autoscaler.placement.transition.parts import Part
 from catalog.evaluation.measured import AccuracyOrigin
 from deployments.controller.worker_registry import WorkerRegistry
 from deployments.messages.control import RouterState, RoutingTable, WorkerRouting
 from deployments.worker.client import WorkerGone
 
 logger = logging.getLogger("ray.serve")
+
+T = TypeVar("T")
 
 SILENT_S = 3.0
 """A router that has said nothing for so long is gone, where others have; its workers go to them."""
@@ -39,6 +43,28 @@ class RoutingContent:
     slowdowns: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     planned: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
+    def with_parts(self, later: "RoutingContent", parts: Iterable[Part]) -> "RoutingContent":
+        """What routers are told while only these parts of a change to ``later`` are made; the rest is as before.
+
+        Slowdowns are those of the plan before, under whose version routers report until the new one is in force.
+        """
+        endpoints = frozenset(name for part in parts for name in part.endpoints)
+        workers = frozenset(worker for part in parts for worker in part.workers)
+        return replace(
+            later,
+            plan_version=self.plan_version,
+            endpoints=_mixed(self.endpoints, later.endpoints, endpoints),
+            serves=_mixed(self.serves, later.serves, workers),
+            slowdowns=self.slowdowns,
+            planned=_mixed(self.planned, later.planned, workers),
+        )
+
+
+def _mixed(before: Mapping[str, T], later: Mapping[str, T], switched: Collection[str]) -> dict[str, T]:
+    """Those switched as they are later, all others as before."""
+    stay = {name: each for name, each in before.items() if name not in switched}
+    return stay | {name: each for name, each in later.items() if name in switched}
+
 
 class RoutingTables:
     """Makes a routing table of the newest content for routers that ask, and hands workers from router to router.
@@ -63,6 +89,11 @@ class RoutingTables:
         """Workers, their routers and all routers when all was handed over: while these stay, nothing is to be done."""
         self._settling = asyncio.Lock()
         self._news = asyncio.Event()
+
+    @property
+    def content(self) -> RoutingContent | None:
+        """What routers were told last; None where they were told nothing yet."""
+        return self._content
 
     @property
     def routers(self) -> frozenset[str]:

@@ -15,7 +15,8 @@ from dispatch.query import ONLY_STAGE
 
 @dataclass(frozen=True)
 class PoolSettings:
-    """One pool: ``workers`` to begin with, and how many there may be. ``memory_bytes`` is what one may load.
+    """One pool: ``workers`` to begin with, and how many there may be. ``memory_bytes`` is what one may load, and
+    ``batch_bytes`` what the rows of a batch may take beside it.
 
     ``start_up_s`` is how long a worker takes to come, unless it is seen to take longer.
     """
@@ -26,6 +27,7 @@ class PoolSettings:
     memory_bytes: float = inf
     price_per_h: float = 0.0
     start_up_s: float = 10.0
+    batch_bytes: float = inf
 
 
 @dataclass(frozen=True)

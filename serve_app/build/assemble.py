@@ -25,7 +25,7 @@ from dispatch.selection.ramsis.tables.grid import TableGrid
 from dispatch.selection.ramsis.tables.work import worth_a_table
 from dispatch.selection.registry import create_selection
 from dispatch.table_plan import with_tables
-from serve_app.build.candidates import Profiles, candidates_of, served_variants, variants_of
+from serve_app.build.candidates import Profiles, candidates_of, served_variants, variants_of, within_pools
 from serve_app.build.endpoints.ensembles import ballots_of, ensemble_plan
 from serve_app.build.endpoints.lengths import rule_of, stage_lengths
 from serve_app.build.endpoints.pipelines import CSV, pipeline_info, pipeline_plan, wired_pipeline
@@ -71,7 +71,7 @@ def assemble(
     _warn_of_shared_workers(config)
     for name, endpoint in config.endpoints.items():
         if endpoint.pipeline is not None:
-            wired = wired_pipeline(name, endpoint, catalogue)
+            wired = wired_pipeline(name, config, catalogue)
             plans[name] = pipeline_plan(name, config, catalogue, profiles, wired)
             infos[name] = pipeline_info(name, endpoint, catalogue, wired)
             continue
@@ -82,7 +82,10 @@ def assemble(
             variants[0].inputs,
             variants[0].outputs,
             variants[0].labels,
-            min(endpoint.max_queued_rows, *(variant.max_batch for variant in variants)),
+            min(
+                endpoint.max_queued_rows,
+                *(within_pools(variant, config.pools_of(name)).max_batch for variant in variants),
+            ),
             frozenset(variant.name for variant in variants if variant.emulated),
             endpoint.ensemble is not None,
             ballots_of(variants[0]),

@@ -9,6 +9,7 @@ from catalog.variant import STACKED, Variant
 from dispatch.query import ONLY_STAGE
 from dispatch.selection.policy import Candidate
 from serve_app.config.endpoints.endpoint import EndpointConfig
+from serve_app.config.pool import PoolConfig
 from serve_app.config.schema import AppConfig
 
 Profiles = Mapping[str, Mapping[str, LatencyProfile]]
@@ -62,10 +63,29 @@ def stage_candidates(
 def _candidates(
     name: str, variants: Sequence[Variant], config: AppConfig, profiles: Profiles
 ) -> dict[str, tuple[Candidate, ...]]:
+    found: dict[str, dict[str, PoolConfig]] = {}
+    for pool_name, pool in config.pools_of(name).items():
+        found.setdefault(pool.device, {})[pool_name] = pool
     return {
-        device: tuple(_candidate(variant, device, profiles[device], config.transport_ms) for variant in variants)
-        for device in dict.fromkeys(pool.device for pool in config.pools_of(name).values())
+        device: tuple(
+            _candidate(within_pools(variant, pools), device, profiles[device], config.transport_ms)
+            for variant in variants
+        )
+        for device, pools in found.items()
     }
+
+
+def within_pools(variant: Variant, pools: Mapping[str, PoolConfig]) -> Variant:
+    """The variant with batches that fit the memory of all of these pools that may hold it; raises `ConfigError`."""
+    for name, pool in pools.items():
+        if pool.batch_bytes is not None and pool.may_hold(variant.name):
+            try:
+                variant = variant.within(pool.batch_bytes)
+            except ConfigError as error:
+                raise ConfigError(
+                    f"pools.{name}.batch_bytes: {error}; raise it, or name the pool's variants without this one"
+                ) from error
+    return variant
 
 
 def _of_task(where: str, task: str, catalogue: Catalogue) -> tuple[Variant, ...]:

@@ -24,7 +24,7 @@ from deployments.messages.control_settings import (
 )
 from dispatch.query import ONLY_STAGE
 from forecast.model_file import read
-from serve_app.build.candidates import Profiles, served_variants, variants_of
+from serve_app.build.candidates import Profiles, served_variants, variants_of, within_pools
 from serve_app.build.endpoints.pipelines import WiredPipeline, measured_accuracy, wired_pipeline
 from serve_app.config.endpoints.endpoint import EndpointConfig
 from serve_app.config.live_changes import LiveChanges, PoolChange
@@ -39,7 +39,7 @@ def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles
     """The settings of a config; fetches artifacts, to know their sizes. Raises `ConfigError` or `ArtifactError`."""
     variants = served_variants(config, catalogue)
     wired = {
-        name: wired_pipeline(name, endpoint, catalogue)
+        name: wired_pipeline(name, config, catalogue)
         for name, endpoint in config.endpoints.items()
         if endpoint.pipeline is not None
     }
@@ -63,7 +63,9 @@ def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles
         pools={name: _pool(pool) for name, pool in config.pools.items()},
         variants=variants,
         profiled_s={
-            (pool_name, variant.name): tabulated_s(variant, profiles[pool.device][variant.name])
+            (pool_name, variant.name): tabulated_s(
+                within_pools(variant, {pool_name: pool}), profiles[pool.device][variant.name]
+            )
             for pool_name, pool in config.pools.items()
             for variant in variants
             if variant.name in profiles[pool.device] and pool.may_hold(variant.name)
@@ -175,8 +177,10 @@ def proteus_options(given: ProteusConfig) -> ProteusOptions:
 
 
 def _pool(pool: PoolConfig) -> PoolSettings:
-    memory_bytes = float("inf") if pool.memory_bytes is None else pool.memory_bytes
-    return PoolSettings(pool.device, pool.workers, pool.bounds, memory_bytes, pool.price_per_h, pool.start_up_s)
+    batch_bytes = inf if pool.batch_bytes is None else pool.batch_bytes
+    return PoolSettings(
+        pool.device, pool.workers, pool.bounds, pool.model_bytes, pool.price_per_h, pool.start_up_s, batch_bytes
+    )
 
 
 def _forecast(config: ForecastConfig | None) -> ForecastSettings | None:

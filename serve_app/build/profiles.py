@@ -9,7 +9,7 @@ from catalog.profiles.profile import LatencyProfile
 from catalog.profiles.profile_csv import read_profiles
 from catalog.variant import PYTHON, Variant
 from deployments.worker.measure import OnProgress, measured_profiles
-from serve_app.build.candidates import served_variants
+from serve_app.build.candidates import served_variants, within_pools
 from serve_app.config.schema import AppConfig
 
 
@@ -26,6 +26,7 @@ def profiles_for(
     for pool in config.pools.values():
         if pool.device in profiles:
             continue
+        alike = {name: each for name, each in config.pools.items() if each.device == pool.device}
         path = config.profiles.get(pool.device)
         if path is not None:
             profiles[pool.device] = {name: row.profile for name, row in read_profiles(Path(path), pool.device).items()}
@@ -40,7 +41,7 @@ def profiles_for(
         elsewhere = {variant.name for own in groups.values() for variant in own}
         try:
             measured = measured_profiles(
-                [variant for variant in variants if variant.name not in elsewhere],
+                [within_pools(variant, alike) for variant in variants if variant.name not in elsewhere],
                 catalogue.root,
                 pool.device,
                 pool.threads,
@@ -48,7 +49,8 @@ def profiles_for(
                 rules=config.artifacts.rules,
             )
             for name, own in groups.items():
-                measured |= _measured_apart(name, own, config, catalogue)
+                fitting = tuple(within_pools(variant, alike) for variant in own)
+                measured |= _measured_apart(name, fitting, config, catalogue)
         except (ArtifactError, ConfigError) as error:
             if config.emulate is None:
                 raise

@@ -1,5 +1,6 @@
 """``pools`` of the config: identical workers."""
 
+from math import inf
 from typing import Any
 
 from pydantic import Field, field_validator, model_validator
@@ -23,6 +24,13 @@ class PoolConfig(Strict):
     )
     memory_bytes: float | None = Field(
         default=None, gt=0, description="what the variants of one worker may take together, in bytes; `null`: no limit"
+    )
+    batch_bytes: float | None = Field(
+        default=None,
+        gt=0,
+        description="of `memory_bytes`, what is kept for the rows of a batch while they run, in bytes: batches of "
+        "variants that say what a row takes (`row_bytes`) have as many rows at most as it holds; `null`: nothing is "
+        "kept, and nothing limited",
     )
     start_up_s: float = Field(
         default=10.0,
@@ -73,6 +81,11 @@ class PoolConfig(Strict):
         least = self.workers if self.min_workers is None else self.min_workers
         return Bounds(min(least, self.workers), max(self.workers, self.max_workers or 0))
 
+    @property
+    def model_bytes(self) -> float:
+        """What the variants of one worker may take together beside the rows of a batch; inf where nothing limits it."""
+        return inf if self.memory_bytes is None else self.memory_bytes - (self.batch_bytes or 0.0)
+
     def may_hold(self, variant: str) -> bool:
         """Whether its workers may hold a variant."""
         return self.variants is None or variant in self.variants
@@ -105,6 +118,15 @@ class PoolConfig(Strict):
             raise ValueError(f"workers is {self.workers}, more than max_workers ({self.max_workers}); lower workers")
         if self.bounds.most == 0:
             raise ValueError("workers is 0 and there is no max_workers, so that the pool never has any; raise one")
+        return self
+
+    @model_validator(mode="after")
+    def _memory_for_models(self) -> "PoolConfig":
+        if self.model_bytes <= 0:
+            raise ValueError(
+                f"batch_bytes is {self.batch_bytes:.15g} and memory_bytes {self.memory_bytes:.15g}, so that nothing is "
+                "left for models; lower batch_bytes"
+            )
         return self
 
     @model_validator(mode="after")

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
+from catalog.errors import ConfigError
 from catalog.variant import Variant
 
 _PARSE = TypeAdapter(Variant).validate_python
@@ -41,6 +42,7 @@ def test_accuracy_in_percent_is_a_hundred_times_the_ratio() -> None:
         ("inputs", []),
         ("outputs", []),
         ("max_batch", 0),
+        ("row_bytes", 0),
         ("artifact", {"uri": "x", "sha256": "ABC"}),
         ("artifact", {"uri": "x", "sha256": "G" * 64}),
         ("latency", 3),
@@ -49,6 +51,17 @@ def test_accuracy_in_percent_is_a_hundred_times_the_ratio() -> None:
 def test_a_wrong_field_is_refused_by_name(field: str, value: Any) -> None:
     with pytest.raises(ValidationError, match=field):
         _PARSE(described(**{field: value}))
+
+
+@pytest.mark.parametrize(("batch_bytes", "rows"), [(99, 9), (10, 1), (640, 64), (1e12, 64), (float("inf"), 64)])
+def test_batches_have_as_many_rows_as_memory_takes(batch_bytes: float, rows: int) -> None:
+    assert _PARSE(described(row_bytes=10)).within(batch_bytes).max_batch == rows
+    assert _PARSE(described()).within(batch_bytes).max_batch == 64  # nobody says what a row takes
+
+
+def test_a_row_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"'small': one row takes 10 bytes .* \(row_bytes\), and there are 9 for a"):
+        _PARSE(described(row_bytes=10)).within(9)
 
 
 def test_a_class_is_named_by_import_and_comes_back_from_what_is_written() -> None:

@@ -1,5 +1,6 @@
 """Plans that change in virtual time, by hand: reports at 1, 2, ... s, instants that floats hold exactly."""
 
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -13,7 +14,7 @@ from autoscaler.demand.burst import BurstTrigger
 from autoscaler.demand.demand import MovingMaximum
 from autoscaler.loop.control_loop import ControlLoop
 from catalog.errors import ConfigError
-from control_scene import NO_ANSWER, TIMES, Scene, Scripted, cluster_plan, ran, to_good
+from control_scene import FAST, GOOD, NO_ANSWER, TIMES, Scene, Scripted, cluster_plan, ran, to_good
 from dispatch.selection.policy import Candidate
 from simulator.control_path import ControlPath, ControlTimes
 from simulator.host import Host
@@ -67,6 +68,21 @@ def test_a_plan_that_loads_nothing_is_in_force_when_it_is_solved() -> None:
     record, control = scene.play(2, e=[2.25, 2.5])
     assert (control.changes[1].in_force_s, control.changes[1].loading) == (2.5, ())
     assert [record.batches.workers[w] for w in record.batches.worker] == ["w0", "w1"]
+
+
+def test_what_shares_no_worker_with_those_that_load_switches_when_the_plan_arrives() -> None:
+    own = {"e": (FAST, GOOD), "f": (replace(FAST, variant="quick"),)}
+    scene = Scene(
+        Scripted([cluster_plan(w0="good", w1="quick")]),
+        cluster_plan(w0="fast", w1="quick", w2="quick"),
+        endpoints=("e", "f"),
+        own=own,
+    )
+    record, control = scene.play(3, e=[2.75, 3.5], f=[2.25, 2.25, 2.75, 2.75, 3.5, 3.5])
+    assert control.changes[1].loading == ("w0",)  # asked for at 2, there at 2.5, in force at 3.5
+    assert [variant for _, variant in ran(record) if variant != "quick"] == ["fast", "good"]
+    names = [record.batches.workers[worker] for worker in record.batches.worker]
+    assert sorted(names) == ["w0", "w0", "w1", "w1", "w1", "w1", "w1", "w2"]
 
 
 def test_no_plan_is_asked_for_while_one_is_under_way() -> None:

@@ -71,13 +71,14 @@ class Scene:
     drop_late: bool = False
     max_queued_rows: int = 100
     endpoints: tuple[str, ...] = ("e",)
+    own: Mapping[str, tuple[Candidate, ...]] = field(default_factory=dict)  # by endpoint, where not FAST and GOOD
     demand: Recorded = field(default_factory=Recorded)
 
     def serving(self, plan: ClusterPlan, version: int) -> Plan:
         endpoints = [
             EndpointPlan.of_stage(
                 name,
-                StagePlan({"cpu": (FAST, GOOD)}, GreedySelection(), ShortestQueue()),
+                StagePlan({"cpu": self.own.get(name, (FAST, GOOD))}, GreedySelection(), ShortestQueue()),
                 slo_s=self.slo_s,
                 drop_late=self.drop_late,
                 max_queued_rows=self.max_queued_rows,

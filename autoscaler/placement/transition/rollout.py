@@ -1,6 +1,6 @@
 """The way from the plan in force to the next one: load what is new, switch, unload what is old."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from autoscaler.cluster.plan import ClusterPlan, is_to_come
 
@@ -18,6 +18,7 @@ class Rollout:
 
     In this order: every worker of `break_first` unloads that, then those of `load_first` load, while all go on serving
     what they hold; when the rollout is `ready`, the dispatchers switch to `serves`, all at once; then `unload` follows.
+    A part of the change that shares no worker with the rest (`parts_of`) may switch as soon as it `is_ready`.
     What the plan has as fallback is kept where a worker holds it already; the rest is a `FallbackLoader`'s, afterwards.
     """
 
@@ -89,7 +90,14 @@ class Rollout:
     @property
     def ready(self) -> bool:
         """Every worker of the plan that is still there holds what the plan wants: the switch may come."""
-        return all(wanted <= self._holds[worker] for worker, wanted in self._plan.held.items() if worker in self._holds)
+        return self.is_ready(self._plan.held)
+
+    def is_ready(self, workers: Collection[str]) -> bool:
+        """The same of these workers alone."""
+        held = self._plan.held
+        return all(
+            held[worker] <= self._holds[worker] for worker in workers if worker in held and worker in self._holds
+        )
 
     @property
     def hopeless(self) -> bool:

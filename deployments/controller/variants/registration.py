@@ -61,20 +61,28 @@ async def profile_everywhere(
             f"variant {variant.name!r} does task {variant.task!r}, and no endpoint here would be served by it; the "
             f"endpoints' tasks are {tasks}, and an endpoint whose config lists its variants takes no others"
         )
-    least = min(
-        each.max_batch for endpoint in endpoints for each in book.of_endpoint(endpoint) if each.task == variant.task
+    pools = list(dict.fromkeys(pool for endpoint in endpoints for pool in endpoint.pools))
+    fitting = {pool: book.fitting(variant, pool) for pool in pools}
+    rows = (
+        len(book.profiled_s[pool, each.name]) - 1
+        for endpoint in endpoints
+        for each in book.of_endpoint(endpoint)
+        for pool in endpoint.pools
+        if each.task == variant.task and (pool, each.name) in book.profiled_s
     )
-    if variant.max_batch < least:
+    least = min(rows, default=1)
+    most = min(each.max_batch for each in fitting.values())
+    if most < least:
         raise BadRequest(
-            f"max_batch of variant {variant.name!r} is {variant.max_batch}, and clients may send {least} rows at once; "
-            "raise it, or start the service with the variant in its catalogue"
+            f"variant {variant.name!r} runs {most} rows at most (max_batch, or row_bytes where pools have batch_bytes) "
+            f"and clients may send {least} rows at once; raise max_batch, or start the service with the variant in its "
+            "catalogue"
         )
     size_bytes = await asyncio.to_thread(artifact_bytes, variant, settings.artifact_root, settings.artifact_rules)
     if size_bytes is None and any(pool.memory_bytes < inf for pool in settings.pools.values()):
         raise size_unknown(variant)
-    pools = list(dict.fromkeys(pool for endpoint in endpoints for pool in endpoint.pools))
-    measured = await asyncio.gather(*(_measured(variant, pool, worker_registry, plan) for pool in pools))
-    profiles = {pool: profile for pool, profile in zip(pools, measured, strict=True) if profile is not None}
+    measured = await asyncio.gather(*(_measured(each, pool, worker_registry, plan) for pool, each in fitting.items()))
+    profiles = {pool: profile for pool, profile in zip(fitting, measured, strict=True) if profile is not None}
     if not profiles:
         raise NoWorker(f"no worker of pool {', '.join(pools)} is there to measure {variant.name!r} on; try again")
     book.add(variant, {pool: tabulated_s(variant, profile) for pool, profile in profiles.items()}, size_bytes or 0)

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
+from math import inf
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -34,6 +35,7 @@ class VariantBook:
         self._catalogue = Catalogue(settings.variants, settings.artifact_root)
         self._registered: dict[str, Variant] = {}
         self._withdrawn: set[str] = set()
+        self._batch_bytes = {name: pool.batch_bytes for name, pool in settings.pools.items()}
         self.transport_s = dict.fromkeys(settings.pools, settings.transport_s)
         self.memory_bytes = dict(settings.memory_bytes)
         self.profiled_s: dict[RunKey, tuple[float, ...]] = dict(settings.profiled_s)
@@ -67,12 +69,20 @@ class VariantBook:
         return Catalogue((*others, variant), self._catalogue.root)
 
     def add(self, variant: Variant, profiles_s: Mapping[str, tuple[float, ...]], memory_bytes: int) -> None:
-        """A new variant with its profile by pool; raises `ConfigError` as `check` does."""
+        """A new variant with its profile by pool; raises `ConfigError` as `check` and `fitting` do."""
+        profiled_s = {
+            (pool, variant.name): runs_s[: self.fitting(variant, pool).max_batch + 1]
+            for pool, runs_s in profiles_s.items()
+        }
         self._catalogue = self._with(variant)
         self._withdrawn.discard(variant.name)
         self._registered[variant.name] = variant
         self.memory_bytes[variant.name] = memory_bytes
-        self.profiled_s |= {(pool, variant.name): runs_s for pool, runs_s in profiles_s.items()}
+        self.profiled_s |= profiled_s
+
+    def fitting(self, variant: Variant, pool: str) -> Variant:
+        """The variant with batches that fit the memory which a pool keeps for them; raises `ConfigError`."""
+        return variant.within(self._batch_bytes.get(pool, inf))
 
     def withdraw(self, name: str) -> None:
         """Take a registered variant out of service; what workers still hold of it stays known until it is replaced.

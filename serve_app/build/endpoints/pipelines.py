@@ -17,7 +17,7 @@ from dispatch.pipeline.graph import Graph
 from dispatch.pipeline.wiring import AnswerWiring, StageWiring, Wire
 from dispatch.plan import EndpointPlan, StagePlan
 from dispatch.selection.greedy import GreedySelection
-from serve_app.build.candidates import Profiles, stage_candidates, stage_variants
+from serve_app.build.candidates import Profiles, stage_candidates, stage_variants, within_pools
 from serve_app.build.endpoints.lengths import stage_lengths
 from serve_app.config.endpoints.endpoint import EndpointConfig
 from serve_app.config.endpoints.pipeline import AnswerConfig, PipelineConfig, StageConfig
@@ -47,21 +47,22 @@ class WiredPipeline:
         return {node.name: node.sources for node in self.graph.nodes}
 
 
-def wired_pipeline(name: str, endpoint: EndpointConfig, catalogue: Catalogue) -> WiredPipeline:
+def wired_pipeline(name: str, config: AppConfig, catalogue: Catalogue) -> WiredPipeline:
     """Import the functions of a pipeline and check all edges; raises `ConfigError` that names the edge."""
+    endpoint = config.endpoints[name]
     pipeline = _of(endpoint)
     where = f"endpoints.{name}.pipeline"
     wirings = []
     for stage, variants in stage_variants(name, endpoint, catalogue).items():
-        config = pipeline.stages[stage]
-        most = min(variant.max_batch for variant in variants)
-        if config.rows_per_job > most:
+        given = pipeline.stages[stage]
+        most = min(within_pools(variant, config.pools_of(name)).max_batch for variant in variants)
+        if given.rows_per_job > most:
             raise ConfigError(
-                f"{where}.stages.{stage}.rows_per_job is {config.rows_per_job}, and its variants run {most} rows at "
+                f"{where}.stages.{stage}.rows_per_job is {given.rows_per_job}, and its variants run {most} rows at "
                 "most; lower it"
             )
         inputs, outputs = variants[0].inputs, variants[0].outputs
-        wirings.append(_wiring(f"{where}.stages.{stage}", stage, config, inputs, outputs))
+        wirings.append(_wiring(f"{where}.stages.{stage}", stage, given, inputs, outputs))
     answer = None if pipeline.answer is None else _answer(f"{where}.answer", pipeline.answer)
     try:
         return WiredPipeline(*graph_of(wirings, answer))
@@ -73,7 +74,7 @@ def check_pipelines(config: AppConfig, catalogue: Catalogue) -> None:
     """Raise `ConfigError` for what is wrong with pipelines, before anything is measured or started."""
     for name, endpoint in config.endpoints.items():
         if endpoint.pipeline is not None:
-            measured_accuracy(name, endpoint, catalogue, wired_pipeline(name, endpoint, catalogue))
+            measured_accuracy(name, endpoint, catalogue, wired_pipeline(name, config, catalogue))
 
 
 def pipeline_plan(

@@ -68,6 +68,7 @@ def _stacked(name: str, endpoint: EndpointConfig, catalogue: Catalogue, members:
         lengths=next((member.lengths for member in members if member.lengths is not None), None),
         labels=members[0].labels,
         max_batch=min(member.max_batch for member in members),
+        row_bytes=max((member.row_bytes or 0 for member in members), default=0) or None,
         options=stacked_options(members, ballots, weights.rows, weights.against_rows),
     )
 

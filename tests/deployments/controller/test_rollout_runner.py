@@ -21,9 +21,18 @@ from deployments.state.unloadable import FIRST_S
 from deployments.worker import membership
 from deployments.worker.client import WorkerClient
 from dispatch.plan import EndpointLimits
+from dispatch.selection.policy import Candidate
 from virtual_time import in_virtual_time, until, wall_clock
 
 ENDPOINTS = {"digits": Service(EndpointLimits(0.2, True, 500), {}, {}, {})}
+
+
+def served_by(*variants: str) -> Service:
+    candidates = tuple(Candidate(name, 0.9, (0.0, 0.01)) for name in variants)
+    return Service(EndpointLimits(0.2, True, 500), {"cpu": candidates}, {}, {})
+
+
+TWO_ENDPOINTS = {"digits": served_by("slow", "middle"), "letters": served_by("fast")}
 
 
 class Scene:
@@ -42,6 +51,7 @@ class Scene:
         maker = cast(PlanMaker, self)
         self.runner = RolloutRunner(self.worker_registry, self.routing_tables, self.known, maker, wall_clock)
         self.follows = True
+        self.endpoints = ENDPOINTS
         self.serves: dict[str, frozenset[str]] = {}
         self._limit_bytes = memory_bytes
 
@@ -69,7 +79,7 @@ class Scene:
             pool_sizes={"cpu": len(held)},
             report=SolveReport(Status.OPTIMAL, 0.0, 0.0),
         )
-        change = Change(plan, ENDPOINTS, {"cpu": len(held)}, dict.fromkeys(self.pool.workers, self._limit_bytes))
+        change = Change(plan, self.endpoints, {"cpu": len(held)}, dict.fromkeys(self.pool.workers, self._limit_bytes))
         return await self.runner.run(change, self.decision, wall_clock())
 
     async def _follow(self) -> None:
@@ -270,5 +280,68 @@ def test_the_decision_before_is_replaced_only_when_the_new_one_is_in_force(monke
         assert [each.state for each in states] == ["in force", "loading"]
         await running
         assert [each.state for each in states] == ["replaced", "in force"]
+
+    play(monkeypatch, scene)
+
+
+async def _with_two_endpoints(played: Scene, w1: str = "slow") -> None:
+    """w1 and w2 serve digits, w3 nothing yet."""
+    played.endpoints = TWO_ENDPOINTS
+    await played.start(w1=w1, w2="slow", w3="")
+    assert await played.run(w1=w1, w2="slow", w3="") is None
+    played.log.clear()
+    played.decision = played.known.decisions.begin("another", wall_clock())
+
+
+def test_what_shares_no_worker_with_those_that_load_does_not_wait_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(played: Scene) -> None:
+        await _with_two_endpoints(played)
+        assert await played.run(w1="slow", w3="fast") is None
+        assert played.log == [
+            ("load", "w3", "fast"),
+            ("follow", "", "{'w1': ['slow'], 'w3': []}"),
+            ("follow", "", "{'w1': ['slow'], 'w3': ['fast']}"),
+            ("unload", "w2", "slow"),
+            ("sizes", "", "{'cpu': 2}"),
+        ]
+
+    play(monkeypatch, scene)
+
+
+def test_each_part_switches_when_its_own_workers_have_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(played: Scene) -> None:
+        await _with_two_endpoints(played, w1="")
+        running = asyncio.create_task(played.run(w1="slow middle", w2="slow", w3="fast"))  # 1 s on w1, 0.5 on w3
+        await asyncio.sleep(0.8)
+        assert played.decision.state == "loading"
+        assert played.serves == {"w1": set(), "w2": {"slow"}, "w3": {"fast"}}
+        assert await running is None
+        assert played.serves == {"w1": {"slow", "middle"}, "w2": {"slow"}, "w3": {"fast"}}
+
+    play(monkeypatch, scene)
+
+
+def test_workers_that_pass_from_one_endpoint_to_another_switch_with_all_of_both(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scene(played: Scene) -> None:
+        await _with_two_endpoints(played)
+        assert await played.run(w1="slow", w2="fast", w3="middle") is None
+        followed = [what for verb, _, what in played.log if verb == "follow"]
+        assert followed == ["{'w1': ['slow'], 'w2': ['fast'], 'w3': ['middle']}"]
+
+    play(monkeypatch, scene)
+
+
+def test_a_part_that_has_switched_serves_on_where_another_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(played: Scene) -> None:
+        played.pool.broken["fast"] = "no such operator"
+        await _with_two_endpoints(played)
+        assert await played.run(w1="slow", w3="fast") == "fast cannot be loaded in pool cpu"
+        assert played.decision.state == "given up"
+        assert played.serves == {"w1": {"slow"}, "w3": set()}
+        assert played.pool.workers["w2"].loaded == {"slow"}, "the next plan may want it"
+        assert await played.run(w1="slow", w2="slow") is None
+        assert played.serves == {"w1": {"slow"}, "w2": {"slow"}}
 
     play(monkeypatch, scene)

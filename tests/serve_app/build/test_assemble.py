@@ -1,6 +1,7 @@
 """From a config, a catalogue and profiles to what is deployed."""
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from serve_app.build.tables import grids_for, problems_for
 from serve_app.build.user_code import take_any_bytes
 from serve_app.config.controller import ControllerConfig
 from serve_app.config.planning.forecast import ForecastConfig
+from serve_app.config.pool import PoolConfig
 from serve_app.config.schema import AppConfig
 from toy_models import write_toy_catalogue
 
@@ -72,6 +74,22 @@ def test_a_config_that_does_not_fit_the_catalogue_is_refused_naming_the_field(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         assemble(config(**endpoint), catalogue, PROFILES, {})
+
+
+def test_batches_are_as_large_as_the_memory_kept_for_them_takes(catalogue: Catalogue) -> None:
+    large = Catalogue(tuple(replace(each, row_bytes=1000) for each in catalogue.variants), catalogue.root)
+
+    def limited(batch_bytes: float) -> AppConfig:
+        return config().model_copy(update={"pools": {"cpu": PoolConfig(batch_bytes=batch_bytes), "free": PoolConfig()}})
+
+    made = assemble(limited(5999), large, PROFILES, {})
+    assert {each.max_batch for each in made.plan.endpoints["toy"].stage.candidates["cpu"]} == {5}
+    assert made.endpoints["toy"].max_rows == 5
+    assert assemble(limited(5999), catalogue, PROFILES, {}).endpoints["toy"].max_rows == 64
+    with pytest.raises(
+        ConfigError, match=r"pools.cpu.batch_bytes: variant '\w+': one row takes 1000 bytes .* are 999 for"
+    ):
+        assemble(limited(999), large, PROFILES, {})
 
 
 def test_profiles_without_a_variant_are_refused_with_the_remedy(catalogue: Catalogue) -> None:

@@ -1,6 +1,8 @@
 """What the controller is told of a config, and what a config may change later."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from pydantic import ValidationError
 
 from autoscaler.loop.sizing import Bounds
 from autoscaler.planners.proteus.options import ProteusOptions
-from catalog.catalogue import load_catalogue
+from catalog.catalogue import Catalogue, load_catalogue
 from catalog.errors import ArtifactError, ConfigError
 from catalog.profiles.profile import BatchLatency, LatencyProfile
 from deployments.messages.control_settings import PoolSettings
@@ -39,6 +41,16 @@ def config(endpoints: Mapping[str, Any] | None = None, **changes: Any) -> AppCon
 
 def of(app: AppConfig, folder: Path) -> Any:
     return control_settings(app, load_catalogue(write_toy_catalogue(folder)), profiles("good", "brittle", "corrupt"))
+
+
+def test_what_is_kept_for_batches_is_no_memory_for_models_and_limits_rows(tmp_path: Path) -> None:
+    loaded = load_catalogue(write_toy_catalogue(tmp_path))
+    large = Catalogue(tuple(replace(each, row_bytes=1000) for each in loaded.variants), loaded.root)
+    pools = {"small": {"memory_bytes": 1e6, "batch_bytes": 3000}, "large": {"batch_bytes": 1e6}}
+    made = control_settings(config(pools=pools), large, profiles("good", "brittle", "corrupt"))
+    assert (made.pools["small"].memory_bytes, made.pools["small"].batch_bytes) == (997_000, 3000)
+    assert (made.pools["large"].memory_bytes, made.pools["large"].batch_bytes) == (inf, 1e6)
+    assert (len(made.profiled_s["small", "good"]), len(made.profiled_s["large", "good"])) == (4, 65)
 
 
 def changes(**given: Any) -> LiveChanges:

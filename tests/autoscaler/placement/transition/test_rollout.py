@@ -55,6 +55,13 @@ def test_all_workers_that_load_must_be_done_before_the_switch() -> None:
     assert rollout.ready
 
 
+def test_some_workers_may_be_ready_before_all_are() -> None:
+    rollout = Rollout(plan(w1="a", w2="b"), held(w1="", w2="b", w3="c"), {}, {})
+    assert (rollout.is_ready(["w2"]), rollout.is_ready(["w3"]), rollout.is_ready(["w1", "w2"])) == (True, True, False)
+    rollout.on_lost("w1")
+    assert rollout.is_ready(["w1", "w2"])
+
+
 def test_variants_that_cannot_be_loaded_make_it_hopeless_once_everybody_has_answered() -> None:
     rollout = Rollout(plan(w1="a", w2="b c"), held(w1="", w2=""), {}, {})
     rollout.on_loaded("w2", frozenset("b"), {"c": "file is gone"})

@@ -1,6 +1,7 @@
 """New variants are measured where they would serve, and refused where they would serve nobody."""
 
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -95,6 +96,27 @@ def test_pools_that_would_not_serve_it_or_have_no_worker_are_passed_over(
 
     served = {"digits": endpoint(pools=("cpu", "gpu")), "letters": endpoint(task="letters", pools=("other",))}
     play(monkeypatch, settings(served, {"cpu": pool(), "gpu": pool(1), "other": pool(1)}), scene)
+
+
+def test_batches_are_measured_and_planned_as_far_as_a_pools_memory_takes_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def scene(played: Scene) -> None:
+        played.pools["cpu"].come("w1")
+        played.pools["gpu"].come("g1")
+        await played.start()
+        with pytest.raises(BadRequest, match=r"'new' runs 3 rows at most .* clients may send 4 rows at once"):
+            await played.register(new(tmp_path, row_bytes=30))
+        with pytest.raises(ConfigError, match=r"'new': one row takes 200 bytes .* there are 100 for a batch"):
+            await played.register(new(tmp_path, row_bytes=200))
+        assert played.measured == []
+        await played.register(new(tmp_path, row_bytes=20, max_batch=8))
+        measured = played.known.book.profiled_s
+        assert (len(measured["cpu", "new"]), len(measured["gpu", "new"])) == (9, 6)
+
+    both = {"digits": endpoint(pools=("cpu", "gpu"))}
+    limited = replace(pool(1), batch_bytes=100.0)
+    play(monkeypatch, settings(both, {"cpu": pool(1), "gpu": limited}), scene)
 
 
 def test_without_a_worker_nothing_is_measured_or_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

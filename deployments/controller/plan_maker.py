@@ -250,10 +250,16 @@ class PlanMaker:
     def _offered(
         self, endpoint: EndpointSettings, by_pool: Mapping[str, tuple[Candidate, ...]]
     ) -> Mapping[str, tuple[Candidate, ...]]:
-        """Tables are made by device type, not by pool."""
+        """Tables are made by device type, not by pool: for the least rows that memory allows on one of its pools."""
         if not endpoint.by_tables:
             return by_pool
-        return {self._settings.pools[pool].device: offered for pool, offered in by_pool.items()}
+        found: dict[str, dict[str, Candidate]] = {}
+        for pool, offered in by_pool.items():
+            least = found.setdefault(self._settings.pools[pool].device, {})
+            for each in offered:
+                if each.variant not in least or each.max_batch < least[each.variant].max_batch:
+                    least[each.variant] = each
+        return {device: tuple(own.values()) for device, own in found.items()}
 
 
 def _neighbours_record(worker: str, standing: Standing) -> dict[str, Any]:

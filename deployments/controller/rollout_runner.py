@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
 from autoscaler.placement.transition.fallback_loader import FallbackLoader
 from autoscaler.placement.transition.lacking import held_elsewhere, without
-from autoscaler.placement.transition.parts import parts_of
 from autoscaler.placement.transition.rollout import Rollout
+from catalog.variant import Variant
+from deployments.controller.early_switch import EarlySwitch
 from deployments.controller.plan_maker import Change, PlanMaker
 from deployments.controller.routing_tables import RoutingContent, RoutingTables
 from deployments.controller.worker_registry import WorkerRegistry
@@ -81,22 +82,21 @@ class RolloutRunner:
         decision.state = DecisionState.LOADING
         decision.loading = {worker: list(variants) for worker, variants in rollout.load_first.items()}
         await self._break(rollout, change, decision)
-        uses = {name: service.variants for name, service in change.endpoints.items()}
-        parts = set(parts_of(plan, rollout.holds, uses))
+        early = EarlySwitch(rollout, plan, change.endpoints, self._routing_tables, self._worker_registry)
 
-        async def switch_what_is_ready() -> None:
-            ready = {part for part in parts if rollout.is_ready(part.workers)}
-            if (before := self._routing_tables.content) is not None and ready and not rollout.ready:
-                parts.difference_update(ready)
-                content = self._content(change, decision.version, rollout.serves, plan)
-                await self._routing_tables.publish(before.with_parts(content, ready))
+        def later() -> RoutingContent:
+            return self._content(change, decision.version, rollout.serves, plan)
 
         async def load(worker: str, variants: Iterable[str]) -> None:
             await self._load(rollout, worker, variants)
-            await switch_what_is_ready()
+            await early.switch(later)
 
-        await switch_what_is_ready()
-        await asyncio.gather(*(load(*each) for each in rollout.load_first.items()))
+        try:
+            await early.switch(later)
+            await asyncio.gather(*(load(*each) for each in rollout.load_first.items()))
+        except Exception:
+            await early.take_back()
+            raise
         for worker in await self._worker_registry.dead(rollout.serves):
             rollout.on_lost(worker)
         self._forget_lost(rollout)
@@ -106,6 +106,7 @@ class RolloutRunner:
             barred = [self._bar(plan, decision, *key, reason) for key, reason in failed.items()]
             rollout.settle_for(plan)
             if not rollout.ready:
+                await early.take_back()
                 return self._give_up(barred, decision)
         self._settled = plan
         decision.workers = {
@@ -144,7 +145,7 @@ class RolloutRunner:
         failed: dict[str, str] = {}
         try:
             for name in variants:
-                report = await self._worker_registry.load(worker, self._known.book.variant(name))
+                report = await self._worker_registry.load(worker, self._fitting(name, worker))
                 if name in report.loaded:
                     self._known.unloadable.on_loaded(worker, name)
                 else:
@@ -154,10 +155,15 @@ class RolloutRunner:
             logger.warning("Worker %s went while it was to load: %s", worker, error)
             rollout.on_lost(worker)
 
+    def _fitting(self, name: str, worker: str) -> Variant:
+        """A variant with batches that fit the worker's memory."""
+        book = self._known.book
+        return book.fitting(book.variant(name), self._pools.get(worker, ""))
+
     async def _load_fallback(self, worker: str, name: str) -> str | None:
         """Why the worker cannot load it; None where it has, or is gone."""
         try:
-            report = await self._worker_registry.load(worker, self._known.book.variant(name))
+            report = await self._worker_registry.load(worker, self._fitting(name, worker))
         except WorkerGone as error:
             logger.debug("Worker %s went while it was to load: %s", worker, error)
             return None

@@ -46,7 +46,8 @@ class RoutingContent:
     def with_parts(self, later: "RoutingContent", parts: Iterable[Part]) -> "RoutingContent":
         """What routers are told while only these parts of a change to ``later`` are made; the rest is as before.
 
-        Slowdowns are those of the plan before, under whose version routers report until the new one is in force.
+        Slowdowns that the plan before knows are its own, since routers report under its version until the new one is in
+        force.
         """
         endpoints = frozenset(name for part in parts for name in part.endpoints)
         workers = frozenset(worker for part in parts for worker in part.workers)
@@ -55,7 +56,11 @@ class RoutingContent:
             plan_version=self.plan_version,
             endpoints=_mixed(self.endpoints, later.endpoints, endpoints),
             serves=_mixed(self.serves, later.serves, workers),
-            slowdowns=self.slowdowns,
+            slowdowns=dict(self.slowdowns)
+            | {
+                worker: {**later.slowdowns.get(worker, {}), **self.slowdowns.get(worker, {})}
+                for worker in workers & (later.slowdowns.keys() | self.slowdowns.keys())
+            },
             planned=_mixed(self.planned, later.planned, workers),
         )
 

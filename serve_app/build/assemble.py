@@ -112,7 +112,9 @@ def assemble(
         }
         # With a planner, or where not everything fits, the controller says who loads what.
         told = config.controller.kind.assigns or spec.memory_bytes is not None
-        mine = tuple(v for v in catalogue.variants if v.name in used and spec.may_hold(v.name))
+        mine = tuple(
+            within_pools(v, {pool: spec}) for v in catalogue.variants if v.name in used and spec.may_hold(v.name)
+        )
         loaded = () if told else mine
         workers[pool] = WorkerSpec(
             pool,

@@ -75,6 +75,22 @@ def _candidates(
     }
 
 
+def pools_of_variants(config: AppConfig, catalogue: Catalogue) -> dict[str, dict[str, PoolConfig]]:
+    """By variant the pools that may run it for some endpoint; raises `ConfigError`."""
+    found: dict[str, dict[str, PoolConfig]] = {}
+    for name, endpoint in config.endpoints.items():
+        for variant in variants_of(name, endpoint, catalogue):
+            own = found.setdefault(variant.name, {})
+            own |= {pool: each for pool, each in config.pools_of(name).items() if each.may_hold(variant.name)}
+    return found
+
+
+def within_some_pool(variant: Variant, pools: Mapping[str, PoolConfig]) -> Variant:
+    """The variant with batches that fit the memory of one of these pools; raises `ConfigError`."""
+    of_each = [within_pools(variant, {name: pool}) for name, pool in pools.items()]
+    return max(of_each, key=lambda each: each.max_batch, default=variant)
+
+
 def within_pools(variant: Variant, pools: Mapping[str, PoolConfig]) -> Variant:
     """The variant with batches that fit the memory of all of these pools that may hold it; raises `ConfigError`."""
     for name, pool in pools.items():

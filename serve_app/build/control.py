@@ -24,7 +24,7 @@ from deployments.messages.control_settings import (
 )
 from dispatch.query import ONLY_STAGE
 from forecast.model_file import read
-from serve_app.build.candidates import Profiles, served_variants, variants_of, within_pools
+from serve_app.build.candidates import Profiles, pools_of_variants, served_variants, variants_of, within_pools
 from serve_app.build.endpoints.pipelines import WiredPipeline, measured_accuracy, wired_pipeline
 from serve_app.config.endpoints.endpoint import EndpointConfig
 from serve_app.config.live_changes import LiveChanges, PoolChange
@@ -37,7 +37,7 @@ from serve_app.config.schema import AppConfig
 
 def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles) -> ControlSettings:
     """The settings of a config; fetches artifacts, to know their sizes. Raises `ConfigError` or `ArtifactError`."""
-    variants = served_variants(config, catalogue)
+    variants, serving = served_variants(config, catalogue), pools_of_variants(config, catalogue)
     wired = {
         name: wired_pipeline(name, config, catalogue)
         for name, endpoint in config.endpoints.items()
@@ -66,9 +66,9 @@ def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles
             (pool_name, variant.name): tabulated_s(
                 within_pools(variant, {pool_name: pool}), profiles[pool.device][variant.name]
             )
-            for pool_name, pool in config.pools.items()
             for variant in variants
-            if variant.name in profiles[pool.device] and pool.may_hold(variant.name)
+            for pool_name, pool in serving[variant.name].items()
+            if variant.name in profiles[pool.device]
         },
         memory_bytes=_sizes(variants, catalogue.root, rules, limited=limited) if sized else {},
         transport_s=config.transport_ms / 1e3,

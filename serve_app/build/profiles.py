@@ -9,7 +9,7 @@ from catalog.profiles.profile import LatencyProfile
 from catalog.profiles.profile_csv import read_profiles
 from catalog.variant import PYTHON, Variant
 from deployments.worker.measure import OnProgress, measured_profiles
-from serve_app.build.candidates import served_variants, within_pools
+from serve_app.build.candidates import pools_of_variants, served_variants, within_some_pool
 from serve_app.config.schema import AppConfig
 
 
@@ -21,12 +21,15 @@ def profiles_for(
     Measures what no file gives and what is not kept from an earlier start. Raises `ConfigError` or `ArtifactError`.
     """
     variants = served_variants(config, catalogue)
-    apart = variants_apart(config, catalogue)
+    apart, serving = variants_apart(config, catalogue), pools_of_variants(config, catalogue)
     profiles: dict[str, Mapping[str, LatencyProfile]] = {}
     for pool in config.pools.values():
         if pool.device in profiles:
             continue
-        alike = {name: each for name, each in config.pools.items() if each.device == pool.device}
+        alike = {
+            variant: {name: each for name, each in own.items() if each.device == pool.device}
+            for variant, own in serving.items()
+        }
         path = config.profiles.get(pool.device)
         if path is not None:
             profiles[pool.device] = {name: row.profile for name, row in read_profiles(Path(path), pool.device).items()}
@@ -41,7 +44,7 @@ def profiles_for(
         elsewhere = {variant.name for own in groups.values() for variant in own}
         try:
             measured = measured_profiles(
-                [within_pools(variant, alike) for variant in variants if variant.name not in elsewhere],
+                [within_some_pool(each, alike[each.name]) for each in variants if each.name not in elsewhere],
                 catalogue.root,
                 pool.device,
                 pool.threads,
@@ -49,7 +52,7 @@ def profiles_for(
                 rules=config.artifacts.rules,
             )
             for name, own in groups.items():
-                fitting = tuple(within_pools(variant, alike) for variant in own)
+                fitting = tuple(within_some_pool(variant, alike[variant.name]) for variant in own)
                 measured |= _measured_apart(name, fitting, config, catalogue)
         except (ArtifactError, ConfigError) as error:
             if config.emulate is None:

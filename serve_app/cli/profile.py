@@ -36,6 +36,10 @@ def profile(
     threads: Annotated[int, typer.Option(min=1, help="Threads that one run may use.")] = 1,
     budget_s: Annotated[float, typer.Option("--budget", min=0.1, help="Seconds at most per variant.")] = BUDGET_S,
     again: Annotated[bool, typer.Option("--again", help="Measure anew what is in the cache.")] = False,
+    batch_bytes: Annotated[
+        float | None,
+        typer.Option(min=1, help="Measure no larger batches than fit in it, as pools with batch_bytes run."),
+    ] = None,
     output: Annotated[Path | None, typer.Option(help="Also write the profiles to this CSV file.")] = None,
     cores: Annotated[
         str | None, typer.Option(help="Find each variant's base allocation among these, such as 1,2,4 (IPA, eq. 1).")
@@ -52,6 +56,8 @@ def profile(
             loaded = load_catalogue(catalogue, lambda what, share: building(f"Building {what}", share))
         variants = loaded.variants if task is None else loaded.of_task(task)
         check_classes(variants, loaded.root)
+        if batch_bytes is not None:
+            variants = tuple(variant.within(batch_bytes) for variant in variants)
         if cores is not None:
             numbers = numbers_of_cores(cores)
             with _shown() as on_progress:

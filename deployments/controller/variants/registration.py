@@ -62,22 +62,7 @@ async def profile_everywhere(
             f"endpoints' tasks are {tasks}, and an endpoint whose config lists its variants takes no others"
         )
     pools = list(dict.fromkeys(pool for endpoint in endpoints for pool in endpoint.pools))
-    fitting = {pool: book.fitting(variant, pool) for pool in pools}
-    rows = (
-        len(book.profiled_s[pool, each.name]) - 1
-        for endpoint in endpoints
-        for each in book.of_endpoint(endpoint)
-        for pool in endpoint.pools
-        if each.task == variant.task and (pool, each.name) in book.profiled_s
-    )
-    least = min(rows, default=1)
-    most = min(each.max_batch for each in fitting.values())
-    if most < least:
-        raise BadRequest(
-            f"variant {variant.name!r} runs {most} rows at most (max_batch, or row_bytes where pools have batch_bytes) "
-            f"and clients may send {least} rows at once; raise max_batch, or start the service with the variant in its "
-            "catalogue"
-        )
+    fitting = book.fits(variant, pools)
     size_bytes = await asyncio.to_thread(artifact_bytes, variant, settings.artifact_root, settings.artifact_rules)
     if size_bytes is None and any(pool.memory_bytes < inf for pool in settings.pools.values()):
         raise size_unknown(variant)

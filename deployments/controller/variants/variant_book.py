@@ -35,6 +35,7 @@ class VariantBook:
         self._catalogue = Catalogue(settings.variants, settings.artifact_root)
         self._registered: dict[str, Variant] = {}
         self._withdrawn: set[str] = set()
+        self._endpoints = settings.endpoints
         self._batch_bytes = {name: pool.batch_bytes for name, pool in settings.pools.items()}
         self.transport_s = dict.fromkeys(settings.pools, settings.transport_s)
         self.memory_bytes = dict(settings.memory_bytes)
@@ -69,10 +70,12 @@ class VariantBook:
         return Catalogue((*others, variant), self._catalogue.root)
 
     def add(self, variant: Variant, profiles_s: Mapping[str, tuple[float, ...]], memory_bytes: int) -> None:
-        """A new variant with its profile by pool; raises `ConfigError` as `check` and `fitting` do."""
+        """A new variant with its profile by pool; raises `ConfigError` as `check` and `fits` do."""
+        fitting = self.fits(variant, profiles_s)
         profiled_s = {
-            (pool, variant.name): runs_s[: self.fitting(variant, pool).max_batch + 1]
+            (pool, variant.name): runs_s[: fitting[pool].max_batch + 1]
             for pool, runs_s in profiles_s.items()
+            if pool in fitting
         }
         self._catalogue = self._with(variant)
         self._withdrawn.discard(variant.name)
@@ -83,6 +86,37 @@ class VariantBook:
     def fitting(self, variant: Variant, pool: str) -> Variant:
         """The variant with batches that fit the memory which a pool keeps for them; raises `ConfigError`."""
         return variant.within(self._batch_bytes.get(pool, inf))
+
+    def fits(self, variant: Variant, pools: Iterable[str]) -> dict[str, Variant]:
+        """The same by pool, without pools where not one row fits.
+
+        Raises `ConfigError` where none is left, and where it runs fewer rows on a pool than clients may send to an
+        endpoint that it serves there.
+        """
+        found, why = {}, None
+        for pool in pools:
+            try:
+                found[pool] = self.fitting(variant, pool)
+            except ConfigError as error:
+                why = error
+        if not found and why is not None:
+            raise why
+        for endpoint in self._endpoints.values():
+            if endpoint.takes(variant.task, variant.name):
+                self._check_rows(variant, endpoint, [found[pool].max_batch for pool in endpoint.pools if pool in found])
+        return found
+
+    def _check_rows(self, variant: Variant, endpoint: EndpointSettings, rows: Collection[int]) -> None:
+        others = [v.name for v in self.of_endpoint(endpoint) if v.task == variant.task and v.name != variant.name]
+        keys = ((pool, name) for pool in endpoint.pools for name in others)
+        least = min((len(self.profiled_s[key]) - 1 for key in keys if key in self.profiled_s), default=1)
+        most = min(rows, default=least)
+        if most < least:
+            raise ConfigError(
+                f"variant {variant.name!r} runs {most} rows at most (max_batch, or row_bytes where pools have "
+                f"batch_bytes), and clients may send {least} rows at once; raise max_batch, or start the service with "
+                "the variant in its catalogue"
+            )
 
     def withdraw(self, name: str) -> None:
         """Take a registered variant out of service; what workers still hold of it stays known until it is replaced.

@@ -177,6 +177,21 @@ def test_endpoints_by_tables_are_offered_by_device_what_some_table_could_choose(
     play(monkeypatch, replace(config, profiled_s={**config.profiled_s, **faster}), scene)
 
 
+def test_of_pools_of_one_device_tables_have_the_batches_that_fit_on_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(played: Scene) -> None:
+        change = await played.make(10.0, {"w1": "small", "w2": "large"})
+        rows = {each.variant: each.max_batch for each in change.endpoints["digits"].candidates["cpu"]}
+        assert rows == {"slow": 4, "middle": 4, "fast": 2}
+
+    config = settings(
+        {"digits": endpoint(by_tables=True, pools=("small", "large"))},
+        {"small": pool(), "large": pool()},
+        planner="everywhere",
+    )
+    fewer = {("small", "fast"): config.profiled_s["small", "fast"][:3]}
+    play(monkeypatch, replace(config, profiled_s={**config.profiled_s, **fewer}), scene)
+
+
 def test_without_workers_there_is_no_plan_but_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(played: Scene) -> None:
         assert await played.made(600.0, {}) is None

@@ -333,15 +333,46 @@ def test_workers_that_pass_from_one_endpoint_to_another_switch_with_all_of_both(
     play(monkeypatch, scene)
 
 
-def test_a_part_that_has_switched_serves_on_where_another_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_that_has_switched_goes_back_where_another_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(played: Scene) -> None:
         played.pool.broken["fast"] = "no such operator"
         await _with_two_endpoints(played)
         assert await played.run(w1="slow", w3="fast") == "fast cannot be loaded in pool cpu"
+        await asyncio.sleep(0.2)
         assert played.decision.state == "given up"
-        assert played.serves == {"w1": {"slow"}, "w3": set()}
-        assert played.pool.workers["w2"].loaded == {"slow"}, "the next plan may want it"
-        assert await played.run(w1="slow", w2="slow") is None
-        assert played.serves == {"w1": {"slow"}, "w2": {"slow"}}
+        followed = [what for verb, _, what in played.log if verb == "follow"]
+        assert followed == ["{'w1': ['slow'], 'w3': []}", "{'w1': ['slow'], 'w2': ['slow'], 'w3': []}"]
+        assert played.pool.workers["w2"].loaded == {"slow"}
+
+    play(monkeypatch, scene)
+
+
+def test_workers_that_serve_an_endpoint_with_what_it_is_to_lose_wait_for_its_new_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scene(played: Scene) -> None:
+        await _with_two_endpoints(played)
+        played.endpoints = {"digits": served_by("middle"), "letters": served_by("fast")}
+        # w1 and w2 pass to letters, and nobody but w3, which loads, is left for digits
+        assert await played.run(w1="fast", w2="fast", w3="middle") is None
+        followed = [what for verb, _, what in played.log if verb == "follow"]
+        assert followed == ["{'w1': ['fast'], 'w2': ['fast'], 'w3': ['middle']}"]
+
+    play(monkeypatch, scene)
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["gone", "gone, and Serve has not said so"])
+def test_a_part_that_loses_a_worker_waits_for_the_rest(monkeypatch: pytest.MonkeyPatch, known: bool) -> None:
+    async def scene(played: Scene) -> None:
+        await _with_two_endpoints(played)
+        running = asyncio.create_task(played.run(w2="slow", w3="fast"))
+        if known:
+            played.pool.go("w2")
+        else:
+            del played.pool.workers["w2"]
+        assert await running is None
+        followed = [what for verb, _, what in played.log if verb == "follow"]
+        assert followed[-1] == "{'w1': ['slow'], 'w3': ['fast']}", "what only w2 was to serve stays with w1"
+        assert all("'w1': ['slow']" in what for what in followed)
 
     play(monkeypatch, scene)

@@ -17,6 +17,7 @@ from catalog.catalogue import Catalogue, load_catalogue
 from catalog.errors import ArtifactError, ConfigError
 from catalog.profiles.profile import BatchLatency, LatencyProfile
 from deployments.messages.control_settings import PoolSettings
+from serve_app.build.candidates import within_pools, within_some_pool
 from serve_app.build.control import changed, control_settings
 from serve_app.config.live_changes import LiveChanges
 from serve_app.config.schema import AppConfig
@@ -51,6 +52,29 @@ def test_what_is_kept_for_batches_is_no_memory_for_models_and_limits_rows(tmp_pa
     assert (made.pools["small"].memory_bytes, made.pools["small"].batch_bytes) == (997_000, 3000)
     assert (made.pools["large"].memory_bytes, made.pools["large"].batch_bytes) == (inf, 1e6)
     assert (len(made.profiled_s["small", "good"]), len(made.profiled_s["large", "good"])) == (4, 65)
+
+
+def test_a_pool_that_runs_a_variant_for_no_endpoint_does_not_limit_it(tmp_path: Path) -> None:
+    loaded = load_catalogue(write_toy_catalogue(tmp_path))
+    large = Catalogue(tuple(replace(each, row_bytes=1000) for each in loaded.variants), loaded.root)
+    pools = {"small": {"batch_bytes": 10}, "large": {}}
+    made = control_settings(
+        config({"toy": {"task": "toy", "slo_ms": 100, "selection": PROTEUS, "pools": ["large"]}}, pools=pools),
+        large,
+        profiles("good", "brittle", "corrupt"),
+    )
+    assert {key: len(runs_s) for key, runs_s in made.profiled_s.items()} == {
+        ("large", name): 65 for name in ("good", "brittle", "corrupt")
+    }
+
+
+def test_profiles_go_as_far_as_the_pool_with_the_most_memory_runs(tmp_path: Path) -> None:
+    loaded = load_catalogue(write_toy_catalogue(tmp_path))
+    good = replace(loaded.variant("good"), row_bytes=1000)
+    pools = config(pools={"small": {"batch_bytes": 1000}, "middle": {"batch_bytes": 7000}}).pools
+    assert within_some_pool(good, pools).max_batch == 7
+    assert within_pools(good, pools).max_batch == 1
+    assert within_some_pool(good, {}).max_batch == good.max_batch
 
 
 def changes(**given: Any) -> LiveChanges:

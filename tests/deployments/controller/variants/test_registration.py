@@ -105,10 +105,8 @@ def test_batches_are_measured_and_planned_as_far_as_a_pools_memory_takes_them(
         played.pools["cpu"].come("w1")
         played.pools["gpu"].come("g1")
         await played.start()
-        with pytest.raises(BadRequest, match=r"'new' runs 3 rows at most .* clients may send 4 rows at once"):
+        with pytest.raises(ConfigError, match=r"'new' runs 3 rows at most .* clients may send 4 rows at once"):
             await played.register(new(tmp_path, row_bytes=30))
-        with pytest.raises(ConfigError, match=r"'new': one row takes 200 bytes .* there are 100 for a batch"):
-            await played.register(new(tmp_path, row_bytes=200))
         assert played.measured == []
         await played.register(new(tmp_path, row_bytes=20, max_batch=8))
         measured = played.known.book.profiled_s
@@ -117,6 +115,43 @@ def test_batches_are_measured_and_planned_as_far_as_a_pools_memory_takes_them(
     both = {"digits": endpoint(pools=("cpu", "gpu"))}
     limited = replace(pool(1), batch_bytes=100.0)
     play(monkeypatch, settings(both, {"cpu": pool(1), "gpu": limited}), scene)
+
+
+def test_a_pool_that_takes_no_row_of_it_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async def scene(played: Scene) -> None:
+        played.pools["cpu"].come("w1")
+        played.pools["gpu"].come("g1")
+        await played.start()
+        with pytest.raises(ConfigError, match=r"'new': one row takes 2000 bytes .* there are \d+ for a batch"):
+            await played.register(new(tmp_path, row_bytes=2000))
+        assert (await played.register(new(tmp_path, row_bytes=200))).keys() == {"cpu"}
+        assert played.measured == ["w1"]
+        written = played.known.book.to_record()
+        again = VariantBook(played.config)
+        again.restore(written)
+        assert again.names == played.known.book.names
+        smaller = {name: replace(each, batch_bytes=150.0) for name, each in played.config.pools.items()}
+        less = VariantBook(replace(played.config, pools=smaller))
+        less.restore(written)
+        assert "new" not in less.names
+
+    both = {"digits": endpoint(pools=("cpu", "gpu"))}
+    limited = {"cpu": replace(pool(1), batch_bytes=1000.0), "gpu": replace(pool(1), batch_bytes=100.0)}
+    play(monkeypatch, settings(both, limited), scene)
+
+
+def test_rows_that_clients_may_send_are_those_of_each_endpoint(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async def scene(played: Scene) -> None:
+        played.pools["cpu"].come("w1")
+        played.pools["gpu"].come("g1")
+        await played.start()
+        with pytest.raises(ConfigError, match=r"'new' runs 3 rows at most .* clients may send 4 rows at once"):
+            await played.register(new(tmp_path, max_batch=3))  # enough for the other endpoint's one row
+
+    served = {"digits": endpoint(pools=("cpu",)), "single": endpoint(pools=("gpu",))}
+    config = settings(served, {"cpu": pool(1), "gpu": pool(1)})
+    one_row = {key: runs_s[:2] if key[0] == "gpu" else runs_s for key, runs_s in config.profiled_s.items()}
+    play(monkeypatch, replace(config, profiled_s=one_row), scene)
 
 
 def test_without_a_worker_nothing_is_measured_or_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

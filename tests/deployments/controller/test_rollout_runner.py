@@ -2,19 +2,22 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
-from controller_parts import PlayedPool, settings
+from controller_parts import PlayedPool, pool, settings
 
 from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
 from autoscaler.placement.serving import Service
+from catalog.variant import Variant
 from deployments.controller.plan_maker import Change, PlanMaker
 from deployments.controller.rollout_runner import FOLLOW_S, RolloutRunner
 from deployments.controller.routing_tables import RoutingTables
 from deployments.controller.variants.variant_book import VariantBook
 from deployments.controller.worker_registry import WorkerRegistry
 from deployments.messages.control import RouterState, RoutingTable
+from deployments.messages.worker import WorkerReport
 from deployments.state.decisions import Decision
 from deployments.state.saved_state import ControllerState
 from deployments.state.unloadable import FIRST_S
@@ -255,6 +258,26 @@ def test_workers_to_come_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> 
         assert played.serves.keys() == {"w1"}
         assert played.log[-1] == ("sizes", "", "{'cpu': 2}")
 
+    play(monkeypatch, scene)
+
+
+def test_workers_load_variants_with_the_batches_that_fit_their_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: dict[str, int] = {}
+    load = PlayedPool.load
+
+    async def noted(pool: PlayedPool, worker: str, variant: Variant) -> WorkerReport:
+        loaded[variant.name] = variant.max_batch
+        return await load(pool, worker, variant)
+
+    async def scene(played: Scene) -> None:
+        config = settings(pools={"cpu": replace(pool(), batch_bytes=30.0)})
+        large = tuple(replace(each, row_bytes=10) for each in config.variants)
+        played.known.book = VariantBook(replace(config, variants=large))
+        await played.start(w1="slow")
+        assert await played.run(w1="fast") is None
+        assert loaded == {"fast": 3}
+
+    monkeypatch.setattr(PlayedPool, "load", noted)
     play(monkeypatch, scene)
 
 

@@ -15,8 +15,11 @@ from routing_tables_scene import (
     routing_tables,
 )
 
-from deployments.controller.routing_tables import SILENT_S
+from autoscaler.placement.serving import Service
+from autoscaler.placement.transition.parts import Part
+from deployments.controller.routing_tables import SILENT_S, RoutingContent
 from deployments.messages.control import RouterState
+from dispatch.plan import EndpointLimits
 from virtual_time import in_virtual_time, until, wall_clock
 
 
@@ -256,3 +259,19 @@ def test_who_asks_hears_of_hand_overs_without_a_new_plan() -> None:
         assert routing_table.workers["w1"].router == "r1"
 
     in_virtual_time(scene)
+
+
+def test_of_a_change_only_its_parts_are_told_and_slowdowns_that_were_known_stay() -> None:
+    def content(version: int, held: str, slowdowns: dict[str, dict[str, float]]) -> RoutingContent:
+        serves = {worker: frozenset([held]) for worker in ("w1", "w2", "w3")}
+        endpoints = {name: Service(EndpointLimits(0.1 * version, True, 9), {}, None, {}) for name in ("a", "b")}
+        return RoutingContent(version, endpoints, serves, {}, {}, slowdowns=slowdowns, planned=serves)
+
+    before = content(1, "old", {"w1": {"old": 1.1}, "w2": {"old": 1.2}})
+    later = content(2, "new", {"w1": {"old": 1.4, "new": 1.5}, "w2": {"new": 1.6}, "w3": {"new": 1.7}})
+    del later.serves["w3"]  # type: ignore[attr-defined]
+    told = before.with_parts(later, [Part(frozenset("a"), frozenset(["w1", "w3"]))])
+    assert told.plan_version == 1
+    assert told.endpoints == {"a": later.endpoints["a"], "b": before.endpoints["b"]}
+    assert told.serves == {"w1": {"new"}, "w2": {"old"}}
+    assert told.slowdowns == {"w1": {"old": 1.1, "new": 1.5}, "w2": {"old": 1.2}, "w3": {"new": 1.7}}

@@ -130,10 +130,11 @@ def test_a_pool_that_takes_no_row_of_it_is_left_out(monkeypatch: pytest.MonkeyPa
         again = VariantBook(played.config)
         again.restore(written)
         assert again.names == played.known.book.names
-        smaller = {name: replace(each, batch_bytes=150.0) for name, each in played.config.pools.items()}
-        less = VariantBook(replace(played.config, pools=smaller))
-        less.restore(written)
-        assert "new" not in less.names
+        for left_bytes, serves in ((150.0, False), (799.0, False), (800.0, True)):  # of four rows that clients may send
+            smaller = {name: replace(each, batch_bytes=left_bytes) for name, each in played.config.pools.items()}
+            less = VariantBook(replace(played.config, pools=smaller))
+            less.restore(written)
+            assert ("new" in less.names) == serves
 
     both = {"digits": endpoint(pools=("cpu", "gpu"))}
     limited = {"cpu": replace(pool(1), batch_bytes=1000.0), "gpu": replace(pool(1), batch_bytes=100.0)}

@@ -1,13 +1,15 @@
 """Routers follow the parts of a change that have nothing to do with what is still being loaded."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from autoscaler.cluster.plan import ClusterPlan
 from autoscaler.placement.serving import Service
 from autoscaler.placement.transition.parts import Part, parts_of
 from autoscaler.placement.transition.rollout import Rollout
 from deployments.controller.routing_tables import RoutingContent, RoutingTables
-from deployments.controller.worker_registry import WorkerRegistry
+
+FindLost = Callable[[Rollout, Collection[str]], Awaitable[None]]
+"""Tells a rollout which of the workers are gone."""
 
 
 class EarlySwitch:
@@ -23,11 +25,11 @@ class EarlySwitch:
         plan: ClusterPlan,
         later: Mapping[str, Service],
         routing_tables: RoutingTables,
-        worker_registry: WorkerRegistry,
+        find_lost: FindLost,
     ) -> None:
         self._rollout = rollout
         self._routing_tables = routing_tables
-        self._worker_registry = worker_registry
+        self._find_lost = find_lost
         self._before = routing_tables.content
         self._switched = False
         self._waiting: set[Part] = set()
@@ -40,10 +42,7 @@ class EarlySwitch:
         """Tell routers of what is ready by now; ``later`` gives what they are told when all is."""
         looked_at = [worker for part in self._ready() for worker in part.workers]
         if looked_at:
-            for worker in await self._worker_registry.dead(looked_at):
-                self._rollout.on_lost(worker)
-            for worker in self._rollout.holds.keys() - self._worker_registry.reports.keys():
-                self._rollout.on_lost(worker)
+            await self._find_lost(self._rollout, looked_at)
         ready, before = self._ready(), self._routing_tables.content
         if ready and before is not None:
             self._waiting -= ready
@@ -51,7 +50,8 @@ class EarlySwitch:
             await self._routing_tables.publish(before.with_parts(later(), ready))
 
     async def take_back(self) -> None:
-        """The change is given up: all is as before again, of which nothing was unloaded."""
+        """The change is given up: all is as before again, of which nothing was unloaded, and stays so."""
+        self._waiting.clear()
         if self._switched and self._before is not None:
             await self._routing_tables.publish(self._before)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
 from autoscaler.placement.transition.fallback_loader import FallbackLoader
@@ -82,7 +82,7 @@ class RolloutRunner:
         decision.state = DecisionState.LOADING
         decision.loading = {worker: list(variants) for worker, variants in rollout.load_first.items()}
         await self._break(rollout, change, decision)
-        early = EarlySwitch(rollout, plan, change.endpoints, self._routing_tables, self._worker_registry)
+        early = EarlySwitch(rollout, plan, change.endpoints, self._routing_tables, self._find_lost)
 
         def later() -> RoutingContent:
             return self._content(change, decision.version, rollout.serves, plan)
@@ -97,9 +97,7 @@ class RolloutRunner:
         except Exception:
             await early.take_back()
             raise
-        for worker in await self._worker_registry.dead(rollout.serves):
-            rollout.on_lost(worker)
-        self._forget_lost(rollout)
+        await self._find_lost(rollout, rollout.serves)
         if rollout.hopeless:
             failed = rollout.failed
             plan = without(plan, failed, rollout.holds, self._pools)
@@ -191,6 +189,11 @@ class RolloutRunner:
                 await self._worker_registry.unload(worker, name)
         except WorkerGone as error:
             logger.debug("Worker %s went with all that it held: %s", worker, error)
+
+    async def _find_lost(self, rollout: Rollout, workers: Collection[str]) -> None:
+        for worker in await self._worker_registry.dead(workers):
+            rollout.on_lost(worker)
+        self._forget_lost(rollout)
 
     def _forget_lost(self, rollout: Rollout) -> None:
         for worker in rollout.serves.keys() - self._worker_registry.reports.keys():

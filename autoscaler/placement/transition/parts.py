@@ -4,9 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from autoscaler.cluster.plan import ClusterPlan
-
-Held = frozenset[str]
-"""What a worker holds, or is to hold."""
+from autoscaler.placement.transition.rollout import Held
 
 NONE: Held = frozenset()
 

@@ -1,116 +1,19 @@
 """A plan is made true step by step, while routers follow and workers load; both are played."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
-from typing import Any, cast
 
 import pytest
 from controller_parts import PlayedPool, pool, settings
+from rollout_scene import Scene, play
 
-from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
-from autoscaler.placement.serving import Service
 from catalog.variant import Variant
-from deployments.controller.plan_maker import Change, PlanMaker
-from deployments.controller.rollout_runner import FOLLOW_S, RolloutRunner
-from deployments.controller.routing_tables import RoutingTables
+from deployments.controller.rollout_runner import FOLLOW_S
 from deployments.controller.variants.variant_book import VariantBook
-from deployments.controller.worker_registry import WorkerRegistry
-from deployments.messages.control import RouterState, RoutingTable
 from deployments.messages.worker import WorkerReport
 from deployments.state.decisions import Decision
-from deployments.state.saved_state import ControllerState
 from deployments.state.unloadable import FIRST_S
-from deployments.worker import membership
-from deployments.worker.client import WorkerClient
-from dispatch.plan import EndpointLimits
-from dispatch.selection.policy import Candidate
-from virtual_time import in_virtual_time, until, wall_clock
-
-ENDPOINTS = {"digits": Service(EndpointLimits(0.2, True, 500), {}, {}, {})}
-
-
-def served_by(*variants: str) -> Service:
-    candidates = tuple(Candidate(name, 0.9, (0.0, 0.01)) for name in variants)
-    return Service(EndpointLimits(0.2, True, 500), {"cpu": candidates}, {}, {})
-
-
-TWO_ENDPOINTS = {"digits": served_by("slow", "middle"), "letters": served_by("fast")}
-
-
-class Scene:
-    """Workers w1 and w2 that hold something, and the router r1, which follows each routing table within 0.1 s.
-
-    ``log`` has what happened, in order: loads and unloads of the pool, what the router follows, sizes.
-    """
-
-    def __init__(self, memory_bytes: float) -> None:
-        self.pool = PlayedPool("cpu", memory_bytes)
-        self.log: list[Any] = self.pool.done
-        self.worker_registry = WorkerRegistry({"cpu": cast(WorkerClient, self.pool)}, lambda worker, came: None)
-        self.routing_tables = RoutingTables(self.worker_registry, 1, wall_clock)
-        self.known = ControllerState(VariantBook(settings()))
-        self.decision = self.known.decisions.begin("a test", wall_clock())
-        maker = cast(PlanMaker, self)
-        self.runner = RolloutRunner(self.worker_registry, self.routing_tables, self.known, maker, wall_clock)
-        self.follows = True
-        self.endpoints = ENDPOINTS
-        self.serves: dict[str, frozenset[str]] = {}
-        self._limit_bytes = memory_bytes
-
-    async def shrink(self, sizes: Mapping[str, int]) -> None:
-        """In the place of the plan maker."""
-        self.log.append(("sizes", "", str(sizes)))
-
-    async def start(self, **holds: str) -> None:
-        self.pool.come(*holds)
-        for worker, names in holds.items():
-            self.pool.workers[worker].loaded = set(names.split())
-        await self.worker_registry.start()
-        await until(lambda: self.worker_registry.known)
-        self.routing_tables.on_router_state(RouterState("r1", 0, frozenset()))
-        self._following = asyncio.create_task(self._follow())
-
-    async def run(self, **held: str) -> str | None:
-        plan = ClusterPlan(
-            held={worker: frozenset(names.split()) for worker, names in held.items()},
-            shares={"digits": {}},
-            demand_qps={"digits": 1.0},
-            served_qps={"digits": 1.0},
-            capacity_qps={"digits": 1.0},
-            accuracy={"digits": 1.0},
-            pool_sizes={"cpu": len(held)},
-            report=SolveReport(Status.OPTIMAL, 0.0, 0.0),
-        )
-        change = Change(plan, self.endpoints, {"cpu": len(held)}, dict.fromkeys(self.pool.workers, self._limit_bytes))
-        return await self.runner.run(change, self.decision, wall_clock())
-
-    async def _follow(self) -> None:
-        version = 0
-        while True:
-            routing_table: RoutingTable | None = await self.routing_tables.next("r1", version, 5.0)
-            if routing_table is not None and self.follows:
-                await asyncio.sleep(0.1)
-                version = routing_table.version
-                self.serves = {worker: routing.serves for worker, routing in routing_table.workers.items()}
-                self.log.append(("follow", "", str({w: sorted(each) for w, each in sorted(self.serves.items())})))
-                self.routing_tables.on_router_state(RouterState("r1", version, frozenset()))
-            elif routing_table is not None:
-                await asyncio.sleep(0.1)
-
-
-def play(
-    monkeypatch: pytest.MonkeyPatch, scene: Callable[[Scene], Coroutine[Any, Any, None]], memory_bytes: float = 9.0
-) -> None:
-    monkeypatch.setattr(membership, "_live", {})
-    monkeypatch.setattr(membership, "_listeners", {})
-
-    async def whole() -> None:
-        played = Scene(memory_bytes)
-        await scene(played)
-        assert played.pool.overflows == []
-
-    in_virtual_time(whole)
+from virtual_time import wall_clock
 
 
 def test_the_new_is_loaded_then_routers_switch_then_the_old_goes_and_sizes_last(
@@ -303,99 +206,5 @@ def test_the_decision_before_is_replaced_only_when_the_new_one_is_in_force(monke
         assert [each.state for each in states] == ["in force", "loading"]
         await running
         assert [each.state for each in states] == ["replaced", "in force"]
-
-    play(monkeypatch, scene)
-
-
-async def _with_two_endpoints(played: Scene, w1: str = "slow") -> None:
-    """w1 and w2 serve digits, w3 nothing yet."""
-    played.endpoints = TWO_ENDPOINTS
-    await played.start(w1=w1, w2="slow", w3="")
-    assert await played.run(w1=w1, w2="slow", w3="") is None
-    played.log.clear()
-    played.decision = played.known.decisions.begin("another", wall_clock())
-
-
-def test_what_shares_no_worker_with_those_that_load_does_not_wait_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def scene(played: Scene) -> None:
-        await _with_two_endpoints(played)
-        assert await played.run(w1="slow", w3="fast") is None
-        assert played.log == [
-            ("load", "w3", "fast"),
-            ("follow", "", "{'w1': ['slow'], 'w3': []}"),
-            ("follow", "", "{'w1': ['slow'], 'w3': ['fast']}"),
-            ("unload", "w2", "slow"),
-            ("sizes", "", "{'cpu': 2}"),
-        ]
-
-    play(monkeypatch, scene)
-
-
-def test_each_part_switches_when_its_own_workers_have_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def scene(played: Scene) -> None:
-        await _with_two_endpoints(played, w1="")
-        running = asyncio.create_task(played.run(w1="slow middle", w2="slow", w3="fast"))  # 1 s on w1, 0.5 on w3
-        await asyncio.sleep(0.8)
-        assert played.decision.state == "loading"
-        assert played.serves == {"w1": set(), "w2": {"slow"}, "w3": {"fast"}}
-        assert await running is None
-        assert played.serves == {"w1": {"slow", "middle"}, "w2": {"slow"}, "w3": {"fast"}}
-
-    play(monkeypatch, scene)
-
-
-def test_workers_that_pass_from_one_endpoint_to_another_switch_with_all_of_both(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async def scene(played: Scene) -> None:
-        await _with_two_endpoints(played)
-        assert await played.run(w1="slow", w2="fast", w3="middle") is None
-        followed = [what for verb, _, what in played.log if verb == "follow"]
-        assert followed == ["{'w1': ['slow'], 'w2': ['fast'], 'w3': ['middle']}"]
-
-    play(monkeypatch, scene)
-
-
-def test_a_part_that_has_switched_goes_back_where_another_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def scene(played: Scene) -> None:
-        played.pool.broken["fast"] = "no such operator"
-        await _with_two_endpoints(played)
-        assert await played.run(w1="slow", w3="fast") == "fast cannot be loaded in pool cpu"
-        await asyncio.sleep(0.2)
-        assert played.decision.state == "given up"
-        followed = [what for verb, _, what in played.log if verb == "follow"]
-        assert followed == ["{'w1': ['slow'], 'w3': []}", "{'w1': ['slow'], 'w2': ['slow'], 'w3': []}"]
-        assert played.pool.workers["w2"].loaded == {"slow"}
-
-    play(monkeypatch, scene)
-
-
-def test_workers_that_serve_an_endpoint_with_what_it_is_to_lose_wait_for_its_new_ones(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async def scene(played: Scene) -> None:
-        await _with_two_endpoints(played)
-        played.endpoints = {"digits": served_by("middle"), "letters": served_by("fast")}
-        # w1 and w2 pass to letters, and nobody but w3, which loads, is left for digits
-        assert await played.run(w1="fast", w2="fast", w3="middle") is None
-        followed = [what for verb, _, what in played.log if verb == "follow"]
-        assert followed == ["{'w1': ['fast'], 'w2': ['fast'], 'w3': ['middle']}"]
-
-    play(monkeypatch, scene)
-
-
-@pytest.mark.parametrize("known", [True, False], ids=["gone", "gone, and Serve has not said so"])
-def test_a_part_that_loses_a_worker_waits_for_the_rest(monkeypatch: pytest.MonkeyPatch, known: bool) -> None:
-    async def scene(played: Scene) -> None:
-        await _with_two_endpoints(played)
-        running = asyncio.create_task(played.run(w2="slow", w3="fast"))
-        if known:
-            played.pool.go("w2")
-        else:
-            del played.pool.workers["w2"]
-        assert await running is None
-        followed = [what for verb, _, what in played.log if verb == "follow"]
-        assert followed[-1] == "{'w1': ['slow'], 'w3': ['fast']}", "what only w2 was to serve stays with w1"
-        assert all("'w1': ['slow']" in what for what in followed)
 
     play(monkeypatch, scene)

@@ -129,10 +129,6 @@ def test_forecasts_have_sensible_defaults() -> None:
             r"workers is 3, more than max_workers \(2\); lower workers",
         ),
         ({"pools": {"cpu": {"max_workers": 0}}}, "pools.cpu.max_workers is 0; give a number of at least 1"),
-        (
-            {"pools": {"cpu": {"memory_bytes": 5e9, "batch_bytes": 5e9}}},
-            "batch_bytes is 5000000000 and memory_bytes 5000000000, so that nothing is left for models",
-        ),
         ({"pools": {"cpu": {"memory_bytes": 0}}}, "pools.cpu.memory_bytes is 0; give a number above 0"),
         ({"pools": {"cpu": {"price_per_h": -1}}}, "pools.cpu.price_per_h is -1; give a number of at least 0"),
         ({"pools": {"Controller": {}}}, "pools.Controller: the name is taken"),

@@ -4,9 +4,9 @@
 variants are emulated and slow, so that workers are what is short; ``router``, with real digits and all of the service
 on one core, so that the router is (client and HAProxy have the other one: on two cores a client of five times the load
 takes what the service would need). The best load is found first, with the same client; then come five times as much,
-half of it at once afterwards, the best load again, and half of what that came to with and without a client that sends
-as much again and leaves after a millisecond. What the service carries is the mean of the best load's goodput before and
-afterwards: within minutes a shared machine becomes faster or slower by a quarter. The baseline is the same without
+half of it at once afterwards, the best load again, and half of what that came to, by turns with and without a client
+that sends as much again and leaves after a millisecond. What the service carries is the mean of the best load's goodput
+before and afterwards: within minutes a shared machine becomes faster or slower by a quarter. The baseline is the same without
 `accord-haproxy` and without admission, at the same load. Latencies count from the instant at which a query was to be
 sent, so that a late client makes the service look worse, and never better.
 """
@@ -16,6 +16,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -34,7 +35,8 @@ from serve_app.testing.repeatedly import Repeatedly
 TIMES = 5.0
 WARM_QPS, WARM_S = 40.0, 5.0
 AFTER_S = 12.0
-LEAVING_S, BESIDE_S = 0.001, 15.0
+LEAVING_S, BESIDE_S, TURNS = 0.001, 10.0, 5
+READY_S = 2.0
 BASELINE_S = 20.0
 SEED = 1
 
@@ -100,14 +102,26 @@ def _protected(name: str, service: psutil.Process, sender: Sender, seconds: floa
     _say(name, "overload", body["overload"])
     body["best_again_qps"] = play(best_load_qps, SUSTAINED_S)
     half_qps = (body["best_again_qps"] or best_qps) / 2  # of what the machine bears by now
-    alone = sender.send(half_qps, BESIDE_S, SEED)
-    with Sender(PORT, requests()) as leaver:
-        client_core(name, leaver.pid)
-        leaver.begin(half_qps, BESIDE_S, SEED + 1, leaving_s=LEAVING_S)
-        beside = sender.send(half_qps, BESIDE_S, SEED)
-        leaver.finish()
-    body["half"] = {"alone": figures(alone, slo_s(), BESIDE_S), "beside_leavers": figures(beside, slo_s(), BESIDE_S)}
+    body["half"] = _beside_leavers(name, sender, half_qps)
     return body
+
+
+def _beside_leavers(scene: str, sender: Sender, load_qps: float) -> dict[str, Any]:
+    """The load alone and beside as much from a client that leaves, by turns: a slow second of a shared machine costs
+    one of them a point."""
+    turns = []
+    with Sender(PORT, requests()) as leaver:
+        client_core(scene, leaver.pid)
+        leaver.send(WARM_QPS, READY_S, SEED)  # to start Python is not what leaving costs
+        for turn in range(TURNS):
+            alone = sender.send(load_qps, BESIDE_S, SEED + turn)
+            leaver.begin(load_qps, BESIDE_S, SEED + TURNS + turn, leaving_s=LEAVING_S)
+            beside = sender.send(load_qps, BESIDE_S, SEED + turn)
+            leaver.finish()
+            sent = {"alone": alone, "beside_leavers": beside}
+            turns.append({name: figures(each, slo_s(), BESIDE_S) for name, each in sent.items()})
+    lost = [each["alone"]["in_time_of_all_pct"] - each["beside_leavers"]["in_time_of_all_pct"] for each in turns]
+    return {"lost_points": median(lost), "lost_points_by_turn": lost, "turns": turns}
 
 
 def _say(scene: str, what: str, found: Mapping[str, Any]) -> None:

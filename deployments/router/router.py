@@ -138,6 +138,7 @@ class Router:
             raise
         finally:
             self._forwarding.forget(query)
+            del future  # its exception's traceback has this frame: a cycle, which would keep the inputs for long
 
     def would_refuse(self, endpoint: str, arrival_s: float, slo_s: float | None) -> bool:
         """Whether a query of normal priority is refused in any case; costs next to nothing."""

@@ -14,7 +14,7 @@ from deployments.router.control_link import ControlLink
 from deployments.router.feedback.exchange import LearnedExchange
 from deployments.router.feedback.feedback import Feedback
 from deployments.router.feedback.labels import Label, Labels
-from deployments.router.garbage import look_at_all_seldom
+from deployments.router.garbage import look_seldom
 from deployments.router.live_accuracy.metrics import ShadowMetrics
 from deployments.router.observing.guarantee_watch import GuaranteeWatch
 from deployments.router.observing.metrics.guarantee_metrics import GuaranteeMetrics
@@ -92,7 +92,7 @@ class Ingress(GrpcMethods):
 
     async def __serve_build_asgi_app__(self) -> Any:
         """Called by Serve on the replica's event loop, before the replica counts as ready."""
-        look_at_all_seldom()
+        look_seldom()
         go_first()
         await self._address(self._name)
         await self._router.start()

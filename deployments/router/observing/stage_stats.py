@@ -2,7 +2,7 @@
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from deployments.router.observing.percentiles import percentiles_ms
 from dispatch.commands import StageRun
@@ -11,11 +11,9 @@ MAX_WINDOW_RUNS = 5_000
 """Of the last minute, the latest so many count."""
 
 
-class _Seen(NamedTuple):
-    done_s: float
-    latency_s: float
-    queue_s: float
-    run_s: float
+_Seen = tuple[float, float, float, float]
+"""When a run was done, and the time in the stage, in its queue and of the run itself, all in seconds; a plain tuple, as
+in `EndpointStats`."""
 
 
 @dataclass
@@ -33,18 +31,18 @@ class StageStats:
         self.jobs += run.jobs
         if run.variant:
             self.variants.update(run.variant.split(","))
-        self._recent.append(_Seen(run.done_s, run.done_s - run.began_s, run.launched_s - run.began_s, run.run_s))
+        self._recent.append((run.done_s, run.done_s - run.began_s, run.launched_s - run.began_s, run.run_s))
 
     def snapshot(self, since_s: float) -> dict[str, Any]:
         """Totals, and since that instant the percentiles (ms) of the time in the stage, in its queue and of runs."""
-        while self._recent and self._recent[0].done_s < since_s:
+        while self._recent and self._recent[0][0] < since_s:
             self._recent.popleft()
         recent = list(self._recent)
         return {
             "queries": self.queries,
             "jobs": self.jobs,
-            "latency_ms": percentiles_ms([seen.latency_s for seen in recent]),
-            "queue_ms": percentiles_ms([seen.queue_s for seen in recent]),
-            "run_ms": percentiles_ms([seen.run_s for seen in recent]),
+            "latency_ms": percentiles_ms([latency_s for _, latency_s, _, _ in recent]),
+            "queue_ms": percentiles_ms([queue_s for _, _, queue_s, _ in recent]),
+            "run_ms": percentiles_ms([run_s for *_, run_s in recent]),
             "variants": dict(self.variants.most_common()),
         }

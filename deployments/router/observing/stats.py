@@ -2,7 +2,7 @@
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from catalog.errors import AccordError
 from deployments.router.observing.percentiles import percentiles_ms
@@ -19,16 +19,12 @@ FAILURES = ("VariantFailed", "NoWorker", "WorkerLost", "PoisonQuery")
 """Errors that are the service's fault, whatever the load."""
 
 
-class _Seen(NamedTuple):
-    """What is kept of an answer: neither inputs nor outputs."""
+_Seen = tuple[float, float, tuple[str, ...], float, int, float]
+"""What is kept of an answer, neither inputs nor outputs: when it was done, its latency (s), the variants, its accuracy,
+the rows of its batch, and its way to the worker and back (s).
 
-    done_s: float
-    latency_s: float
-    variants: tuple[str, ...]
-    accuracy: float
-    batch_rows: int
-    transport_s: float
-    late: bool
+Plain tuples of plain values: Python's garbage collector leaves them out of its looks at all objects.
+"""
 
 
 @dataclass
@@ -63,7 +59,7 @@ class EndpointStats:
         self.accuracy_sum += answer.accuracy
         self.totals.on_answer(answer)
         self._recent.append(
-            _Seen(answer.done_s, answer.latency_s, variants, answer.accuracy, answer.batch_rows, transport_s, late)
+            (answer.done_s, answer.latency_s, variants, answer.accuracy, answer.batch_rows, transport_s)
         )
 
     def on_reject(self, error: AccordError, queries: int = 1) -> None:
@@ -74,10 +70,10 @@ class EndpointStats:
 
     def snapshot(self, now_s: float) -> dict[str, Any]:
         """Totals, and of the last minute the latency percentiles (ms), the mean batch and the share per variant."""
-        while self._recent and self._recent[0].done_s < now_s - WINDOW_S:
+        while self._recent and self._recent[0][0] < now_s - WINDOW_S:
             self._recent.popleft()
         recent = list(self._recent)
-        shares = Counter(variant for seen in recent for variant in seen.variants)
+        shares = Counter(variant for _, _, variants, *_ in recent for variant in variants)
         refused = sum(self.rejected.values())
         return {
             "arrived": self.arrived,
@@ -91,9 +87,9 @@ class EndpointStats:
             "violations": self.late + refused,
             "expected_accuracy": self.accuracy_sum / self.answered if self.answered else None,
             "window_s": WINDOW_S,
-            "latency_ms": percentiles_ms([seen.latency_s for seen in recent]),
-            "transport_ms": percentiles_ms([seen.transport_s for seen in recent]),
-            "mean_batch_rows": sum(seen.batch_rows for seen in recent) / len(recent) if recent else None,
+            "latency_ms": percentiles_ms([latency_s for _, latency_s, *_ in recent]),
+            "transport_ms": percentiles_ms([transport_s for *_, transport_s in recent]),
+            "mean_batch_rows": sum(rows for *_, rows, _ in recent) / len(recent) if recent else None,
             "variants": {
                 name: {"queries": count, "share": shares[name] / len(recent) if recent else 0.0}
                 for name, count in self.variants.most_common()

@@ -91,14 +91,13 @@ def scene(**changes: object) -> dict[str, object]:
         "refused_ms": {"p99": 12.0},
         "answers": {"200": 100, "429": 400},
     }
-    half = {"in_time_of_all_pct": 99.0}
     return {
         "best_qps": 100.0,
         "best_again_qps": 100.0,
         "overload": load | changes,
         "memory_mb": {"before": {"router": 200.0}, "highest": {"router": 210.0}},
         "recovered_s": 1.0,
-        "half": {"alone": half, "beside_leavers": half},
+        "half": {"lost_points": 0.0},
     }
 
 
@@ -110,6 +109,12 @@ def test_what_a_service_carries_is_the_mean_of_before_and_afterwards() -> None:
     goal = "goodput is 90% of the best"
     assert goals_of(scene(goodput_qps=82.0) | {"best_again_qps": 80.0})[goal]
     assert not goals_of(scene(goodput_qps=80.0) | {"best_again_qps": 80.0})[goal]
+
+
+def test_clients_that_leave_may_cost_the_others_two_points_in_the_median() -> None:
+    goal = "clients that leave cost the others nothing"
+    assert goals_of(scene() | {"half": {"lost_points": 1.9}})[goal]
+    assert not goals_of(scene() | {"half": {"lost_points": 2.1}})[goal]
 
 
 @pytest.mark.parametrize(

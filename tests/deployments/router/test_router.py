@@ -1,6 +1,8 @@
 """The router as host of the dispatcher: workers that come, go, hang and fail, with a client that plays them."""
 
 import asyncio
+import gc
+import weakref
 from contextvars import ContextVar
 
 import numpy as np
@@ -51,6 +53,28 @@ async def test_a_query_without_any_worker_gets_503_at_its_deadline() -> None:
     async with routing() as scene:
         with pytest.raises(NoWorker, match="no worker that holds a variant for endpoint 'digits'"):
             await scene.ask(1.0, slo_s=0.05)
+
+
+@virtually
+async def test_a_query_that_fails_leaves_nothing_for_the_garbage_collector() -> None:
+    async def fail(inputs: Arrays) -> None:
+        try:
+            await scene.router.infer("digits", inputs, 1, 0.05)
+        except NoWorker:
+            return
+        pytest.fail("there is no worker")
+
+    async with routing() as scene:
+        gc.disable()
+        try:
+            inputs = {"x": np.zeros(1)}
+            kept = weakref.ref(inputs["x"])
+            await fail(inputs)
+            inputs = {"x": np.zeros(1)}  # of the last one the event loop's timer still knows
+            await fail(inputs)
+            assert kept() is None
+        finally:
+            gc.enable()
 
 
 @virtually

@@ -13,7 +13,8 @@ CONSTRAINT = Constraint(0.05, 0.9)
 
 
 def answered(at_s: float, *winners: int, **votes: Sequence[int]) -> Answered:
-    return Answered(at_s, winners, votes or {"a": winners}, CONSTRAINT)
+    said = {member: tuple(own) for member, own in votes.items()}
+    return Answered(at_s, winners, said or {"a": winners}, CONSTRAINT)
 
 
 def known() -> GroundTruth:

@@ -6,9 +6,9 @@ on one core, so that the router is (client and HAProxy have the other one: on tw
 takes what the service would need). The best load is found first, with the same client; then come five times as much,
 half of it at once afterwards, the best load again, and half of what that came to, by turns with and without a client
 that sends as much again and leaves after a millisecond. What the service carries is the mean of the best load's goodput
-before and afterwards: within minutes a shared machine becomes faster or slower by a quarter. The baseline is the same without
-`accord-haproxy` and without admission, at the same load. Latencies count from the instant at which a query was to be
-sent, so that a late client makes the service look worse, and never better.
+before and afterwards: within minutes a shared machine becomes faster or slower by a quarter. The baseline is the same
+without `accord-haproxy` and without admission, at the same load. Latencies count from the instant at which a query was
+to be sent, so that a late client makes the service look worse, and never better.
 """
 
 import argparse

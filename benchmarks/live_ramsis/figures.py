@@ -34,6 +34,7 @@ class Row:
 
     ``expected`` is what is promised: of tables their bounds, and of policies by load the accuracy of the rung and
     `TARGET_RATE`, which their rungs are made for. ``broken`` says what of the promise chance does not explain.
+    ``first`` is the session before, of a system with tables, in which they came as they were made.
     """
 
     system: str
@@ -50,6 +51,7 @@ class Row:
     lag_p99_ms: float
     path: dict[str, float]
     tables: dict[str, Any]
+    first: Outcome | None = None
 
     @property
     def accuracy_difference(self) -> float | None:
@@ -69,13 +71,14 @@ class Row:
         return asdict(self) | {"live_over_simulated_points": differences}
 
 
-def row_of(scene: Scene, system: str, played: Played, simulated: Simulated, plan: EndpointPlan) -> Row:
-    """Of the queries that count; ``simulated`` is the whole session."""
+def row_of(
+    scene: Scene, system: str, played: Played, simulated: Simulated, plan: EndpointPlan, first: Played | None = None
+) -> Row:
+    """Of the queries that count; ``simulated`` is the whole session, ``first`` the same case in the session before."""
     case, queries, promise = played.case, played.queries, played.promise
     end_s = played.sent_s[-1]
     mine = (simulated.arrival_s >= played.from_s) & (simulated.arrival_s <= end_s)
     live = outcome(~queries.violated, queries.accuracy)
-    promised = TARGET_RATE if promise["promised_violation_rate"] is None else promise["promised_violation_rate"]
     expected = _by_tables(promise) if system in BY_TABLES else _by_load(plan, case.load_qps)
     return Row(
         system,
@@ -87,12 +90,24 @@ def row_of(scene: Scene, system: str, played: Played, simulated: Simulated, plan
         100.0 * float(queries.violated_at_client(scene.slo_ms).mean()),
         outcome(simulated.in_time[mine], simulated.accuracy[mine]),
         expected,
-        100.0 * promised,
-        broken(queries, expected, promised) if system in BY_TABLES else (),
+        100.0 * _promised(promise),
+        (*_broken(system, played), *(f"{what} at first" for what in _broken(system, first))),
         float(np.percentile(queries.lag_ms, 99)),
         {f"{name}": value for name, value in asdict(played.path).items()},
         dict(played.tables),
+        None if first is None else outcome(~first.queries.violated, first.queries.accuracy),
     )
+
+
+def _broken(system: str, played: Played | None) -> tuple[str, ...]:
+    if played is None or system not in BY_TABLES:
+        return ()
+    return broken(played.queries, _by_tables(played.promise), _promised(played.promise))
+
+
+def _promised(promise: Any) -> float:
+    rate = promise["promised_violation_rate"]
+    return TARGET_RATE if rate is None else float(rate)
 
 
 def outcome(in_time: np.ndarray[Any, np.dtype[np.bool_]], accuracy: np.ndarray[Any, np.dtype[np.float64]]) -> Outcome:

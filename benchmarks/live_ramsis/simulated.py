@@ -52,9 +52,9 @@ def simulate(scene: Scene, system: str, session: Sequence[Played], folder: Path,
     It is played twice: first with run times as the emulation draws them, then with those so many times as long as live
     runs were longer than that in each case: threads that wake up late on a busy machine.
     """
-    plan, profiles = plan_of(scene, system, folder)
+    _, profiles = plan_of(scene, system, folder)
     transport_s = scene.app(system, folder)[0].transport_ms / 1e3
-    grids = _tables(scene, system, plan, session, progress) if system in BY_TABLES else None
+    grids = make_tables(scene, system, session, folder, progress) if system in BY_TABLES else None
     workers = {f"w{number:03}": DEVICE for number in range(scene.workers)}
     arrivals_s = np.concatenate([each.sent_s for each in session])
     starts_s, paths = [each.sent_s[0] for each in session], [each.path for each in session]
@@ -89,10 +89,9 @@ def plan_of(scene: Scene, system: str, folder: Path) -> tuple[EndpointPlan, Mapp
     return plan.with_stage(candidates={DEVICE: candidates}), profiles[DEVICE]
 
 
-def _tables(
-    scene: Scene, system: str, plan: EndpointPlan, session: Sequence[Played], progress: Progress
-) -> LeveledGrids:
-    """Those that a router makes first for the latencies and the loads of a session: kept ones, or made now."""
+def make_tables(scene: Scene, system: str, session: Sequence[Played], folder: Path, progress: Progress) -> LeveledGrids:
+    """Those that a router makes first for the latencies and the loads of a session: kept ones, or made now and kept."""
+    plan, _ = plan_of(scene, system, folder)
     task = TableTask(
         plan.stage.candidates[DEVICE],
         scene.slo_s,

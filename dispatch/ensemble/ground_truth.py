@@ -1,8 +1,9 @@
 """What turns out to have been true, matched with what was answered."""
 
+import marshal
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -38,11 +39,6 @@ class Answered(NamedTuple):
     labelled: bool = False
 
 
-_Kept = tuple[float, tuple[int, ...], tuple[tuple[str, tuple[int, ...]], ...], Constraint | None, bool]
-"""`Answered` as nothing but tuples: Python's garbage collector leaves out those that hold none of its objects, and of
-20,000 named ones with lists and dictionaries each look at all objects takes it some 40 ms."""
-
-
 @dataclass
 class Agreement:
     """How often members say what the answer says, which needs no label: a proxy for how often they are right."""
@@ -66,7 +62,7 @@ class GroundTruth:
         self.right = 0
         self.agreement = {member: Agreement() for member in members}
         self._columns = {member: column for column, member in enumerate(members)}
-        self._answers: OrderedDict[str, _Kept] = OrderedDict()
+        self._answers: OrderedDict[str, bytes] = OrderedDict()  # by `_kept`
         self._expired: OrderedDict[str, None] = OrderedDict()
 
     def remember(self, request_id: str, answered: Answered) -> None:
@@ -86,7 +82,7 @@ class GroundTruth:
         if any(not 0 <= label < self.classes for label in labels):
             raise ValueError(f"labels {list(labels)} among {self.classes} classes; they are numbered from 0")
         kept = self._answers.get(request_id)
-        if kept is not None and len(labels) != len(winners := kept[1]):
+        if kept is not None and len(labels) != len(winners := _answered(kept).winners):
             raise ValueError(f"{len(labels)} labels for {len(winners)} rows; give one label per row")
 
     def tell(self, request_id: str, labels: Sequence[int], now_s: float) -> tuple[Told, Answered | None]:
@@ -112,7 +108,7 @@ class GroundTruth:
         return Told.MATCHED, answered
 
     def _expire(self, now_s: float) -> None:
-        while self._answers and next(iter(self._answers.values()))[0] < now_s - WINDOW_S:
+        while self._answers and _answered(next(iter(self._answers.values()))).at_s < now_s - WINDOW_S:
             self._forget(next(iter(self._answers)))
 
     def _forget(self, request_id: str) -> None:
@@ -122,11 +118,14 @@ class GroundTruth:
             self._expired.popitem(last=False)
 
 
-def _kept(answered: Answered) -> _Kept:
-    votes = tuple((member, tuple(said)) for member, said in answered.votes.items())
-    return answered.at_s, tuple(answered.winners), votes, answered.constraint, answered.labelled
+def _kept(answered: Answered) -> bytes:
+    """Python's garbage collector has nothing to look at in bytes; 20,000 answers as they are hold it up for 40 ms."""
+    at_s, winners, votes, constraint, labelled = answered
+    terms = None if constraint is None else astuple(constraint)
+    said = {member: tuple(map(int, own)) for member, own in votes.items()}
+    return marshal.dumps((at_s, tuple(map(int, winners)), said, terms, labelled))
 
 
-def _answered(kept: _Kept) -> Answered:
-    at_s, winners, votes, constraint, labelled = kept
-    return Answered(at_s, winners, dict(votes), constraint, labelled)
+def _answered(kept: bytes) -> Answered:
+    at_s, winners, votes, terms, labelled = marshal.loads(kept)
+    return Answered(at_s, winners, votes, None if terms is None else Constraint(*terms), labelled)

@@ -1,10 +1,11 @@
 """What a router counts: totals since it started, and latencies and shares of the last minute."""
 
-from collections import Counter, deque
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 from catalog.errors import AccordError
+from deployments.router.observing.columns import Columns
 from deployments.router.observing.percentiles import percentiles_ms
 from deployments.router.observing.stage_stats import StageStats
 from deployments.router.observing.totals import Totals
@@ -17,14 +18,6 @@ MAX_WINDOW_ANSWERS = 20_000
 
 FAILURES = ("VariantFailed", "NoWorker", "WorkerLost", "PoisonQuery")
 """Errors that are the service's fault, whatever the load."""
-
-
-_Seen = tuple[float, float, tuple[str, ...], float, int, float]
-"""What is kept of an answer, neither inputs nor outputs: when it was done, its latency (s), the variants, its accuracy,
-the rows of its batch, and its way to the worker and back (s).
-
-Plain tuples of plain values: Python's garbage collector leaves them out of its looks at all objects.
-"""
 
 
 @dataclass
@@ -44,7 +37,8 @@ class EndpointStats:
     accuracy_sum: float = 0.0
     totals: Totals = field(default_factory=Totals)
     stages: dict[str, StageStats] = field(default_factory=dict)
-    _recent: deque[_Seen] = field(default_factory=lambda: deque(maxlen=MAX_WINDOW_ANSWERS))
+    _recent: Columns = field(default_factory=lambda: Columns(5, MAX_WINDOW_ANSWERS))
+    _names: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)  # each once, however many answers
 
     def on_answer(self, answer: Answer) -> None:
         """A query got its result."""
@@ -58,9 +52,8 @@ class EndpointStats:
             self.stages.setdefault(run.stage, StageStats()).on_run(run)
         self.accuracy_sum += answer.accuracy
         self.totals.on_answer(answer)
-        self._recent.append(
-            (answer.done_s, answer.latency_s, variants, answer.accuracy, answer.batch_rows, transport_s)
-        )
+        names = self._names.setdefault(variants, variants)
+        self._recent.append(answer.done_s, answer.latency_s, names, answer.batch_rows, transport_s)
 
     def on_reject(self, error: AccordError, queries: int = 1) -> None:
         """Queries got this error."""
@@ -70,10 +63,8 @@ class EndpointStats:
 
     def snapshot(self, now_s: float) -> dict[str, Any]:
         """Totals, and of the last minute the latency percentiles (ms), the mean batch and the share per variant."""
-        while self._recent and self._recent[0][0] < now_s - WINDOW_S:
-            self._recent.popleft()
-        recent = list(self._recent)
-        shares = Counter(variant for _, _, variants, *_ in recent for variant in variants)
+        _, latency_s, names, rows, transport_s = self._recent.since(now_s - WINDOW_S)
+        shares = Counter(variant for variants in names for variant in variants)
         refused = sum(self.rejected.values())
         return {
             "arrived": self.arrived,
@@ -87,11 +78,11 @@ class EndpointStats:
             "violations": self.late + refused,
             "expected_accuracy": self.accuracy_sum / self.answered if self.answered else None,
             "window_s": WINDOW_S,
-            "latency_ms": percentiles_ms([latency_s for _, latency_s, *_ in recent]),
-            "transport_ms": percentiles_ms([transport_s for *_, transport_s in recent]),
-            "mean_batch_rows": sum(rows for *_, rows, _ in recent) / len(recent) if recent else None,
+            "latency_ms": percentiles_ms(latency_s),
+            "transport_ms": percentiles_ms(transport_s),
+            "mean_batch_rows": sum(rows) / len(rows) if rows else None,
             "variants": {
-                name: {"queries": count, "share": shares[name] / len(recent) if recent else 0.0}
+                name: {"queries": count, "share": shares[name] / len(names) if names else 0.0}
                 for name, count in self.variants.most_common()
             },
             "totals": self.totals.to_record(now_s),

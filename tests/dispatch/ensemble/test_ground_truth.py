@@ -1,5 +1,6 @@
 """Labels that come after the answer: what becomes of each, and what is counted of members."""
 
+import gc
 from collections.abc import Sequence
 
 import numpy as np
@@ -136,3 +137,13 @@ def test_counts_are_those_of_all_labelled_rows_by_a_loop() -> None:
     assert (truth.counts.right == right).all()
     assert (truth.counts.said == said).all()
     assert truth.labelled == 400
+
+
+def test_answers_that_are_kept_are_nothing_for_the_garbage_collector() -> None:
+    truth = known()
+    gc.collect()
+    before = len(gc.get_objects())
+    for number in range(2000):
+        truth.remember(str(number), answered(1.0, 2, a=[2], c=[1]))
+    gc.collect()
+    assert len(gc.get_objects()) - before < 200

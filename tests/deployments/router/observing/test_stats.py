@@ -1,0 +1,43 @@
+"""The last minute of an endpoint, and what keeping it costs."""
+
+import gc
+
+from deployments.router.observing.columns import Columns
+from deployments.router.observing.stats import WINDOW_S, EndpointStats
+from dispatch.commands import Answer
+from dispatch.query import Query
+
+
+def answer(number: int, done_s: float, variant: str = "a") -> Answer:
+    query = Query(number, "e", done_s - 0.1, done_s + 1.0, 1, {}, None)
+    return Answer(query, variant, 0.9, {}, 4, done_s - 0.05, done_s, 0.04)
+
+
+def test_percentiles_and_shares_are_of_the_last_minute_and_totals_of_all() -> None:
+    stats = EndpointStats()
+    for number, (done_s, variant) in enumerate([(1.0, "old"), (WINDOW_S, "a"), (WINDOW_S, "b"), (WINDOW_S + 1.5, "b")]):
+        stats.on_answer(answer(number, done_s, variant))
+    shown = stats.snapshot(WINDOW_S + 1.5)
+    assert shown["answered"] == 4
+    assert {name: each["share"] for name, each in shown["variants"].items()} == {"b": 2 / 3, "a": 1 / 3, "old": 0.0}
+    assert shown["latency_ms"]["p50"] == 100.0
+    assert shown["mean_batch_rows"] == 4
+
+
+def test_answers_that_are_kept_are_nothing_for_the_garbage_collector() -> None:
+    stats = EndpointStats()
+    gc.collect()
+    before = len(gc.get_objects())
+    for number in range(2000):
+        stats.on_answer(answer(number, number / 1000))
+    gc.collect()
+    assert len(gc.get_objects()) - before < 200
+
+
+def test_of_too_many_rows_the_latest_stay() -> None:
+    rows = Columns(2, 3)
+    for number in range(5):
+        rows.append(float(number), str(number))
+    assert rows.since(0.0) == ([2.0, 3.0, 4.0], ["2", "3", "4"])
+    assert rows.since(3.5) == ([4.0], ["4"])
+    assert rows.since(0.0) == ([4.0], ["4"]), "what was too old is gone"

@@ -166,6 +166,9 @@ def _supervise(service: Session, file: ServeFile, stopping: threading.Event, log
                     service.let_observers_yield()
             if not ready:
                 steps.look()
+            if not ready and log is not None and log.given_up:
+                _print_failure("The application could not be built", log)
+                return FAILURE
             if not ready and time.monotonic() > deadline_s:
                 _print_failure(f"The service was not ready after {within_s:.0f} s", log)
                 return FAILURE

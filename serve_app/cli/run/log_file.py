@@ -24,6 +24,12 @@ LINE = re.compile(
 )
 """What Ray's driver writes of a line that a replica, or the building of an application, logged in Serve's format."""
 
+GIVEN_UP = re.compile(
+    r"\(ServeController pid=[^)]*\) .*-- (?:Deploying app '[^']*' failed with exception|"
+    r"Runtime env setup for app '[^']*' failed|Unexpected error occurred while deploying application '[^']*')"
+)
+"""What Serve's controller logs of an application that could not be built: it is not tried again."""
+
 CHATTER = "Failed to get queue length from Replica"
 """Serve's warning where its first call to a replica takes long; Accord does not route by queue lengths."""
 
@@ -49,6 +55,8 @@ class LogFile:
         self._clock = clock
         self._rest = b""
         self._shown_s: dict[str, float] = {}
+        self.given_up = False
+        """Whether Serve has said that the application cannot be built."""
 
     def __enter__(self) -> "LogFile":
         return self
@@ -63,7 +71,9 @@ class LogFile:
         *lines, self._rest = (self._rest + self._file.read()).split(b"\n")
         now_s = self._clock()
         for line in lines:
-            found = LINE.match(ANSI.sub("", line.decode(errors="replace")))
+            text = ANSI.sub("", line.decode(errors="replace"))
+            self.given_up = self.given_up or GIVEN_UP.match(text) is not None
+            found = LINE.match(text)
             if found is not None and not found["message"].startswith(CHATTER):
                 self._show(found, now_s)
         self._shown_s = {message: at_s for message, at_s in self._shown_s.items() if now_s - at_s < REPEAT_S}

@@ -64,6 +64,14 @@ def test_whatever_else_is_logged_stays_in_the_file(written: Written) -> None:
     )
 
 
+def test_that_serve_gave_up_building_the_application_is_noticed(written: Written) -> None:
+    serve = "\x1b[36m(ServeController pid=11)\x1b[0m"
+    written.shows(warning("Deploying app 'accord' failed with exception:", prefix=ROUTER))
+    assert not written.log.given_up, "nobody but Serve's controller knows"
+    written.shows(warning("Deploying app 'accord' failed with exception:", prefix=serve, component="controller 11"))
+    assert written.log.given_up
+
+
 def test_a_line_is_shown_when_all_of_it_is_there(written: Written) -> None:
     line = warning(BROKEN)
     assert written.shows(line[:70]) == []

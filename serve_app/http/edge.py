@@ -151,6 +151,7 @@ class Edge:
             finally:
                 watch.end()
         finally:
+            error = None  # its traceback has this frame: a cycle, which would keep the body for long
             self._intake.end()
 
     async def _infer(

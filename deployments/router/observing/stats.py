@@ -15,6 +15,8 @@ WINDOW_S = 60.0
 MAX_WINDOW_ANSWERS = 20_000
 """Of the last minute, the latest so many count: percentiles of more would hold up the router's event loop."""
 
+JOIN = "\n"
+"""Between the names of variants that voted: a string, as `Columns` wants it."""
 
 FAILURES = ("VariantFailed", "NoWorker", "WorkerLost", "PoisonQuery")
 """Errors that are the service's fault, whatever the load."""
@@ -38,7 +40,6 @@ class EndpointStats:
     totals: Totals = field(default_factory=Totals)
     stages: dict[str, StageStats] = field(default_factory=dict)
     _recent: Columns = field(default_factory=lambda: Columns(5, MAX_WINDOW_ANSWERS))
-    _names: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)  # each once, however many answers
 
     def on_answer(self, answer: Answer) -> None:
         """A query got its result."""
@@ -52,8 +53,7 @@ class EndpointStats:
             self.stages.setdefault(run.stage, StageStats()).on_run(run)
         self.accuracy_sum += answer.accuracy
         self.totals.on_answer(answer)
-        names = self._names.setdefault(variants, variants)
-        self._recent.append(answer.done_s, answer.latency_s, names, answer.batch_rows, transport_s)
+        self._recent.append(answer.done_s, answer.latency_s, JOIN.join(variants), answer.batch_rows, transport_s)
 
     def on_reject(self, error: AccordError, queries: int = 1) -> None:
         """Queries got this error."""
@@ -64,7 +64,9 @@ class EndpointStats:
     def snapshot(self, now_s: float) -> dict[str, Any]:
         """Totals, and of the last minute the latency percentiles (ms), the mean batch and the share per variant."""
         _, latency_s, names, rows, transport_s = self._recent.since(now_s - WINDOW_S)
-        shares = Counter(variant for variants in names for variant in variants)
+        shares: Counter[str] = Counter()
+        for variants, answers in Counter(names).items():
+            shares.update(dict.fromkeys(variants.split(JOIN), answers))
         refused = sum(self.rejected.values())
         return {
             "arrived": self.arrived,

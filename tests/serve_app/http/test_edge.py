@@ -1,6 +1,7 @@
 """The edge before a router, in virtual time: what is refused undecoded, and what a client that leaves costs."""
 
 import asyncio
+import gc
 import gzip
 
 import numpy as np
@@ -8,6 +9,7 @@ import orjson
 import pytest
 from edge_scene import BATCH_S, BODY, LEARNED, Request, rush, serving, status
 
+from catalog.errors import AccordError
 from router_scene import now_s, settled, virtually
 from serve_app.http.in_front.refusals import HEADER as REFUSED
 from serve_app.http.in_front.request_age import HEADER
@@ -44,6 +46,30 @@ async def test_what_is_refused_in_any_case_is_not_decoded() -> None:
         broken, asking = Request(edge, b"{no json"), Request(edge, b'{"parameters": {"slo_ms": 5000}, no json')
         await settled()
         assert (broken.status, asking.status) == (429, 400), "the second one may have a longer deadline"
+
+
+def errors() -> int:
+    return sum(isinstance(each, AccordError) for each in gc.get_objects())
+
+
+@virtually
+async def test_who_is_refused_leaves_nothing_for_the_garbage_collector() -> None:
+    async with serving() as (_, edge):
+        gc.collect()
+        gc.disable()
+        before = errors()
+        try:
+            requests = [*await rush(edge), *(Request(edge, b"{no json") for _ in range(10))]
+            await asyncio.gather(*(request.task for request in requests))
+            broken = [Request(edge, b"{no json") for _ in range(10)]
+            await asyncio.gather(*(request.task for request in broken))
+            assert {request.status for request in requests} == {200, 429}
+            assert {request.status for request in broken} == {400}
+            del requests, broken
+            await settled()
+            assert errors() - before <= 2, "the last of each, at most"
+        finally:
+            gc.enable()
 
 
 @virtually

@@ -24,6 +24,15 @@ def test_percentiles_and_shares_are_of_the_last_minute_and_totals_of_all() -> No
     assert shown["mean_batch_rows"] == 4
 
 
+def test_each_member_that_voted_has_a_share() -> None:
+    stats = EndpointStats()
+    stats.on_answer(answer(1, 1.0)._replace(votes={"a": (1,), "b": (2,)}))
+    stats.on_answer(answer(2, 1.0)._replace(votes={"b": (1,), "a": (1,)}))
+    stats.on_answer(answer(3, 1.0, "b"))
+    shares = {name: each["share"] for name, each in stats.snapshot(1.0)["variants"].items()}
+    assert shares == {"b": 1.0, "a": 2 / 3}
+
+
 def test_answers_that_are_kept_are_nothing_for_the_garbage_collector() -> None:
     stats = EndpointStats()
     gc.collect()

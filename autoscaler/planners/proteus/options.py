@@ -16,14 +16,16 @@ SOLVERS = ("highs", "scip")
 
 
 class Room(NamedTuple):
-    """What planned variants are to have free: standard deviations of load, and more that costs so much accuracy."""
+    """What planned variants are to have free: standard deviations of load, more that costs so much accuracy, and more
+    down to this part of the accuracy of the best variants."""
 
     deviations: float
     tolerance: float
+    down_to: float
 
 
-ALONE = Room(0.25, 0.004)
-BEFORE_FALLBACKS = Room(0.0, 0.001)
+ALONE = Room(0.25, 0.004, 0.97)
+BEFORE_FALLBACKS = Room(0.0, 0.001, 0.975)
 """Fallback variants answer what is beyond; more room costs accuracy all the time, and hardly saves a query."""
 
 
@@ -35,10 +37,10 @@ class ProteusOptions:
     A plan has room for ``headroom`` times the demand, and for so many standard ``deviations`` of the queries that
     come within an objective if they come at random: the less there are, the more their number varies. Where the
     cluster cannot, it has as much room as it can. It has more where that costs at most ``tolerance`` of effective
-    accuracy, unless it is ``fair`` or sizes a pool. Of either, None is what suits: `ALONE`, or `BEFORE_FALLBACKS` where
-    there are fallback variants, since bursts are what these are for. ``use_idle_workers`` gives workers that are not
-    needed to the busiest. Under the same conditions it takes variants that are less accurate for more deviations of
-    room, down to ``room_down_to`` of the effective accuracy that the best variants have; 1 keeps accuracy.
+    accuracy, unless it is ``fair`` or sizes a pool. ``use_idle_workers`` gives workers that are not needed to the
+    busiest. Under the same conditions it takes variants that are less accurate for more deviations of room, down to
+    ``room_down_to`` of the effective accuracy that the best variants have; 1 keeps accuracy. Of these three, None is
+    what suits: `ALONE`, or `BEFORE_FALLBACKS` where there are fallback variants, since bursts are what those are for.
     ``accuracy`` is as ``given``, or ``normalised``: each variant's in parts of the best of its endpoint (section
     6.1.4), so that endpoints weigh alike.
 
@@ -52,7 +54,7 @@ class ProteusOptions:
     headroom: float = 1.0
     deviations: float | None = None
     tolerance: float | None = None
-    room_down_to: float = 0.97
+    room_down_to: float | None = None
     use_idle_workers: bool = True
     gap: float = 1e-3
     limit_s: float = 5.0
@@ -66,12 +68,12 @@ class ProteusOptions:
 
     def __post_init__(self) -> None:
         """Raise `ConfigError` for values that no plan can be made with."""
-        deviations, tolerance = self.room
+        deviations, tolerance, down_to = self.room
         for name, value, fits, wanted in (
             ("headroom", self.headroom, 1 <= self.headroom < inf, "a number from 1"),
             ("deviations", deviations, 0 <= deviations < inf, "a number from 0"),
             ("tolerance", tolerance, 0 <= tolerance < 1, "a number from 0 and below 1"),
-            ("room_down_to", self.room_down_to, 0 < self.room_down_to <= 1, "a number above 0 and up to 1"),
+            ("room_down_to", down_to, 0 < down_to <= 1, "a number above 0 and up to 1"),
             ("gap", self.gap, 0 <= self.gap < 1, "a number from 0 and below 1"),
             ("limit_s", self.limit_s, 0 < self.limit_s < inf, "a time above 0"),
             ("solver", self.solver, self.solver in SOLVERS, f"one of {', '.join(SOLVERS)}"),
@@ -91,4 +93,5 @@ class ProteusOptions:
         return Room(
             usual.deviations if self.deviations is None else self.deviations,
             usual.tolerance if self.tolerance is None else self.tolerance,
+            usual.down_to if self.room_down_to is None else self.room_down_to,
         )

@@ -76,7 +76,7 @@ class ProteusPlanner:
             problem,
             ample,
             self._deviation_qps(problem.demand_qps),
-            options.room_down_to if may_give_up else 1.0,
+            options.room.down_to if may_give_up else 1.0,
             search,
         )
         room = BurstRoom.of(self.columns) if options.fallback else None

@@ -45,12 +45,13 @@ class ProteusConfig(Strict):
         description="as many times the load in room as cost so much of effective accuracy (0.01 is a point); `null`: "
         f"{ALONE.tolerance:g}, with `fallback` {BEFORE_FALLBACKS.tolerance:g}",
     )
-    room_down_to: float = Field(
-        default=DEFAULTS.room_down_to,
+    room_down_to: float | None = Field(
+        default=None,
         gt=0,
         le=1,
         description="less accurate variants for more room for queries that come at random, down to this part of the "
-        "effective accuracy that the best variants have; 1: none for that",
+        f"effective accuracy that the best variants have; 1: none for that; `null`: {ALONE.down_to:g}, with `fallback` "
+        f"{BEFORE_FALLBACKS.down_to:g}",
     )
     accuracy: str = Field(
         default=DEFAULTS.accuracy,

@@ -79,6 +79,14 @@ def test_a_little_accuracy_is_given_up_for_room_in_a_burst() -> None:
     assert plan.burst_qps["b"] == pytest.approx(3 * 14.0)
 
 
+def test_at_little_load_there_is_room_for_a_load_that_jumps_to_eight_times_as_much() -> None:
+    """With a on its best variant, two workers are left for b: 5.6 times its load."""
+    quick = [even("a0", 1.0, 10.0), even("a1", 0.999, 30.0), even("a2", 0.9, 1000.0)]
+    stiff = [even("b0", 1.0, 10.0), even("b1", 0.9, 14.0)]
+    plan = planned(cluster(endpoint("a", *quick), endpoint("b", *stiff)), {"a": 20.0, "b": 5.0}, count=4)
+    assert plan.burst_qps["b"] == pytest.approx(3 * 14.0)
+
+
 def test_the_plan_tells_what_it_bears_in_a_burst() -> None:
     plan = planned(cluster(endpoint("e", *LADDER)), {"e": 4.0})
     assert any("e 640 queries/s" in words for words in plan.report.explanation)

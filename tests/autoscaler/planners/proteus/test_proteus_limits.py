@@ -7,7 +7,7 @@ import pytest
 
 from autoscaler.cluster.cluster import Cluster
 from autoscaler.cluster.plan import ClusterPlan, NoPlan, Status
-from autoscaler.planners.proteus.options import ALONE, BEFORE_FALLBACKS, ProteusOptions
+from autoscaler.planners.proteus.options import ALONE, BEFORE_FALLBACKS, ProteusOptions, Room
 from autoscaler.planners.proteus.proteus_planner import ProteusPlanner
 from autoscaler_scene import cluster, endpoint, even, held, observed, workers
 from benchmarks.proteus.saturation import saturation_qps
@@ -196,11 +196,12 @@ def test_a_demand_of_an_unknown_endpoint_is_refused() -> None:
     [
         ({}, ALONE),
         ({"fallback": 4}, BEFORE_FALLBACKS),
-        ({"fallback": 4, "deviations": 0.5}, (0.5, BEFORE_FALLBACKS.tolerance)),
-        ({"tolerance": 0.0}, (ALONE.deviations, 0.0)),
+        ({"fallback": 4, "deviations": 0.5}, BEFORE_FALLBACKS._replace(deviations=0.5)),
+        ({"tolerance": 0.0}, ALONE._replace(tolerance=0.0)),
+        ({"fallback": 4, "room_down_to": 1.0}, BEFORE_FALLBACKS._replace(down_to=1.0)),
     ],
 )
-def test_room_is_what_is_told_and_else_what_suits(options: dict[str, Any], room: tuple[float, float]) -> None:
+def test_room_is_what_is_told_and_else_what_suits(options: dict[str, Any], room: Room) -> None:
     assert ProteusOptions(**options).room == room
 
 

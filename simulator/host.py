@@ -117,6 +117,11 @@ class Host:
                 self._next_event()
         return self._record(names, endpoint, arrival_s, deadline_s)
 
+    def slack_share(self, endpoint: str) -> float:
+        """The share of the slack that policies of an endpoint may spend now (`dispatch.promise.feedback`)."""
+        feedback = self._dispatcher.queues.feedback(endpoint)
+        return 1.0 if feedback is None else feedback.share
+
     def _play(self, queries: Iterator[Query]) -> None:
         """Let the queries arrive, and what is due before each of them happen."""
         running = self._running

@@ -119,8 +119,8 @@ def _rows(scene: Scene, systems: Sequence[str], loads: Sequence[Case]) -> list[R
                 plan, _ = plan_of(scene, system, folder)
                 before = firsts.get(system, [None] * len(session))
                 found += [
-                    row_of(scene, system, played, simulated, plan, first)
-                    for played, first in zip(session, before, strict=True)
+                    row_of(scene, system, played, simulated, number, plan, first)
+                    for number, (played, first) in enumerate(zip(session, before, strict=True))
                 ]
     return found
 

@@ -1,6 +1,6 @@
 """A case of a system in figures: live, simulated and promised."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from math import floor
 from typing import Any
 
@@ -34,7 +34,8 @@ class Row:
 
     ``expected`` is what is promised: of tables their bounds, and of policies by load the accuracy of the rung and
     `TARGET_RATE`, which their rungs are made for. ``broken`` says what of the promise chance does not explain.
-    ``first`` is the session before, of a system with tables, in which they came as they were made.
+    ``first`` is the session before, of a system with tables, in which they came as they were made. ``slack_share`` is
+    what feedback let policies spend of the slack, on average, ``live`` and ``simulated``.
     """
 
     system: str
@@ -52,6 +53,7 @@ class Row:
     path: dict[str, float]
     tables: dict[str, Any]
     first: Outcome | None = None
+    slack_share: dict[str, float] = field(default_factory=dict)
 
     @property
     def accuracy_difference(self) -> float | None:
@@ -72,9 +74,16 @@ class Row:
 
 
 def row_of(
-    scene: Scene, system: str, played: Played, simulated: Simulated, plan: EndpointPlan, first: Played | None = None
+    scene: Scene,
+    system: str,
+    played: Played,
+    simulated: Simulated,
+    number: int,
+    plan: EndpointPlan,
+    first: Played | None = None,
 ) -> Row:
-    """Of the queries that count; ``simulated`` is the whole session, ``first`` the same case in the session before."""
+    """Of the queries that count; ``simulated`` is the whole session, of which ``played`` is the case with this number
+    from 0, ``first`` the same case in the session before."""
     case, queries, promise = played.case, played.queries, played.promise
     end_s = played.sent_s[-1]
     mine = (simulated.arrival_s >= played.from_s) & (simulated.arrival_s <= end_s)
@@ -96,6 +105,7 @@ def row_of(
         {f"{name}": value for name, value in asdict(played.path).items()},
         dict(played.tables),
         None if first is None else outcome(~first.queries.violated, first.queries.accuracy),
+        {"live": played.slack_share, "simulated": simulated.slack_shares[number]},
     )
 
 

@@ -60,6 +60,7 @@ class Played:
 
     ``sent_s`` are the instants at which all its queries left, from the begin of the first case; ``counted`` says from
     which of them on they count, and ``queries`` are those. ``promise`` is the service's own account at the end.
+    ``slack_share`` is what feedback let policies spend of the slack, the mean over looks.
     """
 
     case: Case
@@ -69,6 +70,7 @@ class Played:
     path: MeasuredLatency
     promise: Mapping[str, Any]
     tables: Mapping[str, Any]
+    slack_share: float = 1.0
 
 
 def play(scene: Scene, system: str, cases: Sequence[Case], folder: Path, say: Say) -> list[Played]:
@@ -112,7 +114,8 @@ def _played(
         whole.where(whole.intended_s >= from_s),
         MeasuredLatency.of(snapshots),
         endpoint["guarantee"],
-        {**endpoint["tables"], "slack_factor": endpoint["feedback"]["slack_factor"]},
+        endpoint["tables"],
+        statistics.fmean(each.endpoint(ENDPOINT)["feedback"]["slack_factor"] for each in snapshots),
     )
 
 

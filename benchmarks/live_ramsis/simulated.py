@@ -1,8 +1,9 @@
 """The same cases in virtual time: the live router's plan, run times as emulated, and ways as they were measured."""
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import log, sqrt
 from pathlib import Path
 
@@ -39,11 +40,13 @@ NORMAL_95 = 1.6449
 @dataclass(frozen=True, eq=False)
 class Simulated:
     """One entry per query of a session, in the order of arrival: when it came, whether it was in time, and the accuracy
-    of the variant that answered."""
+    of the variant that answered. ``slack_shares`` has one entry per case: the mean share of the slack that policies
+    might spend when batches were launched that count."""
 
     arrival_s: Floats
     in_time: np.ndarray[tuple[int], np.dtype[np.bool_]]
     accuracy: Floats
+    slack_shares: Sequence[float]
 
 
 def simulate(scene: Scene, system: str, session: Sequence[Played], folder: Path, progress: Progress) -> Simulated:
@@ -57,21 +60,22 @@ def simulate(scene: Scene, system: str, session: Sequence[Played], folder: Path,
     grids = make_tables(scene, system, session, folder, progress) if system in BY_TABLES else None
     workers = {f"w{number:03}": DEVICE for number in range(scene.workers)}
     arrivals_s = np.concatenate([each.sent_s for each in session])
-    starts_s, paths = [each.sent_s[0] for each in session], [each.path for each in session]
+    paths = [each.path for each in session]
 
     def played(slowdowns: Sequence[float]) -> tuple[SessionLatency, Record]:
         estimator = LatencyEstimator(transport_s)
         served, _ = plan_of(scene, system, folder)  # its load monitor and its balancer have seen nothing yet
         if grids is not None:
             served = with_selection(served, RamsisSelection(leveled={DEVICE: grids}), estimator.typical)
-        latency = SessionLatency(profiles, starts_s, paths, slowdowns, scene.seed)
+        latency = SessionLatency(profiles, session, slowdowns, scene.seed)
         host = Host(Plan(1, {ENDPOINT: served}), workers, latency, estimator=estimator)
+        latency.slack_share = partial(host.slack_share, ENDPOINT)
         return latency, host.run({ENDPOINT: arrivals_s})
 
     as_drawn, _ = played([1.0] * len(session))
-    _, record = played([each.run_factor / drawn for each, drawn in zip(paths, as_drawn.run_factors, strict=True)])
+    latency, record = played([each.run_factor / drawn for each, drawn in zip(paths, as_drawn.run_factors, strict=True)])
     accuracy = np.append(record.batches.accuracy, np.nan)[record.batch]
-    return Simulated(record.arrival_s, record.done_s <= record.deadline_s, accuracy)
+    return Simulated(record.arrival_s, record.done_s <= record.deadline_s, accuracy, latency.slack_shares)
 
 
 def plan_of(scene: Scene, system: str, folder: Path) -> tuple[EndpointPlan, Mapping[str, LatencyProfile]]:
@@ -132,21 +136,24 @@ def _estimate(path: MeasuredLatency) -> LatencyEstimate:
 class SessionLatency:
     """Run times as emulated workers draw them, and ways as they were in each case of a session.
 
-    Cases begin at ``starts_s``; runs of each take its one of ``slowdowns`` times as long as drawn. A way is lognormal,
-    with the measured mean and 95th percentile.
+    Runs of each case take its one of ``slowdowns`` times as long as drawn. A way is lognormal, with the measured mean
+    and 95th percentile. ``slack_share`` says what policies may spend of the slack when a batch is launched.
     """
 
     def __init__(
         self,
         profiles: Mapping[str, LatencyProfile],
-        starts_s: Sequence[float],
-        paths: Sequence[MeasuredLatency],
+        session: Sequence[Played],
         slowdowns: Sequence[float],
         seed: int,
     ) -> None:
+        self.slack_share: Callable[[], float] = lambda: 1.0
+        self._slack_sums = [0.0] * len(session)
+        self._counted = [0] * len(session)
+        self._count_from_s = [each.from_s for each in session]
         self._profiles = profiles
-        self._starts_s = list(starts_s)
-        self._ways = [lognormal(each.path_s, each.path_tail_s) for each in paths]
+        self._starts_s = [float(each.sent_s[0]) for each in session]
+        self._ways = [lognormal(each.path.path_s, each.path.path_tail_s) for each in session]
         self._slowdowns = list(slowdowns)
         self._rng = np.random.default_rng(seed)
         self._runs = {name: RunTimes(profile, "quantiles", self._rng) for name, profile in profiles.items()}
@@ -159,6 +166,9 @@ class SessionLatency:
         run_s = self._slowdowns[case] * self._runs[batch.variant].draw_s(batch.rows)
         self._ran_s[case] += run_s
         self._profiled_s[case] += self._profiles[batch.variant].p95_s(batch.rows)
+        if batch.launched_s >= self._count_from_s[case]:
+            self._counted[case] += 1
+            self._slack_sums[case] += self.slack_share()
         return run_s, float(self._rng.lognormal(*self._ways[case]))
 
     @property
@@ -166,6 +176,12 @@ class SessionLatency:
         """By case what `MeasuredLatency.run_factor` is of the runs so far: over the profile's 95th percentiles."""
         sums = zip(self._ran_s, self._profiled_s, strict=True)
         return [ran_s / profiled_s if profiled_s else 1.0 for ran_s, profiled_s in sums]
+
+    @property
+    def slack_shares(self) -> list[float]:
+        """By case the mean of ``slack_share``; 1 where no batch was launched."""
+        sums = zip(self._slack_sums, self._counted, strict=True)
+        return [total / batches if batches else 1.0 for total, batches in sums]
 
 
 def lognormal(mean: float, p95: float) -> tuple[float, float]:

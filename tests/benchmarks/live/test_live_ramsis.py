@@ -125,6 +125,20 @@ def test_a_policy_by_load_is_simulated_with_its_rung(tmp_path: Path, load_qps: f
     assert seen.violation_pct < 2.0
 
 
+def test_what_feedback_takes_of_the_slack_is_recorded(tmp_path: Path) -> None:
+    made = scene(tmp_path, workers=1)
+    light, heavy = cases(made, None, (0.1, 1.5), (CONSTANT,), seconds=8.0, warm_s=0.0)
+    begin_s = light.duration_s + 1.0
+    session = [
+        Played(light, light.arrivals_s(), 0.0, queries([False]), PATH, {}, {}),
+        Played(heavy, heavy.arrivals_s() + begin_s, begin_s, queries([False]), PATH, {}, {}),
+    ]
+    with Progress() as progress:
+        found = simulate(made, "jellyfish_plus", session, tmp_path, progress)
+    assert found.slack_shares[0] == 1.0
+    assert found.slack_shares[1] < 0.8, "half as much again as can be borne is late"
+
+
 def test_decision_tables_are_simulated_as_a_router_has_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACCORD_CACHE_DIR", str(tmp_path / "cache"))
     made = scene(tmp_path, workers=1)
@@ -195,7 +209,11 @@ def test_slow_motion_is_the_same_workload_at_a_part_of_the_load(tmp_path: Path) 
 def test_runs_take_so_many_times_as_long_as_they_did_live(tmp_path: Path) -> None:
     made = scene(tmp_path)
     profile = made.profiled["small"].profile
-    latency = SessionLatency({"small": profile}, [0.0, 10.0], [PATH, PATH], [1.0, 1.5], seed=1)
+    case = cases(made, None, (0.1,), (CONSTANT,), seconds=2.0, warm_s=0.0)[0]
+    session = [
+        Played(case, np.array([at_s]), from_s, queries([False]), PATH, {}, {}) for at_s, from_s in ((0, 0), (10, 12))
+    ]
+    latency = SessionLatency({"small": profile}, session, [1.0, 1.5], seed=1)
     drawn = {
         at_s: np.mean(
             [latency.times_s("cpu", Batch(1, "w", StageKey("e"), "small", 0.6, (), 4, at_s))[0] for _ in range(2000)]
@@ -206,3 +224,8 @@ def test_runs_take_so_many_times_as_long_as_they_did_live(tmp_path: Path) -> Non
     first, second = latency.run_factors
     assert first == pytest.approx(drawn[5.0] / profile.p95_s(4))
     assert second == pytest.approx(drawn[15.0] / profile.p95_s(4))
+    assert latency.slack_shares == [1.0, 1.0]
+    latency.slack_share = lambda: 0.5
+    for at_s in (11.0, 5.0, 5.0):
+        latency.times_s("cpu", Batch(1, "w", StageKey("e"), "small", 0.6, (), 4, at_s))
+    assert latency.slack_shares == [pytest.approx(2001 / 2002), 1.0], "what is launched before 12 s does not count"

@@ -1,7 +1,9 @@
 """A case of a system in figures: live, simulated and promised."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from math import floor
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -35,7 +37,8 @@ class Row:
     ``expected`` is what is promised: of tables their bounds, and of policies by load the accuracy of the rung and
     `TARGET_RATE`, which their rungs are made for. ``broken`` says what of the promise chance does not explain.
     ``first`` is the session before, of a system with tables, in which they came as they were made. ``slack_share`` is
-    what feedback let policies spend of the slack, on average, ``live`` and ``simulated``.
+    what feedback let policies spend of the slack, on average, ``live`` and ``simulated``. What is simulated are medians
+    over seeds, with the least and the greatest in ``spread``.
     """
 
     system: str
@@ -54,6 +57,7 @@ class Row:
     tables: dict[str, Any]
     first: Outcome | None = None
     slack_share: dict[str, float] = field(default_factory=dict)
+    spread: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def accuracy_difference(self) -> float | None:
@@ -77,16 +81,19 @@ def row_of(
     scene: Scene,
     system: str,
     played: Played,
-    simulated: Simulated,
+    simulated: Sequence[Simulated],
     number: int,
     plan: EndpointPlan,
     first: Played | None = None,
 ) -> Row:
-    """Of the queries that count; ``simulated`` is the whole session, of which ``played`` is the case with this number
-    from 0, ``first`` the same case in the session before."""
+    """Of the queries that count; ``simulated`` is the whole session by seed, of which ``played`` is the case with this
+    number from 0, ``first`` the same case in the session before."""
     case, queries, promise = played.case, played.queries, played.promise
     end_s = played.sent_s[-1]
-    mine = (simulated.arrival_s >= played.from_s) & (simulated.arrival_s <= end_s)
+    simulations = []
+    for each in simulated:
+        mine = (each.arrival_s >= played.from_s) & (each.arrival_s <= end_s)
+        simulations.append(outcome(each.in_time[mine], each.accuracy[mine]))
     live = outcome(~queries.violated, queries.accuracy)
     expected = _by_tables(promise) if system in BY_TABLES else _by_load(plan, case.load_qps)
     return Row(
@@ -97,7 +104,7 @@ def row_of(
         len(queries),
         live,
         100.0 * float(queries.violated_at_client(scene.slo_ms).mean()),
-        outcome(simulated.in_time[mine], simulated.accuracy[mine]),
+        median_of(simulations),
         expected,
         100.0 * _promised(promise),
         (*_broken(system, played), *(f"{what} at first" for what in _broken(system, first))),
@@ -105,8 +112,24 @@ def row_of(
         {f"{name}": value for name, value in asdict(played.path).items()},
         dict(played.tables),
         None if first is None else outcome(~first.queries.violated, first.queries.accuracy),
-        {"live": played.slack_share, "simulated": simulated.slack_shares[number]},
+        {"live": played.slack_share, "simulated": median(each.slack_shares[number] for each in simulated)},
+        spread_of(simulations),
     )
+
+
+def median_of(outcomes: Sequence[Outcome]) -> Outcome:
+    """Of both figures; of accuracies those that there are."""
+    accuracies = [each.accuracy_pct for each in outcomes if each.accuracy_pct is not None]
+    return Outcome(median(accuracies) if accuracies else None, median(each.violation_pct for each in outcomes))
+
+
+def spread_of(outcomes: Sequence[Outcome]) -> dict[str, tuple[float, float]]:
+    """The least and the greatest of both figures; without accuracy where there is none."""
+    figures = {
+        "accuracy_pct": [each.accuracy_pct for each in outcomes if each.accuracy_pct is not None],
+        "violation_pct": [each.violation_pct for each in outcomes],
+    }
+    return {name: (min(values), max(values)) for name, values in figures.items() if values}
 
 
 def _broken(system: str, played: Played | None) -> tuple[str, ...]:

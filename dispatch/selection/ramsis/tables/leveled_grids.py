@@ -28,12 +28,6 @@ TRUSTED = LATE_SHARE + 0.02
 one for the highest load below is read. With twelve workers at 85% of what they bear, where the load of half a second is
 anything from 75 to 95%, that is worth four points of accuracy."""
 
-SHAPE = 0.25
-"""How much worse it is for a part of the time, run or way, to be off by a factor; its share of the time, where that is
-less. Where the way is a fiftieth of the time it must not outweigh the tail of runs: with twelve workers at 95% of what
-they bear, tables for just that way, but for a tail 5% too long, were read instead of fitting ones: three points of
-accuracy."""
-
 MOST_KEPT = 4096
 
 
@@ -124,9 +118,7 @@ def factors(level: LatencyLevel, latency: LatencyEstimate) -> tuple[float, float
 def _scale(level: LatencyLevel, grid: TableGrid, latency: LatencyEstimate) -> _Scale:
     mean, tail = factors(level, latency)
     run, path = latency.run_factor / level.run_factor, max(latency.path_s, 1e-4) / level.path_s
-    path_share = level.path_s / level.estimate.mean_s(latency.typical_run_s)
-    apart = sum(map(_badness, (mean, tail)))
-    apart += min(SHAPE, 1.0 - path_share) * abs(log(run)) + min(SHAPE, path_share) * abs(log(path))
+    apart = sum(map(_badness, (mean, tail))) + 0.25 * sum(abs(log(c)) for c in (run, path))
     return _Scale(grid, mean, tail, apart / 2.0)
 
 

@@ -1,7 +1,5 @@
 """Which table is read for which latency and load, by hand."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -81,16 +79,6 @@ def test_the_nearest_of_several_levels_is_read_and_the_slower_rather_than_the_fa
     between = np.sqrt(SLOWER.run_factor)
     middle = estimate(run_factor=float(between), path_s=0.010 * float(between))
     assert read_load_and_mean(grids, middle, 80.0)[1] < 1.0
-
-
-def test_a_way_that_is_a_small_part_of_the_time_does_not_outweigh_the_tail_of_runs() -> None:
-    long_tail = LatencyLevel(run_factor=1.0, run_tail=1.2, path_s=0.004, path_tail=1.5)
-    longer_way = LatencyLevel(run_factor=1.0, run_tail=1.14, path_s=0.006, path_tail=1.5)
-    grids = LeveledGrids({long_tail: grid(100.0), longer_way: grid(101.0)})
-    worker = LatencyEstimate(run_factor=1.0, run_tail=1.145, path_s=0.004, path_tail_s=0.006, typical_run_s=0.2)
-    assert read_load_and_mean(grids, worker, 90.0)[0] == 101.0
-    brief = replace(worker, run_tail=1.19, typical_run_s=0.004)
-    assert read_load_and_mean(grids, brief, 90.0)[0] == 100.0, "with runs as short as the way it does"
 
 
 def read_load_and_mean(grids: LeveledGrids, latency: LatencyEstimate, load_qps: float) -> tuple[float, float]:

@@ -6,8 +6,8 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_variable] = "1"
 os.environ["RAY_AUTH_MODE"] = "disabled"
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-# Ray forks as it starts, in processes that have spoken gRPC with clusters before: handlers of gRPC for that can hang for
-# good (grpc/grpc#31885). What is forked becomes another program at once.
+# Ray forks as it starts, in processes that have spoken gRPC with clusters before: handlers of gRPC for that can hang
+# for good (grpc/grpc#31885). What is forked becomes another program at once.
 os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
 # Replicas behind the tests' own clusters are drained by the tests; half a minute each would be spent for nothing.
 os.environ["RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S"] = "0.5"

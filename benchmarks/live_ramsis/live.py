@@ -58,8 +58,8 @@ FIGURES = ("path_ms", "path_tail_ms", "run_factor", "run_tail")
 class Played:
     """A case on the live service.
 
-    ``sent_s`` are the instants at which all its queries left, from the begin of the first case; ``from_s`` is the one from
-    which on they count, and ``queries`` are those. ``promise`` is the service's own account at the end.
+    ``sent_s`` are the instants at which all its queries left, from the begin of the first case; ``from_s`` is the one
+    from which on they count, and ``queries`` are those. ``promise`` is the service's own account at the end.
     ``slack_share`` is what feedback let policies spend of the slack, the mean over looks.
     """
 

@@ -128,9 +128,9 @@ def artifact_bytes(artifact: Path) -> int:
         raise ArtifactError(f"cannot read artifact {artifact}: {error.strerror}; fetch it first") from error
 
 
-def trial_run(runtime: ModelRuntime, variant: Variant) -> None:
+def trial_run(runtime: ModelRuntime, variant: Variant, most_rows: int = TRIAL_ROWS) -> None:
     """Run zeros through a runtime that was just loaded; unloads it and raises `ArtifactError` if that fails."""
-    rows = min(TRIAL_ROWS, variant.max_batch)
+    rows = min(most_rows, variant.max_batch)
     try:
         length = TRIAL_LENGTH if variant.lengths is None else min(TRIAL_LENGTH, variant.lengths.longest)
         runtime.run({spec.name: zeros(spec, rows, length) for spec in variant.inputs})

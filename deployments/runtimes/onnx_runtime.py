@@ -7,6 +7,7 @@ from catalog.variant import Variant
 from deployments.runtimes import base
 from deployments.runtimes.base import RuntimeOptions, Tensors
 from deployments.runtimes.onnx_session import MEMORY_PER_FILE_BYTE, check_names, open_session
+from deployments.runtimes.sized_sessions import SizedSessions, has_convolutions, sizes_up_to
 
 
 class OnnxRuntime:
@@ -21,12 +22,14 @@ class OnnxRuntime:
 
     def load(self) -> None:
         """See `ModelRuntime.load`."""
-        session = open_session(self._variant, self._artifact, self._options)
+        session = self._open()
         inputs = {spec.name for spec in self._variant.inputs}
         check_names(self._variant, "inputs", inputs, self._artifact, session.get_inputs())
         check_names(self._variant, "outputs", set(self._outputs), self._artifact, session.get_outputs())
         self._session = session
         base.trial_run(self, self._variant)
+        for size in session.sizes if isinstance(session, SizedSessions) else ():
+            base.trial_run(self, self._variant, size)  # the first run of a session is slow: no query should be in it
 
     def run(self, inputs: Tensors) -> Tensors:
         """See `ModelRuntime.run`."""
@@ -41,5 +44,14 @@ class OnnxRuntime:
         self._session = None
 
     def memory_bytes(self) -> int:
-        """See `ModelRuntime.memory_bytes`; the same before and after loading, since a session tells no sizes."""
-        return int(base.artifact_bytes(self._artifact) * MEMORY_PER_FILE_BYTE)
+        """See `ModelRuntime.memory_bytes`; a session tells no sizes: those of the file, for each that is loaded."""
+        more = len(self._session.sizes) - 1 if isinstance(self._session, SizedSessions) else 0
+        return int(base.artifact_bytes(self._artifact) * (MEMORY_PER_FILE_BYTE + more))
+
+    def _open(self) -> Any:
+        """One session; on a GPU, where there are convolutions, one for each size of batch."""
+        variant, file = self._variant, self._artifact
+        one_shape = all(spec.length_axis is None for spec in variant.inputs)
+        if self._options.cuda_index is None or not one_shape or not file.is_file() or not has_convolutions(file):
+            return open_session(variant, file, self._options)
+        return SizedSessions(lambda: open_session(variant, file, self._options), sizes_up_to(variant.max_batch))

@@ -1,11 +1,11 @@
 """What a GPU does, as NVML tells."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from statistics import fmean
 from threading import Event, Thread
 from typing import Any
-
-import numpy as np
 
 from catalog.errors import ConfigError
 
@@ -14,7 +14,10 @@ _KIBIBYTE = 1024
 
 
 class GpuProbe:
-    """Metrics of one GPU, for all that runs on it; raises `ConfigError` where NVML or that GPU is not there."""
+    """Metrics of one GPU, for all that runs on it; raises `ConfigError` where NVML or that GPU is not there.
+
+    What that GPU does not tell, as virtual ones often tell no PCIe traffic, is left out.
+    """
 
     def __init__(self, index: int) -> None:
         try:
@@ -33,6 +36,7 @@ class GpuProbe:
                 f"GPU {index} cannot be measured: {error}; use --device cpu, or a machine with that GPU and its driver"
             ) from error
         self._idle_bytes = self._used_bytes()
+        self._readings = {name: read for name, read in self._all_readings().items() if self._read(read) is not None}
 
     @contextmanager
     def watching(self) -> Iterator[dict[str, float]]:
@@ -43,12 +47,16 @@ class GpuProbe:
         ``hw_pcie_write_bytes_per_s``.
         """
         found: dict[str, float] = {}
-        samples: list[tuple[float, ...]] = []
+        samples: dict[str, list[float]] = defaultdict(list)
         over = Event()
 
         def sample() -> None:
-            while not over.wait(_EVERY_S):
-                samples.append(self._sample())
+            while True:
+                for name, read in self._readings.items():
+                    if (value := self._read(read)) is not None:
+                        samples[name].append(value)
+                if over.wait(_EVERY_S):
+                    return
 
         thread = Thread(target=sample, daemon=True)
         thread.start()
@@ -57,21 +65,31 @@ class GpuProbe:
         finally:
             over.set()
             thread.join()
-        means = np.mean(samples or [self._sample()], axis=0).tolist()
-        names = ("gpu_utilisation", "gpu_memory_bytes", "pcie_read_bytes_per_s", "pcie_write_bytes_per_s")
-        found.update({f"hw_{name}": value for name, value in zip(names, means, strict=True)})
+        found.update({f"hw_{name}": fmean(values) for name, values in samples.items()})
 
     def free_bytes(self) -> int:
         """Memory of the GPU that nobody uses."""
         return int(self._nvml.nvmlDeviceGetMemoryInfo(self._gpu).free)
 
-    def _sample(self) -> tuple[float, ...]:
+    def _all_readings(self) -> dict[str, Callable[[], float]]:
         nvml, gpu = self._nvml, self._gpu
-        busy = nvml.nvmlDeviceGetUtilizationRates(gpu).gpu / 100.0
-        used = max(0, self._used_bytes() - self._idle_bytes)
-        read = nvml.nvmlDeviceGetPcieThroughput(gpu, nvml.NVML_PCIE_UTIL_RX_BYTES) * _KIBIBYTE
-        written = nvml.nvmlDeviceGetPcieThroughput(gpu, nvml.NVML_PCIE_UTIL_TX_BYTES) * _KIBIBYTE
-        return (busy, float(used), float(read), float(written))
+        return {
+            "gpu_utilisation": lambda: nvml.nvmlDeviceGetUtilizationRates(gpu).gpu / 100.0,
+            "gpu_memory_bytes": lambda: float(max(0, self._used_bytes() - self._idle_bytes)),
+            "pcie_read_bytes_per_s": lambda: float(
+                nvml.nvmlDeviceGetPcieThroughput(gpu, nvml.NVML_PCIE_UTIL_RX_BYTES) * _KIBIBYTE
+            ),
+            "pcie_write_bytes_per_s": lambda: float(
+                nvml.nvmlDeviceGetPcieThroughput(gpu, nvml.NVML_PCIE_UTIL_TX_BYTES) * _KIBIBYTE
+            ),
+        }
+
+    def _read(self, read: Callable[[], float]) -> float | None:
+        """None where NVML does not tell, for good or this once."""
+        try:
+            return read()
+        except self._nvml.NVMLError:
+            return None
 
     def _used_bytes(self) -> int:
         return int(self._nvml.nvmlDeviceGetMemoryInfo(self._gpu).used)

@@ -51,8 +51,7 @@ def _providers(options: RuntimeOptions) -> list[Any]:
     if CUDA not in ort.get_available_providers():
         raise base.no_cuda(options, "this build of ONNX Runtime has no CUDA (onnxruntime-gpu has)")
     ort.preload_dlls()  # finds the CUDA libraries that pip installed, which the loader would not
-    # the exhaustive search, which is the default, takes tens of milliseconds for each convolution and shape, and what it
-    # finds was no faster
+    # the exhaustive search, the default, takes seven times as long for each shape, and found nothing faster
     return [(CUDA, {"device_id": str(index), "cudnn_conv_algo_search": "HEURISTIC"}), CPU]
 
 

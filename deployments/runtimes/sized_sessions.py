@@ -44,7 +44,8 @@ def sizes_up_to(max_batch: int) -> tuple[int, ...]:
 class SizedSessions:
     """As an ``InferenceSession``, for batches of up to ``sizes[-1]`` rows; ``sizes`` ascend.
 
-    Each session has weights of its own. A batch is filled up to the next of the sizes with its first row again, and what that gives is cut off.
+    Each session has weights of its own. A batch is filled up to the next of the sizes with its first row again, and
+    what that gives is cut off.
     """
 
     def __init__(self, open_session: Callable[[], Any], sizes: Sequence[int]) -> None:

@@ -1,7 +1,6 @@
 """The runtimes on a real CUDA device, against themselves on the CPU."""
 
 import gc
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +126,7 @@ def test_a_transformer_answers_as_on_the_cpu(bert: Path) -> None:
 
 
 @pytest.fixture
-def large(tmp_path: Path) -> Iterator[tuple[Variant, Path]]:
+def large(tmp_path: Path) -> tuple[Variant, Path]:
     """An ONNX file with 64 MiB of weights."""
     onnx = pytest.importorskip("onnx")
     helper, kind = onnx.helper, onnx.TensorProto.FLOAT
@@ -139,7 +138,7 @@ def large(tmp_path: Path) -> Iterator[tuple[Variant, Path]]:
     path = tmp_path / "large.onnx"
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=10), path)
     specs = [(TensorSpec(name, "FP32", (-1, 4096)),) for name in ("x", "y")]
-    yield Variant("large", "t", "onnx", Artifact("large.onnx"), 0.5, inputs=specs[0], outputs=specs[1]), path
+    return Variant("large", "t", "onnx", Artifact("large.onnx"), 0.5, inputs=specs[0], outputs=specs[1]), path
 
 
 def test_unloading_gives_the_memory_of_the_gpu_back(large: tuple[Variant, Path]) -> None:

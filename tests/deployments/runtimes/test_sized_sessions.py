@@ -131,10 +131,10 @@ def test_weights_of_all_sessions_count(opened: list[Any]) -> None:
 
 
 def test_a_missing_file_is_reported_as_on_the_cpu(tmp_path: Path) -> None:
-    with pytest.raises(ArtifactError, match="cannot load none.onnx"):
+    with pytest.raises(ArtifactError, match=r"cannot load none\.onnx"):
         OnnxRuntime(CNN, tmp_path / "none.onnx", RuntimeOptions("cpu")).load()
 
 
 def test_a_missing_file_is_reported_on_a_gpu_too(opened: list[Any], tmp_path: Path) -> None:
-    with pytest.raises(ArtifactError, match="cannot load none.onnx"):
+    with pytest.raises(ArtifactError, match=r"cannot load none\.onnx"):
         OnnxRuntime(CNN, tmp_path / "none.onnx", RuntimeOptions("cuda")).load()

@@ -1,9 +1,10 @@
 """The same cases in virtual time: the live router's plan, run times as emulated, and ways as they were measured."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import cycle
 from math import log, sqrt
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from benchmarks.live_ramsis.scene import BY_TABLES, DEVICE, ENDPOINT, POOL, SELE
 from catalog.profiles.profile import LatencyProfile
 from deployments.controller.variants.variant_book import VariantBook
 from deployments.router.tables.making import table_store
+from deployments.router.warm_up import sizes_in_time
 from deployments.runtimes.run_times import RunTimes
 from dispatch.latency.estimate import LatencyEstimate
 from dispatch.latency.estimator import LatencyEstimator
@@ -54,24 +56,25 @@ class Simulated:
 
 def simulate(scene: Scene, system: str, session: Sequence[Played], folder: Path, progress: Progress) -> list[Simulated]:
     """A whole session on one dispatcher, as live, so that what a case leaves behind is there for the next; `SEEDS`
-    times, with other draws.
+    times, with other draws. It begins with what a router has learned when it says ready.
 
     Before that it is played with run times as the emulation draws them, then with those so many times as long as live
     runs were longer than that in each case: threads that wake up late on a busy machine.
     """
     _, profiles = plan_of(scene, system, folder)
-    transport_s = scene.app(system, folder)[0].transport_ms / 1e3
+    app, _ = scene.app(system, folder)
     grids = make_tables(scene, system, session, folder, progress) if system in BY_TABLES else None
     workers = {f"w{number:03}": DEVICE for number in range(scene.workers)}
     arrivals_s = np.concatenate([each.sent_s for each in session])
     paths = [each.path for each in session]
 
     def played(slowdowns: Sequence[float], seed: int) -> tuple[SessionLatency, Record]:
-        estimator = LatencyEstimator(transport_s)
+        estimator = LatencyEstimator(app.transport_ms / 1e3)
         served, _ = plan_of(scene, system, folder)  # its load monitor and its balancer have seen nothing yet
         if grids is not None:
             served = with_selection(served, RamsisSelection(leveled={DEVICE: grids}), estimator.typical)
         latency = SessionLatency(profiles, session, slowdowns, seed)
+        _warm_up(estimator, served, workers, latency, app.warm_up_s, float(arrivals_s[0]))
         host = Host(Plan(1, {ENDPOINT: served}), workers, latency, estimator=estimator)
         latency.slack_share = partial(host.slack_share, ENDPOINT)
         return latency, host.run({ENDPOINT: arrivals_s})
@@ -102,6 +105,32 @@ def plan_of(scene: Scene, system: str, folder: Path) -> tuple[EndpointPlan, Mapp
     plan = assemble(app, catalogue, profiles, ladders=ladders_for(app, catalogue, profiles)).plan.endpoints[ENDPOINT]
     candidates = tuple(book.as_profiled(candidate, POOL) for candidate in offered)
     return plan.with_stage(candidates={DEVICE: candidates}), profiles[DEVICE]
+
+
+def _warm_up(
+    estimator: LatencyEstimator,
+    served: EndpointPlan,
+    workers: Iterable[str],
+    latency: "SessionLatency",
+    length_s: float,
+    until_s: float,
+) -> None:
+    """What a router learns before it says ready (`deployments.router.warm_up`): ``length_s`` of batches of no query,
+    all back before ``until_s``, however short that is."""
+    sizes = [
+        (candidate, rows)
+        for candidate in served.stage.candidates[DEVICE]
+        for rows in sizes_in_time(candidate.latency_s, served.slo_s)
+    ]
+    for worker in workers:
+        spent_s = 0.0
+        for candidate, rows in cycle(sizes):
+            if spent_s >= length_s:
+                break
+            run_s, way_s = latency.draw_s(0, candidate.variant, rows)
+            spent_s += run_s + way_s
+            now_s = until_s * min(spent_s / length_s, 1.0)
+            estimator.on_batch(worker, candidate, rows, run_s, run_s + way_s, 0.0, now_s)
 
 
 def make_tables(scene: Scene, system: str, session: Sequence[Played], folder: Path, progress: Progress) -> LeveledGrids:
@@ -174,12 +203,17 @@ class SessionLatency:
     def times_s(self, device: str, batch: Batch) -> tuple[float, float]:
         """The next draw of both."""
         case = max(bisect_right(self._starts_s, batch.launched_s) - 1, 0)
-        run_s = self._slowdowns[case] * self._runs[batch.variant].draw_s(batch.rows)
+        run_s, way_s = self.draw_s(case, batch.variant, batch.rows)
         self._ran_s[case] += run_s
         self._profiled_s[case] += self._profiles[batch.variant].p95_s(batch.rows)
         if batch.launched_s >= self._count_from_s[case]:
             self._counted[case] += 1
             self._slack_sums[case] += self.slack_share()
+        return run_s, way_s
+
+    def draw_s(self, case: int, variant: str, rows: int) -> tuple[float, float]:
+        """What a batch takes in a case: its run and its way."""
+        run_s = self._slowdowns[case] * self._runs[variant].draw_s(rows)
         return run_s, float(self._rng.lognormal(*self._ways[case]))
 
     @property

@@ -1,5 +1,7 @@
 """Which table is read for which latency and load, by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -81,6 +83,16 @@ def test_the_nearest_of_several_levels_is_read_and_the_slower_rather_than_the_fa
     assert read_load_and_mean(grids, middle, 80.0)[1] < 1.0
 
 
+def test_a_way_that_is_a_small_part_of_the_time_does_not_outweigh_the_tail_of_runs() -> None:
+    long_tail = LatencyLevel(run_factor=1.0, run_tail=1.2, path_s=0.004, path_tail=1.5)
+    longer_way = LatencyLevel(run_factor=1.0, run_tail=1.14, path_s=0.006, path_tail=1.5)
+    grids = LeveledGrids({long_tail: grid(100.0), longer_way: grid(101.0)})
+    worker = LatencyEstimate(run_factor=1.0, run_tail=1.145, path_s=0.004, path_tail_s=0.006, typical_run_s=0.2)
+    assert read_load_and_mean(grids, worker, 90.0)[0] == 101.0
+    brief = replace(worker, run_tail=1.19, typical_run_s=0.004)
+    assert read_load_and_mean(grids, brief, 90.0)[0] == 100.0, "with runs as short as the way it does"
+
+
 def read_load_and_mean(grids: LeveledGrids, latency: LatencyEstimate, load_qps: float) -> tuple[float, float]:
     reading = grids.read(latency, 2, load_qps)
     assert reading is not None
@@ -101,12 +113,23 @@ def test_a_table_for_a_much_higher_load_is_worse_than_one_for_a_slightly_slower_
     assert read_load_and_mean(grids, estimate(), 100.0)[0] == 100.0
 
 
-def test_nothing_is_read_beyond_loads_and_latencies_that_tables_are_near() -> None:
+def test_nothing_is_read_beyond_loads_that_tables_are_near() -> None:
     grids = LeveledGrids({LEVEL: grid(100.0)})
     assert grids.read(estimate(), 2, 135.1) is None
-    assert grids.read(estimate(run_factor=3.0, path_s=0.030), 2, 10.0) is None
-    assert grids.read(estimate(run_factor=0.1, path_s=0.001), 2, 10.0) is None
+    assert grids.read(estimate(run_factor=0.5, path_s=0.005), 2, 300.0) is None, "nor for faster workers"
+    assert grids.read(estimate(), 4, 270.1) is None, "twice as many workers share it"
     assert LeveledGrids({}).read(estimate(), 2, 10.0) is None
+
+
+@pytest.mark.parametrize("slower", [0.1, 1.4, 3.0])
+def test_a_table_is_read_for_any_latency(slower: float) -> None:
+    """Also where the workers, if they are so slow, cannot bear the load: then that for the highest."""
+    grids = LeveledGrids({LEVEL: grid(80.0, 100.0)})
+    reading = grids.read(estimate(run_factor=slower, path_s=0.010 * slower), 2, 90.0)
+    assert reading is not None
+    assert (reading.mean, reading.tail) == pytest.approx((slower, slower))
+    assert (reading.table.load_qps, reading.meets_load) == ((80.0, True) if slower < 1.0 else (100.0, False))
+    assert reading.exact == (slower < 1.0)
 
 
 def test_until_there_is_a_table_for_a_load_that_rose_the_one_for_a_lower_load_is_read_and_promises_nothing() -> None:

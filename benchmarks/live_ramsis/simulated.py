@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle
 from math import log, sqrt
@@ -65,7 +65,9 @@ def simulate(scene: Scene, system: str, session: Sequence[Played], folder: Path,
     app, _ = scene.app(system, folder)
     grids = make_tables(scene, system, session, folder, progress) if system in BY_TABLES else None
     workers = {f"w{number:03}": DEVICE for number in range(scene.workers)}
-    arrivals_s = np.concatenate([each.sent_s for each in session])
+    ready_s = app.warm_up_s
+    shifted = [replace(each, sent_s=each.sent_s + ready_s, from_s=each.from_s + ready_s) for each in session]
+    sent_s = np.concatenate([each.sent_s for each in session])
     paths = [each.path for each in session]
 
     def played(slowdowns: Sequence[float], seed: int) -> tuple[SessionLatency, Record]:
@@ -73,11 +75,11 @@ def simulate(scene: Scene, system: str, session: Sequence[Played], folder: Path,
         served, _ = plan_of(scene, system, folder)  # its load monitor and its balancer have seen nothing yet
         if grids is not None:
             served = with_selection(served, RamsisSelection(leveled={DEVICE: grids}), estimator.typical)
-        latency = SessionLatency(profiles, session, slowdowns, seed)
-        _warm_up(estimator, served, workers, latency, app.warm_up_s, float(arrivals_s[0]))
+        latency = SessionLatency(profiles, shifted, slowdowns, seed)
+        _warm_up(estimator, served, workers, latency, ready_s)
         host = Host(Plan(1, {ENDPOINT: served}), workers, latency, estimator=estimator)
         latency.slack_share = partial(host.slack_share, ENDPOINT)
-        return latency, host.run({ENDPOINT: arrivals_s})
+        return latency, host.run({ENDPOINT: sent_s + ready_s})
 
     as_drawn, _ = played([1.0] * len(session), scene.seed)
     slowdowns = [each.run_factor / drawn for each, drawn in zip(paths, as_drawn.run_factors, strict=True)]
@@ -87,7 +89,7 @@ def simulate(scene: Scene, system: str, session: Sequence[Played], folder: Path,
         latency, record = played(slowdowns, seed)
         accuracy = np.append(record.batches.accuracy, np.nan)[record.batch]
         in_time = record.done_s <= record.deadline_s
-        found.append(Simulated(record.arrival_s, in_time, accuracy, latency.slack_shares))
+        found.append(Simulated(sent_s, in_time, accuracy, latency.slack_shares))
         progress.advance(bar)
     return found
 
@@ -113,10 +115,8 @@ def _warm_up(
     workers: Iterable[str],
     latency: "SessionLatency",
     length_s: float,
-    until_s: float,
 ) -> None:
-    """What a router learns before it says ready (`deployments.router.warm_up`): ``length_s`` of batches of no query,
-    all back before ``until_s``, however short that is."""
+    """What a router learns in the first ``length_s`` seconds, before it says ready (`deployments.router.warm_up`)."""
     sizes = [
         (candidate, rows)
         for candidate in served.stage.candidates[DEVICE]
@@ -125,12 +125,11 @@ def _warm_up(
     for worker in workers:
         spent_s = 0.0
         for candidate, rows in cycle(sizes):
-            if spent_s >= length_s:
-                break
             run_s, way_s = latency.draw_s(0, candidate.variant, rows)
             spent_s += run_s + way_s
-            now_s = until_s * min(spent_s / length_s, 1.0)
-            estimator.on_batch(worker, candidate, rows, run_s, run_s + way_s, 0.0, now_s)
+            if spent_s >= length_s:
+                break
+            estimator.on_batch(worker, candidate, rows, run_s, run_s + way_s, 0.0, spent_s)
 
 
 def make_tables(scene: Scene, system: str, session: Sequence[Played], folder: Path, progress: Progress) -> LeveledGrids:

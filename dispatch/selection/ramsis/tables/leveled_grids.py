@@ -26,6 +26,11 @@ decide nothing at all. A first estimate of a load that has just risen is high, s
 table meets the load by it: of twelve workers that then took what was most accurate in time for the query at hand, one
 query in seven was late for a second, and feedback took the slack away for a minute."""
 
+BRIDGED = 2.7
+"""Nor do tables for latencies as far away as this: workers 1.5 times slower are nearer, which is as far as first
+estimates go. Workers that are in truth twice as slow keep more accuracy with the greedy policy, until there are
+tables for them."""
+
 TRUSTED = LATE_SHARE + 0.02
 """A table that expects more violations is for more than can be borne, and gives up what could be served: instead the
 one for the highest load below is read. With twelve workers at 85% of what they bear, where the load of half a second is
@@ -78,7 +83,7 @@ class LeveledGrids:
     _scales: dict[int, tuple[LatencyEstimate, tuple[_Scale, ...]]] = field(default_factory=dict, repr=False)
 
     def read(self, latency: LatencyEstimate, workers: int, load_qps: float) -> Reading | None:
-        """The best table for a worker of this latency, where so many share the load; None where all are for much less.
+        """The best table for a worker of this latency, where so many share the load; None where none is near enough.
 
         A table should meet the load in rescaled time. Of those that do, the one that differs least, in latency and in
         load. One for a load that is lower by some factor counts as one for a latency that is off by it: where the load
@@ -86,7 +91,7 @@ class LeveledGrids:
         """
         best, best_cost = None, (True, inf)
         for scale in self._compared(latency):
-            if (scale.cost >= log(FARTHEST), scale.cost) >= best_cost:
+            if (scale.cost >= log(FARTHEST), scale.cost) >= best_cost or scale.cost >= log(BRIDGED):
                 break  # they ascend by cost
             shared_qps = load_qps if workers == scale.grid.workers else load_qps * scale.grid.workers / workers
             scaled_qps = shared_qps * scale.mean

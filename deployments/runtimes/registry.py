@@ -42,7 +42,7 @@ def _known() -> str:
 
 @register("onnx")
 def _onnx(variant: Variant, artifact: Path, options: RuntimeOptions) -> ModelRuntime:
-    from deployments.runtimes.onnx_runtime import OnnxRuntime
+    from deployments.runtimes.onnx.onnx_runtime import OnnxRuntime
 
     return OnnxRuntime(variant, artifact, options)
 
@@ -66,7 +66,7 @@ def _transformers(variant: Variant, artifact: Path, options: RuntimeOptions) -> 
 @register("text")
 def _text(variant: Variant, artifact: Path, options: RuntimeOptions) -> ModelRuntime:
     require("text", f"variant {variant.name!r} with runtime text")
-    from deployments.runtimes.text_runtime import TextRuntime
+    from deployments.runtimes.onnx.text_runtime import TextRuntime
 
     return TextRuntime(variant, artifact, options)
 

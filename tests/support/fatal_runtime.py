@@ -6,7 +6,7 @@ import threading
 
 from deployments.runtimes import registry
 from deployments.runtimes.base import Tensors
-from deployments.runtimes.onnx_runtime import OnnxRuntime
+from deployments.runtimes.onnx.onnx_runtime import OnnxRuntime
 
 NAME = "fatal"
 KILLS, HANGS = 666.0, 404.0

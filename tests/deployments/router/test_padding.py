@@ -15,7 +15,7 @@ from catalog.tensor import Arrays, TensorSpec
 from catalog.variant import Variant
 from deployments.router.stacking import stack, unstack
 from deployments.runtimes.base import RuntimeOptions
-from deployments.runtimes.onnx_runtime import OnnxRuntime
+from deployments.runtimes.onnx.onnx_runtime import OnnxRuntime
 from dispatch.query import Batch, Job, Query, StageKey
 
 QUERIES = st.lists(st.tuples(st.integers(1, 3), st.integers(1, LONGEST)), min_size=1, max_size=8)

@@ -10,7 +10,7 @@ from catalog.texts.tokens import TextTokenizer
 from catalog.variant import Variant
 from deployments.runtimes import base
 from deployments.runtimes.base import RuntimeOptions, Tensors
-from deployments.runtimes.onnx_session import MEMORY_PER_FILE_BYTE, check_names, open_session
+from deployments.runtimes.onnx.onnx_session import MEMORY_PER_FILE_BYTE, check_names, open_session
 
 KNOWN_OPTIONS = ("max_length",)
 """``max_length``: tokens after which a text is cut."""

@@ -2,7 +2,7 @@
 
 cuDNN plans a convolution for one shape of its input, and ONNX Runtime keeps that plan until the shape changes. On an
 NVIDIA H200 a batch of another size than the one before took 56 ms instead of 0.2 ms (six convolutions) and 400 instead
-of 1.5 ms (an ensemble of such graphs), and still 8 ms for the former with the quick heuristic search, whether or not
+of 1.2 ms (an ensemble of such graphs), and still 8 ms for the former with the quick heuristic search, whether or not
 that size had been run before.
 """
 

@@ -6,8 +6,8 @@ from typing import Any
 from catalog.variant import Variant
 from deployments.runtimes import base
 from deployments.runtimes.base import RuntimeOptions, Tensors
-from deployments.runtimes.onnx_session import MEMORY_PER_FILE_BYTE, check_names, open_session
-from deployments.runtimes.sized_sessions import SizedSessions, has_convolutions, sizes_up_to
+from deployments.runtimes.onnx.onnx_session import MEMORY_PER_FILE_BYTE, check_names, open_session
+from deployments.runtimes.onnx.sized_sessions import SizedSessions, has_convolutions, sizes_up_to
 
 
 class OnnxRuntime:
@@ -27,9 +27,9 @@ class OnnxRuntime:
         check_names(self._variant, "inputs", inputs, self._artifact, session.get_inputs())
         check_names(self._variant, "outputs", set(self._outputs), self._artifact, session.get_outputs())
         self._session = session
-        base.trial_run(self, self._variant)
-        for size in session.sizes if isinstance(session, SizedSessions) else ():
-            base.trial_run(self, self._variant, size)  # the first run of a session is slow: no query should be in it
+        # the first run of a session is slow: no query should be in it
+        for rows in session.sizes if isinstance(session, SizedSessions) else (base.TRIAL_ROWS,):
+            base.trial_run(self, self._variant, rows)
 
     def run(self, inputs: Tensors) -> Tensors:
         """See `ModelRuntime.run`."""

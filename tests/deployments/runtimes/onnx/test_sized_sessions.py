@@ -10,10 +10,10 @@ import pytest
 from catalog.catalogue import load_catalogue
 from catalog.errors import ArtifactError
 from catalog.variant import Variant
-from deployments.runtimes import onnx_runtime, onnx_session, sized_sessions
 from deployments.runtimes.base import RuntimeOptions
-from deployments.runtimes.onnx_runtime import OnnxRuntime
-from deployments.runtimes.sized_sessions import SizedSessions, has_convolutions, sizes_up_to
+from deployments.runtimes.onnx import onnx_runtime, onnx_session, sized_sessions
+from deployments.runtimes.onnx.onnx_runtime import OnnxRuntime
+from deployments.runtimes.onnx.sized_sessions import SizedSessions, has_convolutions, sizes_up_to
 
 ZOO = load_catalogue("builtin")
 BY_NAME = {variant.name: variant for variant in ZOO.variants}

@@ -1,0 +1,1 @@
+"""Runtimes on ONNX Runtime: ONNX files, and texts with a tokenizer before them."""

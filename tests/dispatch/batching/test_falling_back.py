@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,8 +27,14 @@ class Rows:
         return self.of_s
 
 
-def view(*deadlines_s: float, candidates: tuple[Candidate, ...] = ALL, arrival_s: float = 8.0) -> QueueView:
-    made = QueueView(10.0, len(deadlines_s), deadlines_s[0], candidates, waiting=Rows(deadlines_s))
+def view(
+    *deadlines_s: float,
+    candidates: tuple[Candidate, ...] = ALL,
+    arrival_s: float = 8.0,
+    load_qps: float = 0.0,
+    workers: int = 1,
+) -> QueueView:
+    made = QueueView(10.0, len(deadlines_s), deadlines_s[0], candidates, load_qps, workers, waiting=Rows(deadlines_s))
     return made._replace(first_arrival_s=arrival_s)
 
 
@@ -44,6 +51,23 @@ def test_more_than_that_goes_to_the_most_accurate_that_serves_all_of_it() -> Non
 def test_where_nothing_serves_all_the_one_that_serves_most_is_taken() -> None:
     assert fallen_back(view(*[10.35] * 6), GOOD) is RASH
     assert fallen_back(view(10.05, 10.06), GOOD) is GOOD, "nobody can be met: the plan decides"
+
+
+def test_who_comes_while_a_batch_runs_is_left_time_for() -> None:
+    deadlines_s = (12.1, 12.1)  # 2.1 s from arrival to deadline: what comes during a batch has hardly more
+    assert fallen_back(view(*deadlines_s, arrival_s=10.0, load_qps=2.0), GOOD) is GOOD
+    assert fallen_back(view(*deadlines_s, arrival_s=10.0, load_qps=12.0), GOOD) is QUICK
+    assert fallen_back(view(*deadlines_s, arrival_s=10.0, load_qps=12.0, workers=6), GOOD) is GOOD
+    assert fallen_back(view(*deadlines_s, arrival_s=10.0, load_qps=20.0), GOOD) is RASH
+
+
+def test_what_waits_is_not_given_up_for_what_nobody_could_serve() -> None:
+    assert fallen_back(view(12.1, 12.1, arrival_s=10.0, load_qps=1e6), GOOD) is GOOD
+    assert fallen_back(view(12.1, 12.1, 12.1, arrival_s=10.0, load_qps=1e6), GOOD) is QUICK
+
+
+def test_nothing_is_expected_where_arrivals_are_unknown() -> None:
+    assert fallen_back(view(12.1, 12.1, arrival_s=inf, load_qps=12.0), GOOD) is GOOD
 
 
 def test_a_variant_alone_is_the_planned_one() -> None:

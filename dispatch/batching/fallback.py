@@ -8,8 +8,8 @@ from dispatch.batching.window import ROUNDING_S
 from dispatch.selection.policy import Candidate, QueueView
 
 DEVIATIONS = 1.5
-"""So many standard deviations more than usual are reckoned to come while a batch runs, if queries come at random. Of 0.5,
-1, 1.5, 2 and 3 on the traces of `benchmarks.proteus` (docs/accuracy-scaling.md)."""
+"""So many standard deviations more than usual are reckoned to come while a batch runs, if queries come at random. Of
+0.5, 1, 1.5, 2 and 3, by traces of `benchmarks.proteus` (docs/accuracy-scaling.md)."""
 
 
 def fallen_back(view: QueueView, planned: Candidate) -> Candidate:

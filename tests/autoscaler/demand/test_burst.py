@@ -1,5 +1,7 @@
 """Reasons to plan before the interval is over."""
 
+from dataclasses import replace
+
 from autoscaler.cluster.observation import Statistics
 from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
 from autoscaler.demand.burst import BurstTrigger
@@ -36,6 +38,14 @@ def test_a_plan_with_no_room_to_speak_of_is_not_asked_for_again_for_next_to_noth
     now = Statistics(0.0, 1.0, {"a": 100}, {})
     assert TRIGGER.reason(now, full, {"a": 105.0}) is None
     assert TRIGGER.reason(now, full, {"a": 106.0}) == "a has 106 queries/s, the plan has room for 105"
+
+
+def test_where_fallback_variants_answer_it_chance_is_no_reason() -> None:
+    made = replace(plan({"a": 100.0}, {"a": 100.0}), burst_qps={"a": 800.0})
+    now = Statistics(0.0, 1.0, {"a": 100}, {})
+    assert TRIGGER.reason(now, made, {"a": 115.0}) is None
+    assert TRIGGER.reason(now, made, {"a": 116.0}) == "a has 116 queries/s, the plan has room for 105"
+    assert TRIGGER.reason(now, replace(made, burst_qps={"a": 110.0}), {"a": 115.0}) is not None
 
 
 def test_an_endpoint_that_the_plan_does_not_know_has_no_room() -> None:

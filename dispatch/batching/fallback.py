@@ -25,18 +25,12 @@ def fallen_back(view: QueueView, planned: Candidate) -> Candidate:
     if len(view.candidates) == 1:
         return planned
     deadlines_s = view.deadlines_s()
-    faster = [candidate for candidate in view.candidates if candidate.accuracy < planned.accuracy]
     fastest = min(view.candidates, key=_row_s)
-    for candidate in (planned, *faster):
-        if _leaves_time(view, candidate, fastest, deadlines_s):
-            return candidate
-    if view.rows <= planned.max_batch and planned.latency_s[view.rows] <= view.slack_s - ROUNDING_S:
-        return planned
-    best, most = planned, rows_in_time(planned, view.now_s, deadlines_s)
-    for candidate in faster:
-        if most == len(deadlines_s):
-            break
+    best, most = planned, -1
+    for candidate in (planned, *(each for each in view.candidates if each.accuracy < planned.accuracy)):
         rows = rows_in_time(candidate, view.now_s, deadlines_s)
+        if rows == len(deadlines_s) and _leaves_time(view, candidate, fastest, deadlines_s):
+            return candidate
         if rows > most:
             best, most = candidate, rows
     return best
@@ -65,13 +59,12 @@ def _row_s(candidate: Candidate) -> float:
 
 
 def _leaves_time(view: QueueView, candidate: Candidate, fastest: Candidate, deadlines_s: Sequence[float]) -> bool:
-    """Whether a batch of the candidate, and then batches of the fastest, serve what waits and comes meanwhile.
+    """Whether after a batch of the candidate, which could serve all that waits, the fastest serves the rest and who
+    comes meanwhile.
 
     Those to come are evenly spread over the batch, a worker's equal part of the load, and have as much time as the most
     urgent query had.
     """
-    if rows_in_time(candidate, view.now_s, deadlines_s) < len(deadlines_s):
-        return False
     batch = candidate.batch_rows(len(deadlines_s))
     run_s = candidate.latency_s[batch]
     usual = 0.0 if isinf(view.first_arrival_s) else view.load_qps * run_s / max(view.workers, 1)

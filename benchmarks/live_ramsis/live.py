@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.live_ramsis.latency import MeasuredLatency
 from benchmarks.live_ramsis.loads import Case, Floats
 from benchmarks.live_ramsis.scene import ENDPOINT, Scene, dataset
+from catalog.profiles.profile import LatencyProfile
 from serve_app.testing.queries import Queries
 from serve_app.testing.repeatedly import Repeatedly
 from serve_app.testing.sender import Load
@@ -27,39 +29,13 @@ LOOK_EVERY_S = 2.5
 Say = Callable[[str], None]
 
 
-@dataclass(frozen=True)
-class MeasuredLatency:
-    """What batches needed besides their profiled runs: means over workers and looks.
-
-    The way to a worker and back takes ``path_s`` on average and ``path_tail_s`` at the 95th percentile; runs take
-    ``run_factor`` times the profile's 95th percentile on average, and at their own 95th percentile ``run_tail`` times
-    that.
-    """
-
-    path_s: float
-    path_tail_s: float
-    run_factor: float
-    run_tail: float
-
-    @classmethod
-    def of(cls, snapshots: Sequence[Snapshot]) -> "MeasuredLatency":
-        """Raises RuntimeError where no status came."""
-        seen = [each["latency"] for snapshot in snapshots for each in snapshot.status["workers"].values()]
-        if not seen:
-            raise RuntimeError("the service gave no status during a load; see what else runs on this machine")
-        means = {key: statistics.fmean(each[key] for each in seen) for key in seen[0] if key in FIGURES}
-        return cls(means["path_ms"] / 1e3, means["path_tail_ms"] / 1e3, means["run_factor"], means["run_tail"])
-
-
-FIGURES = ("path_ms", "path_tail_ms", "run_factor", "run_tail")
-
-
 @dataclass(frozen=True, eq=False)
 class Played:
     """A case on the live service.
 
     ``sent_s`` are the instants at which all its queries left, from the begin of the first case; ``from_s`` is the one
-    from which on they count, and ``queries`` are those. ``promise`` is the service's own account at the end.
+    from which on they count, and ``queries`` are those. ``path`` is what their batches needed, ``estimated`` what the
+    service reckoned with meanwhile. ``promise`` is the service's own account at the end.
     ``slack_share`` is what feedback let policies spend of the slack, the mean over looks.
     """
 
@@ -68,6 +44,7 @@ class Played:
     from_s: float
     queries: Queries
     path: MeasuredLatency
+    estimated: MeasuredLatency
     promise: Mapping[str, Any]
     tables: Mapping[str, Any]
     slack_share: float = 1.0
@@ -77,6 +54,7 @@ def play(scene: Scene, system: str, cases: Sequence[Case], folder: Path, say: Sa
     """All cases one after the other on one service of a system."""
     content = scene.content(system, folder)
     queries = dataset()
+    profiles = {name: each.profile for name, each in scene.profiled.items()}
     with running(content, folder, ENDPOINT, queries.bodies[0], within_s=START_WITHIN_S) as service:
         _wait_for_workers(service.url, scene.workers)
         say(f"{system}: {scene.workers} workers after {service.ready_s:.0f} s")
@@ -91,7 +69,7 @@ def play(scene: Scene, system: str, cases: Sequence[Case], folder: Path, say: Sa
                     sender.begin(load)
                     whole = sender.finish()
                 last = look(service.url)
-                found.append(_played(case, whole, from_s, zero_s, [*snapshots, last], last))
+                found.append(_played(case, whole, from_s, zero_s, [*snapshots, last], last, profiles))
                 say(f"{system}, {case.trace} at {case.share:.0%}: {_in_words(found[-1])}")
                 time.sleep(REST_S)
     return found
@@ -104,15 +82,23 @@ def _look(url: str, from_s: float, snapshots: list[Snapshot]) -> None:
 
 
 def _played(
-    case: Case, whole: Queries, from_s: float, zero_s: float, snapshots: Sequence[Snapshot], last: Snapshot
+    case: Case,
+    whole: Queries,
+    from_s: float,
+    zero_s: float,
+    snapshots: Sequence[Snapshot],
+    last: Snapshot,
+    profiles: Mapping[str, LatencyProfile],
 ) -> Played:
     endpoint = last.endpoint(ENDPOINT)
+    counted = whole.where(whole.intended_s >= from_s)
     return Played(
         case,
         np.sort(whole.sent_s) - zero_s,
         from_s - zero_s,
-        whole.where(whole.intended_s >= from_s),
-        MeasuredLatency.of(snapshots),
+        counted,
+        MeasuredLatency.of(counted, profiles),
+        MeasuredLatency.estimated(snapshots),
         endpoint["guarantee"],
         endpoint["tables"],
         statistics.fmean(each.endpoint(ENDPOINT)["feedback"]["slack_factor"] for each in snapshots),

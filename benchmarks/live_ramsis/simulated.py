@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 from rich.progress import Progress
 
-from benchmarks.live_ramsis.live import MeasuredLatency, Played
+from benchmarks.live_ramsis.latency import MeasuredLatency
+from benchmarks.live_ramsis.live import Played
 from benchmarks.live_ramsis.loads import Floats
 from benchmarks.live_ramsis.scene import BY_TABLES, DEVICE, ENDPOINT, POOL, SELECTIONS, Scene
 from catalog.profiles.profile import LatencyProfile
@@ -147,7 +148,7 @@ def make_tables(scene: Scene, system: str, session: Sequence[Played], folder: Pa
     bar = progress.add_task(f"decision tables of {system}", total=len(session))
     for each in session:
         for load_qps in loads_between(*each.case.span_qps):
-            work.aim(_estimate(each.path), load_qps)
+            work.aim(_estimate(each.estimated), load_qps)
             while (wanted := work.next(ahead=False)) is not None:
                 level, problem = wanted
                 work.add(level, make_table(problem, store=table_store()))

@@ -9,6 +9,7 @@ import orjson
 from catalog.errors import BadRequest
 from catalog.tensor import TensorSpec
 from serve_app.loadgen.dataset import Label
+from serve_app.loadgen.timing import Timing
 from serve_app.oip.raw_tensors import from_raw
 
 NO_ANSWER = 0
@@ -21,7 +22,7 @@ class Answer:
 
     ``label`` is the first element of the output named so, None where there is none. ``expected_accuracy`` is a
     ratio, None where the server does not tell; likewise ``deadline_met``. ``emulated`` says that no model gave it.
-    ``id`` names the query that it answers.
+    ``id`` names the query that it answers, ``timing`` is None where the server does not tell.
     """
 
     status: int
@@ -33,6 +34,7 @@ class Answer:
     error: str | None = None
     emulated: bool = False
     id: str | None = None
+    timing: Timing | None = None
 
 
 def read_answer(status: int, content: bytes, json_bytes: str | None = None) -> Answer:
@@ -60,6 +62,7 @@ def read_answer(status: int, content: bytes, json_bytes: str | None = None) -> A
             label=_label(body["outputs"], content[in_json:]),
             emulated=parameters.get("emulated") is True,
             id=body.get("id"),
+            timing=Timing.of(parameters),
         )
     except (AttributeError, KeyError, TypeError, ValueError, IndexError, BadRequest):
         text = f"not an Open Inference Protocol answer: {_start(content)}"

@@ -131,6 +131,7 @@ class OpenLoopClient:
                 answer.error,
                 answer.emulated,
                 retry_after,
+                answer.timing,
             )
         )
 

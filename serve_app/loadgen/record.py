@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from serve_app.loadgen.timing import Timing
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -23,6 +25,7 @@ class Record:
     error: str | None
     emulated: bool = False
     retry_after: bool = False
+    timing: Timing | None = None
 
     @property
     def latency_ms(self) -> float:

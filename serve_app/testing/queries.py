@@ -27,6 +27,9 @@ class Queries:
     status: NDArray[np.int64]  # of HTTP, 0 where there was no answer
     kind: NDArray[np.str_]  # of the error, empty where there was none
     retry_after: Flags  # whether the answer said when to come again
+    run_s: Floats  # of the batch that it was in, by the server's account, NaN where that is not told
+    way_s: Floats  # of that batch from its launch to its result, less the run; likewise
+    rows: NDArray[np.int64]  # of that batch, 0 where that is not told
 
     @classmethod
     def of(cls, records: Sequence[Record], began_s: float) -> "Queries":
@@ -43,6 +46,9 @@ class Queries:
             status=np.array([record.status for record in records], dtype=np.int64),
             kind=np.array([record.error_kind or "" for record in records], dtype=np.str_),
             retry_after=np.array([record.retry_after for record in records], dtype=np.bool_),
+            run_s=_floats([record.timing and record.timing.run_s for record in records]),
+            way_s=_floats([record.timing and record.timing.way_s for record in records]),
+            rows=np.array([record.timing.rows if record.timing else 0 for record in records], dtype=np.int64),
         )
 
     @classmethod

@@ -9,7 +9,8 @@ from rich.progress import Progress
 
 from benchmarks.live_ramsis.figures import Outcome, Row, broken, median_of, outcome, spread_of
 from benchmarks.live_ramsis.goals import goals_of
-from benchmarks.live_ramsis.live import MeasuredLatency, Played
+from benchmarks.live_ramsis.latency import MeasuredLatency
+from benchmarks.live_ramsis.live import Played
 from benchmarks.live_ramsis.loads import CONSTANT, TRACE, capacity_qps, cases, excerpt_of
 from benchmarks.live_ramsis.scene import ENDPOINT, Scene
 from benchmarks.live_ramsis.simulated import SEEDS, SessionLatency, loads_between, lognormal, plan_of, simulate
@@ -43,7 +44,10 @@ def queries(late: list[bool], accuracy: float = 0.9, span_s: float = 10.0) -> Qu
     ones = np.full(count, accuracy)
     none = np.zeros(count, dtype=np.bool_)
     names = np.full(count, "large")
-    return Queries(at_s, at_s, at_s + 0.01, none, np.array(late), ones, ones, names, np.full(count, 200), names, none)
+    status, rows, run_s = np.full(count, 200), np.ones(count, dtype=np.int64), np.full(count, 0.09)
+    return Queries(
+        at_s, at_s, at_s + 0.01, none, np.array(late), ones, ones, names, status, names, none, run_s, 0.01 * ones, rows
+    )
 
 
 def row(system: str = "accord", live: float = 80.0, simulated: float = 80.0, late: float = 0.0, **other: object) -> Row:
@@ -105,6 +109,23 @@ def test_ways_have_the_measured_mean_and_percentile() -> None:
     assert lognormal(0.003, 0.003)[1] == 0.0
 
 
+def test_latency_is_what_answers_say_each_batch_counting_once(tmp_path: Path) -> None:
+    profiles = {name: each.profile for name, each in scene(tmp_path).profiled.items()}
+    rows = np.repeat([1, 4, 4, 0], [1, 4, 4, 3])
+    profiled_s = np.array([profiles["large"].p95_s(int(each)) if each else np.nan for each in rows])
+    run_s = profiled_s * np.repeat([1.0, 1.0, 1.3, np.nan], [1, 4, 4, 3])
+    way_s = np.repeat([0.001, 0.003, 0.005, np.nan], [1, 4, 4, 3])
+    seen = replace(queries([False] * len(rows)), run_s=run_s, way_s=way_s, rows=rows)
+    one_s, four_s = (profiles["large"].p95_s(each) for each in (1, 4))
+    factor = (one_s + 2.3 * four_s) / (one_s + 2 * four_s)
+    found = MeasuredLatency.of(seen, profiles)
+    assert found.run_factor == pytest.approx(factor)
+    assert found.run_tail == pytest.approx(1.3 / factor)
+    assert (found.path_s, found.path_tail_s) == (pytest.approx(0.003), 0.005)
+    with pytest.raises(RuntimeError, match="no answer says"):
+        MeasuredLatency.of(seen.where(rows == 0), profiles)
+
+
 def test_tables_near_the_chosen_loads_cover_all_between() -> None:
     chosen = loads_between(100.0, 300.0)
     low, high = NEAR
@@ -117,7 +138,7 @@ def test_a_policy_by_load_is_simulated_with_its_rung(tmp_path: Path, load_qps: f
     made = scene(tmp_path)
     case = cases(made, None, (load_qps / capacity_qps(made),), (CONSTANT,), seconds=20.0, warm_s=0.0)[0]
     sent_s = case.arrivals_s()
-    played = Played(case, sent_s, 0.0, queries([False]), PATH, {}, {})
+    played = Played(case, sent_s, 0.0, queries([False]), PATH, PATH, {}, {})
     with Progress() as progress:
         found = simulate(made, "jellyfish_plus", [played], tmp_path, progress)
     assert len(found) == SEEDS
@@ -131,8 +152,8 @@ def test_what_feedback_takes_of_the_slack_is_recorded(tmp_path: Path) -> None:
     light, heavy = cases(made, None, (0.1, 1.5), (CONSTANT,), seconds=8.0, warm_s=0.0)
     begin_s = light.duration_s + 1.0
     session = [
-        Played(light, light.arrivals_s(), 0.0, queries([False]), PATH, {}, {}),
-        Played(heavy, heavy.arrivals_s() + begin_s, begin_s, queries([False]), PATH, {}, {}),
+        Played(light, light.arrivals_s(), 0.0, queries([False]), PATH, PATH, {}, {}),
+        Played(heavy, heavy.arrivals_s() + begin_s, begin_s, queries([False]), PATH, PATH, {}, {}),
     ]
     with Progress() as progress:
         found = simulate(made, "jellyfish_plus", session, tmp_path, progress)
@@ -145,7 +166,7 @@ def test_decision_tables_are_simulated_as_a_router_has_them(tmp_path: Path, monk
     monkeypatch.setenv("ACCORD_CACHE_DIR", str(tmp_path / "cache"))
     made = scene(tmp_path, workers=1)
     case = cases(made, None, (0.1,), (CONSTANT,), seconds=20.0, warm_s=0.0)[0]
-    played = Played(case, case.arrivals_s(), 0.0, queries([False]), PATH, {}, {})
+    played = Played(case, case.arrivals_s(), 0.0, queries([False]), PATH, PATH, {}, {})
     with Progress() as progress:
         by_tables = simulate(made, "ramsis", [played], tmp_path, progress)
         by_load = simulate(made, "jellyfish_plus", [played], tmp_path, progress)
@@ -223,7 +244,8 @@ def test_runs_take_so_many_times_as_long_as_they_did_live(tmp_path: Path) -> Non
     profile = made.profiled["small"].profile
     case = cases(made, None, (0.1,), (CONSTANT,), seconds=2.0, warm_s=0.0)[0]
     session = [
-        Played(case, np.array([at_s]), from_s, queries([False]), PATH, {}, {}) for at_s, from_s in ((0, 0), (10, 12))
+        Played(case, np.array([at_s]), from_s, queries([False]), PATH, PATH, {}, {})
+        for at_s, from_s in ((0, 0), (10, 12))
     ]
     latency = SessionLatency({"small": profile}, session, [1.0, 1.5], seed=1)
     drawn = {

@@ -27,9 +27,11 @@ def test_figures_are_of_the_client_and_of_the_labels() -> None:
     correct = np.array([1.0, 1.0, np.nan, 0.0])
     names = np.array(["a", "a", "", "b"])
     none = np.zeros(4, dtype=np.bool_)
-    found = Figures.of(
-        Queries(at_s, at_s, done_s, failed, none, correct, correct, names, np.full(4, 200), names, none), slo_ms=100.0
+    status, rows = np.full(4, 200), np.ones(4, dtype=np.int64)
+    came_back = Queries(
+        at_s, at_s, done_s, failed, none, correct, correct, names, status, names, none, at_s, at_s, rows
     )
+    found = Figures.of(came_back, slo_ms=100.0)
     assert found.violation_pct == 50.0, "one is late, one failed"
     assert found.accuracy_pct == 50.0, "of the two in time one is right"
     assert found.failed_pct == 25.0

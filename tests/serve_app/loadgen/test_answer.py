@@ -7,6 +7,7 @@ from dispatch.commands import Answer as Given
 from dispatch.query import Query
 from serve_app.http.endpoint_info import EndpointInfo
 from serve_app.loadgen.answer import Answer, read_answer
+from serve_app.loadgen.timing import Timing
 from serve_app.oip.answer import encode
 from serve_app.oip.request import InferRequest
 
@@ -31,6 +32,7 @@ def test_a_label_among_bytes_is_read(datatype: str, label: int | str) -> None:
     given = encode(request, Given(Query(1, "digits", 0.0, 1.0), "small", 0.9, outputs, 1, 0.1, 0.2, 0.05), info, "1")
     answer = read_answer(200, given.content, str(given.json_bytes))
     assert (answer.variant, answer.label, answer.id) == ("small", label, "1")
+    assert answer.timing == (0.05, pytest.approx(0.05), 1)
 
 
 def test_a_label_of_too_few_bytes_makes_no_sense() -> None:
@@ -47,6 +49,14 @@ def test_an_emulated_answer_is_known_by_its_mark() -> None:
 def test_an_answer_of_another_server_counts_under_its_model_name() -> None:
     content = orjson.dumps({"model_name": "resnet", "outputs": [{"name": "y", "data": [1]}]})
     assert read_answer(200, content) == Answer(200, variant="resnet")
+
+
+def test_the_way_is_what_latency_has_beside_wait_and_run() -> None:
+    told = {"latency_ms": 9.5, "queue_ms": 4.0, "run_ms": 3.0, "batch_size": 3}
+    assert Timing.of(told) == (0.003, pytest.approx(0.0025), 3)
+    assert Timing.of(told | {"latency_ms": 6.9}) == (0.003, 0.0, 3), "rounded figures"
+    for name in told:
+        assert Timing.of({key: value for key, value in told.items() if key != name}) is None
 
 
 def test_a_refusal_counts_under_its_reason() -> None:

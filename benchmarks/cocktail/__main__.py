@@ -4,7 +4,7 @@
 four sizes that a minute or more to come and are taken away at times. All systems are planned for by the same planner
 with the same forecasts, and differ in whom they ask: the fewest members that do (cocktail), one model (infaas), all
 that are fast enough (clipper), or one fewer from interval to interval (clipper_x). Each is compared at the cheapest
-headroom that keeps its violations low in another hour. docs/benchmarks.md says how to read the figures.
+headroom that keeps its violations low in another hour. docs/benchmarks/ensembles.md says how to read the figures.
 """
 
 import argparse

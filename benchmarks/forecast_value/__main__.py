@@ -4,7 +4,7 @@
 diurnal hours of a recorded load in the simulator, planned for by a reactive planner, by every forecaster, and by an
 oracle that knows the future. Forecasters are fitted to the days before the hours. The headroom of each policy is set
 so that all have the same number of workers in the mean: a budget, as a multiple of what the oracle has with no
-headroom. docs/benchmarks.md says how to read the figures.
+headroom. docs/benchmarks/forecasts.md says how to read the figures.
 """
 
 import argparse

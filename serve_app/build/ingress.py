@@ -58,7 +58,7 @@ them."""
 
 MOST_QPS = 6000.0
 """No router carries more queries per second than this, whatever its workers could bear: one core spends 150
-microseconds and more on a query (docs/benchmarks.md)."""
+microseconds and more on a query (docs/benchmarks/serving.md)."""
 
 
 class Ingress(GrpcMethods):

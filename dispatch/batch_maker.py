@@ -12,7 +12,7 @@ from dispatch.queues.length_queue import Bucket, LengthQueue
 from dispatch.queues.variant_health import VariantHealth
 from dispatch.queues.worker_state import WorkerState
 from dispatch.selection.greedy import GreedySelection
-from dispatch.selection.policy import Drop, Hold, QueueView, within
+from dispatch.selection.policy import Candidate, Drop, Hold, QueueView, within
 
 ALONE = GreedySelection()
 """For a job that runs alone where the stage's policy would wait for company."""
@@ -39,6 +39,8 @@ class BatchMaker:
         first = queue.first()
         if first is None:
             return None
+        if (first.excluded or self._health.any_avoided) and plan.central and stage.for_others(lane, first, now_s):
+            return self._without_first(worker, lane, now_s)
         rows = before = queue.rows
         held = every = lane.candidates
         waiting: DeadlineQueue = queue
@@ -56,7 +58,7 @@ class BatchMaker:
         if alone:
             rows = first.rows
             if first.excluded:
-                held = tuple(c for c in every if c.variant not in first.excluded) or held
+                held = _untried(first, worker.id, held, every)
         phase = 0 if plan.balancer is None else plan.balancer.phase(lane.index)
         load_qps = plan.load.load_qps(now_s)
         deadline_s, first_rows, arrival_s = first.deadline_s - after_s, first.rows, first.query.arrival_s
@@ -110,6 +112,37 @@ class BatchMaker:
         length = max([job.length for job in jobs]) if queued_rows else 0
         made = (batch_id, worker.id, stage.key, variant, accuracy, jobs, batch_rows, now_s, choice.promise, length)
         return quick(Batch, made)
+
+    def _without_first(self, worker: WorkerState, lane: Lane, now_s: float) -> Batch | list[Job] | None:
+        """The next batch from a common queue whose first jobs other workers should run, which stay there."""
+        queue, left = lane.queue, []
+        made: Batch | list[Job] | None = None
+        while (job := queue.first()) is not None and lane.stage.for_others(lane, job, now_s):
+            if not job.excluded:  # so they should whatever is due later
+                job = None
+                break
+            left.append(queue.pop())
+        if job is not None:
+            made = self.next(worker, lane, now_s)
+        for each in left:
+            queue.push(each)
+        return made
+
+
+def _untried(
+    job: Job, worker: str, usable: tuple[Candidate, ...], every: tuple[Candidate, ...]
+) -> tuple[Candidate, ...]:
+    """Of a worker's candidates those that have not failed on the job.
+
+    The ``usable`` ones that failed on no worker; where there are none, those that did not fail on this one; then those
+    of ``every`` candidate; and all that are usable where each of them failed here.
+    """
+    anywhere = {variant for _, variant in job.excluded}
+    here = {variant for where, variant in job.excluded if where == worker}
+    for candidates, failed in ((usable, anywhere), (usable, here), (every, here)):
+        if found := tuple(c for c in candidates if c.variant not in failed):
+            return found
+    return usable
 
 
 def _for_others_s(lane: Lane, buckets: Sequence[Bucket], now_s: float) -> float:

@@ -19,7 +19,6 @@ from dispatch.queues.endpoint_queues import EndpointQueues
 from dispatch.queues.lane import Lane
 from dispatch.queues.stage_queues import StageQueues
 from dispatch.queues.timed_flows import TimedFlows
-from dispatch.queues.variant_health import VariantHealth
 from dispatch.queues.wake_ups import WakeUps
 from dispatch.queues.worker_state import WorkerState
 from dispatch.recovery.batch_watch import BatchWatch
@@ -48,7 +47,7 @@ class Dispatcher:
         self.queues = AllQueues()
         self._endpoints = self.queues.by_name
         self._running = self.queues.running
-        self._health = VariantHealth()
+        self._health = self.queues.health
         self._batches = BatchMaker(self._health)
         self._timed = TimedFlows(self._endpoints)
         self._watch = BatchWatch(self.workers, measured=latency is not None)
@@ -59,8 +58,7 @@ class Dispatcher:
 
     def on_arrival(self, query: Query, now_s: float) -> list[Command]:
         """A new query; its id must be new and larger than those before."""
-        endpoint = self._endpoints.get(query.endpoint)
-        if endpoint is None:
+        if (endpoint := self._endpoints.get(query.endpoint)) is None:
             return [Reject(query, refusals.unknown_endpoint(query.endpoint, self.plan.endpoints))]
         commands: list[Command] = []
         try:
@@ -110,8 +108,7 @@ class Dispatcher:
     def reassign(self, held: Mapping[str, Iterable[str]], now_s: float) -> list[Command]:
         """Workers hold other variants from now on, all at once; unknown workers are ignored.
 
-        What waits for a worker that serves its endpoint no more is placed anew by the balancer; a batch that runs
-        goes on with the variant that it was launched on.
+        What waits for a worker that serves its endpoint no more is placed anew; a batch that runs goes on as launched.
         """
         self._hold(held)
         return self._after_change(now_s)
@@ -131,7 +128,8 @@ class Dispatcher:
         self._health.on_success(worker, batch.variant)
         if batch_id < 0:
             self.shadows.on_done(batch, outputs)
-            self.on_measured(worker, batch.variant, batch.rows, run_s, now_s - batch.launched_s, now_s)
+            if self.learning is not None:
+                self.learning.on_shadow(state, batch, run_s, now_s)
             return self._go_on(state, now_s, [])
         if (lane := state.lanes.get(batch.stage)) is not None:
             lane.on_done(batch, now_s)
@@ -146,13 +144,15 @@ class Dispatcher:
         return self._go_on(state, now_s, commands)
 
     def on_failed(self, worker: str, batch_id: int, reason: str, now_s: float) -> list[Command]:
-        """A batch raised on its variant: its jobs go on, each alone and without that variant."""
+        """A batch raised on its variant: its jobs go on, each alone, on another worker or variant if possible."""
         if (state := self.workers.get(worker)) is None or (batch := state.batch) is None or batch.id != batch_id:
             return []
         state.finish()
         self._health.on_failure(worker, batch.variant, now_s)
         commands: list[Command] = []
         self._retry(batch, Loss.FAILED, now_s, commands, reason)
+        for stage, job in self.queues.for_others(state, now_s):
+            self._enqueue(job, stage, now_s, commands)
         return self._go_on(state, now_s, commands)
 
     def apply(self, plan: Plan, now_s: float, held: Mapping[str, Iterable[str]] | None = None) -> list[Command]:
@@ -221,8 +221,7 @@ class Dispatcher:
             commands += self._wake_ups.at(self._timed.due_s)
 
     def _enqueue(self, job: Job, stage: StageQueues, now_s: float, commands: list[Command]) -> None:
-        worker = stage.join(job, now_s)
-        if worker is None:
+        if (worker := stage.join(job, now_s)) is None:
             for idle in stage.idle(now_s):
                 if not stage.common.queue.rows:
                     break
@@ -282,6 +281,7 @@ class Dispatcher:
     def _retry(self, batch: Batch, loss: Loss, now_s: float, commands: list[Command], reason: str = "") -> None:
         """Queue the jobs of a batch that came to nothing again; those that may not be launched again end."""
         if batch.shadow:
+            self.shadows.on_lost(batch.worker)
             return
         endpoint = self._running.pop(batch.id)
         for job, error in self._retries.after(batch, endpoint, loss, reason, now_s):

@@ -39,10 +39,17 @@ class Learning:
         total_s = now_s - batch.launched_s
         self._on_batch(worker, lane, batch.variant, batch.rows, run_s, total_s, load_qps, now_s, batch.length)
 
+    def on_shadow(self, worker: WorkerState, batch: Batch, run_s: float, now_s: float) -> None:
+        """A batch came back that no client waited for (`dispatch.shadow`), beside whatever load there is."""
+        lane = worker.lanes.get(batch.stage)
+        if lane is not None:  # else the worker serves the stage no more
+            load_qps, total_s = lane.stage.plan.load.load_qps(now_s), now_s - batch.launched_s
+            self._on_batch(worker, lane, batch.variant, batch.rows, run_s, total_s, load_qps, now_s, batch.length)
+
     def on_measured(
         self, worker: WorkerState, variant: str, rows: int, run_s: float, total_s: float, now_s: float
     ) -> None:
-        """A batch of no query came back."""
+        """A batch of no query came back, of inputs of the typical length, run before there was any load."""
         for lane in worker.lanes.values():
             if variant in lane.accuracies:
                 self._on_batch(worker, lane, variant, rows, run_s, total_s, 0.0, now_s)

@@ -52,8 +52,8 @@ class Query(NamedTuple):
 class Job(NamedTuple):
     """What waits in a queue and runs in a batch: one stage of one query, or one part of a stage.
 
-    A job with variants that are ``excluded`` runs alone, and so does one with ``losses``: one bad query cannot take
-    others down with it twice.
+    A job of which runs are ``excluded`` runs alone, and so does one with ``losses``: one bad query cannot take others
+    down with it twice.
     """
 
     id: int  # unique within the query's endpoint; of two jobs with one deadline the lower runs first
@@ -63,7 +63,7 @@ class Job(NamedTuple):
     inputs: Mapping[str, Any]
     stage: str = ONLY_STAGE  # of the query's endpoint
     attempt: int = 0  # launches that came to nothing
-    excluded: frozenset[str] = frozenset()  # variants that failed on this very job
+    excluded: frozenset[tuple[str, str]] = frozenset()  # worker and variant of each run of this very job that raised
     losses: int = 0  # workers that died or did not answer while they ran it
     length: int = 0  # of its items where the stage's inputs may be of any length, else 0
 
@@ -73,7 +73,7 @@ class Job(NamedTuple):
         return bool(self.losses or self.excluded)
 
 
-FRESH = (0, frozenset[str](), 0)
+FRESH = (0, frozenset[tuple[str, str]](), 0)
 """The fields of a job that was never launched, before its length, for `quick`."""
 
 

@@ -17,6 +17,11 @@ from workload.trace import read_trace
 class ArrivalSource(Protocol):
     """Where the instants of a run come from."""
 
+    @property
+    def length_s(self) -> float:
+        """How long it goes on; infinite where it has no end."""
+        ...
+
     def times_s(self, duration_s: float) -> NDArray[np.float64]:
         """Arrivals in [0, duration_s) as ascending offsets in seconds from the start, possibly none.
 

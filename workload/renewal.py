@@ -23,6 +23,10 @@ class Poisson:
     schedule: RateSchedule
     seed: int
 
+    @property
+    def length_s(self) -> float:
+        return self.schedule.length_s
+
     def times_s(self, duration_s: float) -> Offsets:
         rng = np.random.default_rng(self.seed)
         return _renewal(self.schedule, duration_s, rng.standard_exponential)
@@ -43,6 +47,10 @@ class Gamma:
         if not self.shape > 0:
             raise ConfigError(f"gamma shape {self.shape:g}; give a value above 0, below 1 for bursts")
 
+    @property
+    def length_s(self) -> float:
+        return self.schedule.length_s
+
     def times_s(self, duration_s: float) -> Offsets:
         rng = np.random.default_rng(self.seed)
         return _renewal(self.schedule, duration_s, lambda count: rng.gamma(self.shape, 1.0 / self.shape, count))
@@ -53,6 +61,10 @@ class Uniform:
     """Even gaps, the first query at the start."""
 
     schedule: RateSchedule
+
+    @property
+    def length_s(self) -> float:
+        return self.schedule.length_s
 
     def times_s(self, duration_s: float) -> Offsets:
         edges_s, expected = self.schedule.cumulative(duration_s)

@@ -12,6 +12,9 @@ from workload.rate import RateSchedule, RateStep
 from workload.renewal import Poisson
 from workload.trace_file import TraceFile
 
+FROM_ELSEWHERE_S = 86_400.0
+"""Nobody records a day of silence first: such instants count from elsewhere, as from the epoch."""
+
 FORMATS = "arrival_ms or arrival_s (one line per query), or time_s and load_qps (one line per interval)"
 
 
@@ -20,6 +23,11 @@ class RecordedArrivals:
     """The very instants of a trace, ascending, in seconds from its start."""
 
     arrivals_s: NDArray[np.float64]
+
+    @property
+    def length_s(self) -> float:
+        """Just long enough for the last query."""
+        return float(np.nextafter(self.arrivals_s[-1], np.inf))
 
     def times_s(self, duration_s: float) -> NDArray[np.float64]:
         return self.arrivals_s[self.arrivals_s < duration_s]
@@ -32,6 +40,10 @@ class RecordedLoad:
     schedule: RateSchedule
     seed: int
 
+    @property
+    def length_s(self) -> float:
+        return self.schedule.length_s
+
     def times_s(self, duration_s: float) -> NDArray[np.float64]:
         return Poisson(self.schedule, self.seed).times_s(min(duration_s, self.schedule.length_s))
 
@@ -41,7 +53,8 @@ def read_trace(path: Path, seed: int, mean_rate_qps: float | None = None) -> Rec
 
     ``mean_rate_qps`` is the mean over the whole trace after rescaling, None keeps the trace as it is. Rescaling
     stretches the time of arrival instants, which keeps their pattern, and multiplies the loads of intervals.
-    Raises `ConfigError` naming the file, the line and the value that are wrong.
+    Instants whose first is `FROM_ELSEWHERE_S` or more are counted from the first. Raises `ConfigError` naming the file,
+    the line and the value that are wrong.
     """
     if mean_rate_qps is not None and not 0 < mean_rate_qps < np.inf:
         raise ConfigError(f"mean rate {mean_rate_qps:g} for trace {path}; give a finite rate above 0")
@@ -55,6 +68,8 @@ def read_trace(path: Path, seed: int, mean_rate_qps: float | None = None) -> Rec
 
 
 def _arrivals(path: Path, arrivals_s: NDArray[np.float64], mean_rate_qps: float | None) -> RecordedArrivals:
+    if arrivals_s[0] >= FROM_ELSEWHERE_S:
+        arrivals_s = arrivals_s - arrivals_s[0]
     if mean_rate_qps is None:
         return RecordedArrivals(arrivals_s)
     if arrivals_s[-1] == 0:

@@ -27,7 +27,7 @@ class TraceFile:
         """Read a file, gzipped where its name ends in .gz; ``wanted`` says in errors which columns there should be."""
         opened = gzip.open if path.suffix == ".gz" else open
         try:
-            with opened(path, "rt", encoding="utf-8", newline="") as file:
+            with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
                 lines = list(csv.reader(file))
         except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
             raise ConfigError(

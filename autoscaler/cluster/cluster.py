@@ -81,6 +81,12 @@ class Cluster:
             if not 0 <= pool.price_per_h < inf:
                 raise ConfigError(f"pool {pool.device!r}: price_per_h is {pool.price_per_h:g}; give a price from 0")
 
+    @property
+    def variants(self) -> frozenset[str]:
+        """All that workers may be asked to hold; what was withdrawn is not among them."""
+        candidates = (each for endpoint in self.endpoints for own in endpoint.candidates.values() for each in own)
+        return frozenset(name for candidate in candidates for name in candidate.needs)
+
     def demand_qps(self, observation: Observation) -> dict[str, float]:
         """What is observed to be asked of every endpoint, 0 where nothing is said.
 

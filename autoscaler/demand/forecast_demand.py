@@ -8,6 +8,7 @@ from autoscaler.cluster.observation import Statistics
 from autoscaler.demand.demand import DemandEstimate
 from autoscaler.demand.recent_load import RecentLoad
 from forecast.forecaster import Forecaster
+from forecast.series.series import DAY_S
 
 
 class ForecastDemand:
@@ -16,6 +17,9 @@ class ForecastDemand:
     ``now`` says what the load is; endpoints without a forecaster, or with too little history for theirs, have that
     alone. So do those whose forecaster raised or gave what is no load, until there are others to `use`. Forecasts are
     made anew when another second is over. ``recent`` must reach back as far as every forecaster looks.
+
+    Forecasters are given a day of observed seconds, or their ``reach_s`` where that is more, as far as ``recent`` has
+    them: ``reach_s`` is the least that they need, and the seasonal one looks up the day before where that is known.
     """
 
     def __init__(self, now: DemandEstimate, recent: RecentLoad, level: float) -> None:
@@ -52,7 +56,7 @@ class ForecastDemand:
         return {name: max(qps, self.forecast_qps.get(name, 0.0)) for name, qps in now.items()}
 
     def _forecast(self, endpoint: str, forecaster: Forecaster) -> float | None:
-        series = self._recent.series(endpoint, forecaster.reach_s)
+        series = self._recent.series(endpoint, max(forecaster.reach_s, DAY_S))
         if series is None or len(series) * series.step_s < forecaster.reach_s:
             return None
         try:

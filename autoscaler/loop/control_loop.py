@@ -102,9 +102,14 @@ class ControlLoop:
         return reason
 
     def _grow_cautious(self, strained: Mapping[str, float]) -> str | None:
-        """Reckon with more of endpoints that should not be in violation; None where there are none."""
+        """Reckon with more of endpoints that should not be in violation; None where no more helps."""
         served_qps, demand_qps = self.plan.served_qps, self.plan.demand_qps
-        unforeseen = [name for name in strained if served_qps.get(name, 0.0) >= (1 - SHED) * demand_qps.get(name, 0.0)]
+        unforeseen = [
+            name
+            for name in strained
+            if served_qps.get(name, 0.0) >= (1 - SHED) * demand_qps.get(name, 0.0)
+            and self._caution.get(name, 1.0) < MOST_CAUTION
+        ]
         for name in unforeseen:
             self._caution[name] = min(self._caution.get(name, 1.0) * CAUTION, MOST_CAUTION)
         words = ", ".join(f"{strained[name]:.0%} of {name}" for name in unforeseen)

@@ -69,7 +69,7 @@ def services(
             {
                 device: _in_time(candidates, endpoint.slo_s, ALONE)
                 if endpoint.name in plan.own_balancing
-                else _in_time(candidates, *shared.get((device, endpoint.name), (endpoint.slo_s, WAITS)))
+                else _in_time(candidates, endpoint.slo_s, WAITS, shared.get((device, endpoint.name)))
                 for device, candidates in endpoint.candidates.items()
             },
             None if endpoint.name in plan.own_balancing else plan.shares.get(endpoint.name, {}),
@@ -174,5 +174,20 @@ def _shared(
     return found
 
 
-def _in_time(candidates: tuple[Candidate, ...], slo_s: float, waits: int) -> tuple[Candidate, ...]:
-    return tuple(cut for candidate in candidates if (cut := limited(candidate, slo_s, waits=waits)) is not None)
+def _in_time(
+    candidates: tuple[Candidate, ...], slo_s: float, waits: int, shared: tuple[float, int] | None = None
+) -> tuple[Candidate, ...]:
+    """Those that are in time, with no larger batches; of which, on workers that are ``shared``, those for all of these.
+
+    A candidate that leaves no room for the others there keeps batches of one row: where workers hold more than they
+    were planned for, while a pool shrinks, the endpoint would have nobody else.
+    """
+    found = []
+    for candidate in candidates:
+        cut = limited(candidate, slo_s, waits=waits)
+        if cut is not None and shared is not None:
+            shared_s, batches = shared
+            cut = limited(candidate, shared_s, waits=batches) or limited(candidate, candidate.latency_s[1], waits=1)
+        if cut is not None:
+            found.append(cut)
+    return tuple(found)

@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.ipa --json [--series FILE]``. Everything but the latencies of the models is the paper's; these
 are made from its tables by a rule. All systems are solved by the same exact program, with the same forecasts, on the
-same data path in the simulator; their headrooms are set on excerpts from before the reported ones. docs/benchmarks/pipelines.md
-has the rules, and says how to read the figures.
+same data path in the simulator; their headrooms are set on excerpts from before the reported ones. The rules, and
+how to read the figures, are in docs/benchmarks/pipelines.md.
 """
 
 import argparse

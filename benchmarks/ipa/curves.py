@@ -1,4 +1,4 @@
-"""Latencies of the paper's models, which it does not give, from what it does give. docs/benchmarks/pipelines.md has the rule."""
+"""Latencies of the paper's models, which it does not give, from what it does give (docs/benchmarks/pipelines.md)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -47,7 +47,7 @@ def stacked(
                 f"{spec.name}=COLUMN"
             )
         inputs[spec.name] = _tensor(spec, table[column], column, path)
-    labels = _labels(table[found])
+    labels = _labels(table[found], variant.labels)
     sizes = {name: len(array) for name, array in {**inputs, found: labels}.items()}
     if len(set(sizes.values())) != 1 or not len(labels):
         raise ConfigError(
@@ -95,11 +95,12 @@ def _value(cell: Any, spec: TensorSpec) -> Any:
     return float(cell) if spec.dtype.kind == "f" else int(cell)
 
 
-def _labels(column: Column) -> NDArray[Any]:
-    """Whole numbers or values where all are, else names."""
+def _labels(column: Column, classes: Sequence[str]) -> NDArray[Any]:
+    """Names where all of them are names of ``classes``, which may be digits; else whole numbers or values where all
+    are."""
     if isinstance(column, np.ndarray):
         return column
-    if all(isinstance(each, str) for each in column):
+    if all(isinstance(each, str) for each in column) and not set(column) <= set(classes):
         for kind in (int, float):
             try:
                 return np.array([kind(each) for each in column])

@@ -52,7 +52,7 @@ def cache_path(
     facts += [environment] if environment else []
     facts += sorted(_fingerprint(variant, root) for variant in variants)
     key = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
-    return cache_dir() / "profiles" / f"{_file_name(task)}-{key}.csv"
+    return cache_dir() / "profiles" / f"{file_name(task)}-{key}.csv"
 
 
 def load(path: Path, device: str, variants: Iterable[Variant]) -> dict[str, ProfiledVariant] | None:
@@ -115,6 +115,6 @@ def _changed(files: Iterable[Path]) -> list[tuple[int, int]]:
     return [(file.stat().st_mtime_ns, file.stat().st_size) for file in sorted(files)]
 
 
-def _file_name(task: str) -> str:
+def file_name(task: str) -> str:
     """``task`` with everything but letters, digits, ``-`` and ``_`` replaced, safe as part of a file name."""
     return "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in task)

@@ -278,10 +278,11 @@ class Controller:
             decision.state = DecisionState.GIVEN_UP
         self._loop.on_plan(made)
         await self._state.save()
+        if change is not None and made is change.plan:
+            await self._runner.load_fallbacks(change, decision)
+            again = await self._runner.why_again()
         if again is not None:
             self._ask(again)
-        elif change is not None and made is change.plan:
-            await self._runner.load_fallbacks(change, decision)
 
     def _observation(self) -> Observation:
         workers = {worker: report.info for worker, report in self._worker_registry.reports.items()}

@@ -8,10 +8,12 @@ from autoscaler.cluster.plan import ClusterPlan, NoPlan, SolveReport, Status
 from autoscaler.cluster.plan_record import from_record
 from autoscaler.demand.burst import BurstTrigger
 from autoscaler.demand.demand import DemandEstimate
+from autoscaler.demand.popularity import Popularity
 from autoscaler.loop.control_loop import ControlLoop
 from autoscaler.planners.registry import planner_kind
 from deployments.messages.control_settings import ControlSettings
 from deployments.state.saved_state import ControllerState
+from dispatch.query import ONLY_STAGE
 
 logger = logging.getLogger("ray.serve")
 
@@ -22,8 +24,22 @@ def new_loop(settings: ControlSettings, known: ControllerState, demand: DemandEs
     """Everything that the loop knows begins anew, except the plan in force, which was kept."""
     by_load = planner_kind(settings.planner).by_load
     interval_s = settings.interval_s if by_load else float("inf")
-    nothing = ClusterPlan(report=NO_PLAN.report)
-    return ControlLoop(interval_s, demand, BurstTrigger() if by_load else None, _kept(known) or nothing)
+    trigger = BurstTrigger() if by_load else None
+    initial = _kept(known) or ClusterPlan(report=NO_PLAN.report)
+    return ControlLoop(interval_s, demand, trigger, initial, _popularity(settings))
+
+
+def _popularity(settings: ControlSettings) -> Popularity:
+    """With every member of an ensemble reckoned with, whether it was asked lately or not.
+
+    A member without a worker is asked nothing, so that counts alone would never give it one. As `Popularity` has it,
+    every member is taken to be asked by all of a few queries: by all there are until some were counted, and then by
+    few, but never none.
+    """
+    if not planner_kind(settings.planner).for_ensembles:
+        return Popularity()
+    members = {name: each.stages[ONLY_STAGE].variants for name, each in settings.endpoints.items()}
+    return Popularity(expected={name: dict.fromkeys(own, 1.0) for name, own in members.items() if own is not None})
 
 
 def _kept(known: ControllerState) -> ClusterPlan | None:

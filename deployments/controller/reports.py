@@ -1,11 +1,15 @@
 """What routers report, as the controller learns from it."""
 
+import logging
+from collections import deque
 from collections.abc import Callable
 
 from autoscaler.cluster.observation import Statistics
 from autoscaler.demand.report_windows import ReportWindows
 from deployments.messages.control import WINDOW_S, RouterReport
 from deployments.state.saved_state import ControllerState
+
+logger = logging.getLogger("ray.serve")
 
 GRACE_S = 0.3
 """A window is waited for so long after its end."""
@@ -14,8 +18,15 @@ LATE_S = WINDOW_S + GRACE_S
 """What is reported so long after its end says nothing of the load now."""
 
 
+CLOCK_REPORTS = 20
+"""A router's clock is compared by so many reports: the one that was on its way the shortest says how far it is off."""
+
+
 class Reports:
-    """Gathers reports into windows, and into what is known of profiles and load."""
+    """Gathers reports into windows, and into what is known of profiles and load.
+
+    Windows of a router whose clock is off by half a window or more are taken to be as much later or earlier.
+    """
 
     def __init__(self, known: ControllerState, clock: Callable[[], float]) -> None:
         self._known = known
@@ -23,6 +34,9 @@ class Reports:
         self._began_s = clock()
         self._windows = ReportWindows(WINDOW_S, GRACE_S)
         self._last: dict[str, int] = {}
+        self._behind_s: dict[str, deque[float]] = {}
+        self._shifts: dict[str, int] = {}
+        """By router how many windows later its windows are by the controller's clock."""
 
     @property
     def routers(self) -> frozenset[str]:
@@ -40,10 +54,11 @@ class Reports:
         if report.window <= self._last.get(router, -1):
             return
         self._last[router] = report.window
-        start_s, end_s = report.window * WINDOW_S, (report.window + 1) * WINDOW_S
+        window = report.window + self._shift(router, report.sent_s, now_s)
+        start_s, end_s = window * WINDOW_S, (window + 1) * WINDOW_S
         self._known.history.add(Statistics(start_s, end_s, report.arrived, report.violated))
         if end_s > max(self._began_s, now_s - LATE_S):
-            self._windows.on_report(router, report.window, report.arrived, report.violated, report.stage_rows)
+            self._windows.on_report(router, window, report.arrived, report.violated, report.stage_rows)
         for (pool, variant, worker), counts in report.runs.items():
             self._known.runs.on_counts((pool, variant), worker, counts, now_s)
         for pool, counts in report.transport.items():
@@ -57,13 +72,32 @@ class Reports:
     def caught_up(self) -> bool:
         """Whether every router that reports has come to what happened since this controller began."""
         since = (self._began_s / WINDOW_S) + 1
-        return bool(self._last) and all(window >= since for window in self._last.values())
+        return bool(self._last) and all(
+            window + self._shifts.get(router, 0) >= since for router, window in self._last.items()
+        )
 
     def forget(self, router: str) -> None:
         """It is not waited for any more."""
-        self._last.pop(router, None)
+        for kept in (self._last, self._behind_s, self._shifts):
+            kept.pop(router, None)
         self._windows.on_router_gone(router)
 
     def closed(self) -> list[Statistics]:
         """The windows that are complete by now, each once."""
         return self._windows.closed(self._clock())
+
+    def _shift(self, router: str, sent_s: float | None, now_s: float) -> int:
+        if sent_s is None:
+            return 0
+        behind_s = self._behind_s.setdefault(router, deque(maxlen=CLOCK_REPORTS))
+        behind_s.append(now_s - sent_s)
+        shift = round(min(behind_s) / WINDOW_S)
+        if shift != self._shifts.get(router, 0):
+            logger.warning(
+                "The clocks of router %s and the controller differ by %.1f s; its load is counted where it belongs all "
+                "the same. Have the machines' clocks synchronised.",
+                router,
+                abs(min(behind_s)),
+            )
+        self._shifts[router] = shift
+        return shift

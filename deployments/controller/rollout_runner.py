@@ -12,12 +12,15 @@ from catalog.variant import Variant
 from deployments.controller.early_switch import EarlySwitch
 from deployments.controller.plan_maker import Change, PlanMaker
 from deployments.controller.routing_tables import RoutingContent, RoutingTables
-from deployments.controller.worker_registry import WorkerRegistry
+from deployments.controller.worker_registry import CALL_TIMEOUT_S, WorkerRegistry
 from deployments.state.decisions import Decision, DecisionState
 from deployments.state.saved_state import ControllerState
 from deployments.worker.client import WorkerGone
 
 logger = logging.getLogger("ray.serve")
+
+LEFT_OUT_S = 10.0
+"""Serve says within a second or two that a worker is dead; one that it has not said so of by then lives."""
 
 FOLLOW_S = 10.0
 """Routers switch within milliseconds; one that takes longer is as good as gone."""
@@ -42,6 +45,10 @@ class RolloutRunner:
         self._begun = 0
         self._settled = ClusterPlan(report=SolveReport(Status.NO_ANSWER, None, 0.0))
         """The plan in force, without what single workers cannot load."""
+        self._settled_run = 0
+        """Which of the runs begun that is of."""
+        self._rollout: Rollout | None = None
+        """That run's, which knows the workers that have gone since it began."""
         self._loading = asyncio.Lock()
         """Held by whoever has workers load or unload."""
 
@@ -51,18 +58,22 @@ class RolloutRunner:
         Workers that are gone meanwhile are left out. Fallback variants that are being loaded are waited for.
         """
         self._begun += 1
+        number = self._begun
         async with self._loading:
-            return await self._run(change, decision, asked_s)
+            return await self._run(number, change, decision, asked_s)
 
     async def load_fallbacks(self, change: Change, decision: Decision) -> None:
         """Load what the plan in force has as fallback, and let routers use it as it comes.
 
-        Ends when all is there that can be had, or when the next plan is to be made true.
+        Ends when all is there that can be had, or when the next plan is to be made true, which may be so already.
         """
-        begun, loader = self._begun, FallbackLoader(self._settled)
-        while begun == self._begun:
+        rollout = self._rollout
+        if rollout is None:
+            return
+        number, loader = self._settled_run, FallbackLoader(self._settled, rollout.orphans)
+        while number == self._begun:
             async with self._loading:
-                missing = loader.next(self._worker_registry.loaded()) if begun == self._begun else {}
+                missing = loader.next(self._loaded(rollout)) if number == self._begun else {}
                 if not missing:
                     return
                 loads = (self._load_fallback(*each) for each in missing.items())
@@ -70,12 +81,24 @@ class RolloutRunner:
                     if reason is not None and worker in self._worker_registry.reports:
                         loader.on_failed(worker, missing[worker])
                         self._bar(self._settled, decision, worker, missing[worker], reason)
-                serves = loader.serves(self._worker_registry.loaded())
+                serves = loader.serves(self._loaded(rollout))
                 await self._publish(change, decision, serves)
+
+    async def why_again(self) -> str | None:
+        """Why another plan is due though this one is in force: it does without workers that did not answer, and live.
+
+        None where there are none, or the next plan is to be made true.
+        """
+        number = self._settled_run
+        if not self._left_out:
+            return None
+        await asyncio.sleep(LEFT_OUT_S)
+        left_out = self._left_out if number == self._begun else frozenset()
+        return f"worker {', '.join(sorted(left_out))} answers again" if left_out else None
 
     # -- inner steps ------------------------------------------------------------------------------------------
 
-    async def _run(self, change: Change, decision: Decision, asked_s: float) -> str | None:
+    async def _run(self, number: int, change: Change, decision: Decision, asked_s: float) -> str | None:
         lacking = self._known.unloadable.on_workers(self._clock())
         plan = without(change.plan, lacking, self._worker_registry.loaded(), self._pools)
         rollout = Rollout(plan, self._worker_registry.loaded(), self._known.book.memory_bytes, change.limit_bytes)
@@ -106,7 +129,7 @@ class RolloutRunner:
             if not rollout.ready:
                 await early.take_back()
                 return self._give_up(barred, decision)
-        self._settled = plan
+        self._settled, self._settled_run, self._rollout = plan, number, rollout
         decision.workers = {
             worker: {"pool": report.info.pool, "device": report.info.device, "router": report.router}
             for worker, report in self._worker_registry.reports.items()
@@ -123,6 +146,15 @@ class RolloutRunner:
         await asyncio.gather(*(self._unload(*each) for each in rollout.unload.items()))
         await self._maker.shrink(change.sizes)
         return None
+
+    @property
+    def _left_out(self) -> frozenset[str]:
+        there = frozenset() if self._rollout is None else self._rollout.holds.keys()
+        return frozenset((self._settled.held.keys() & self._worker_registry.reports.keys()) - there)
+
+    def _loaded(self, rollout: Rollout) -> dict[str, frozenset[str]]:
+        """What workers have loaded, without those that the rollout has found dead before Serve says so."""
+        return {worker: held for worker, held in self._worker_registry.loaded().items() if worker in rollout.holds}
 
     @property
     def _pools(self) -> dict[str, str]:
@@ -143,11 +175,8 @@ class RolloutRunner:
         failed: dict[str, str] = {}
         try:
             for name in variants:
-                report = await self._worker_registry.load(worker, self._fitting(name, worker))
-                if name in report.loaded:
-                    self._known.unloadable.on_loaded(worker, name)
-                else:
-                    failed[name] = report.failed.get(name, "the worker did not say why")
+                if (reason := await self._try_load(worker, name)) is not None:
+                    failed[name] = reason
             rollout.on_loaded(worker, self._worker_registry.loaded().get(worker, frozenset()), failed)
         except WorkerGone as error:
             logger.warning("Worker %s went while it was to load: %s", worker, error)
@@ -161,10 +190,17 @@ class RolloutRunner:
     async def _load_fallback(self, worker: str, name: str) -> str | None:
         """Why the worker cannot load it; None where it has, or is gone."""
         try:
-            report = await self._worker_registry.load(worker, self._fitting(name, worker))
+            return await self._try_load(worker, name)
         except WorkerGone as error:
             logger.debug("Worker %s went while it was to load: %s", worker, error)
             return None
+
+    async def _try_load(self, worker: str, name: str) -> str | None:
+        """Why the worker cannot load it, None where it has; raises `WorkerGone`."""
+        try:
+            report = await self._worker_registry.load(worker, self._fitting(name, worker))
+        except TimeoutError:
+            return f"not loaded within {CALL_TIMEOUT_S:.0f} s"
         if name in report.loaded:
             self._known.unloadable.on_loaded(worker, name)
             return None

@@ -66,8 +66,10 @@ class WorkerRegistry:
         return False
 
     async def load(self, worker: str, variant: Variant) -> WorkerReport:
-        """Have a variant loaded; what fails is in the report. Raises `WorkerGone`."""
-        return self._holding(worker, await self._answer(worker, self._client(worker).load(worker, variant)))
+        """Have a variant loaded; what fails is in the report. Raises `WorkerGone`, and `TimeoutError` where it takes
+        longer than `CALL_TIMEOUT_S`: the worker lives, and serves on with what it holds."""
+        loading = self._client(worker).load(worker, variant)
+        return self._holding(worker, await asyncio.wait_for(loading, CALL_TIMEOUT_S))
 
     async def unload(self, worker: str, variant: str) -> WorkerReport:
         """Have a variant let go of. Raises `WorkerGone`."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from catalog.errors import ArtifactError
+from catalog.errors import ArtifactError, StateUnavailable
 from deployments.forecasting.training import TrainingRecord, in_one_thread
 from deployments.state.store import StateStore
 from forecast.artifact import Model, loads
@@ -36,13 +36,15 @@ class KeptModels:
 
 
 def read_kept_models(store: StateStore, endpoint: str) -> KeptModels:
-    """What is kept of an endpoint; what cannot be read is logged and left out; blocks."""
+    """What is kept of an endpoint; what makes no sense is logged and left out; blocks. Raises `StateUnavailable`."""
     name = _document(endpoint)
     try:
         document = store.read(name) or {}
         model = document.get("model")
         trainings = tuple(TrainingRecord.from_record(record) for record in document.get("trainings", ()))
         return KeptModels(None if model is None else base64.b64decode(model, validate=True), trainings)
+    except StateUnavailable:
+        raise
     except Exception:
         logger.exception("Of the saved state, %r cannot be read; the controller begins without it.", name)
         return KeptModels()

@@ -34,7 +34,7 @@ class RouterReport:
     ``runs`` compares, by pool, variant and worker, the run of each batch with its profile, ``transport`` by pool the
     rest of its way with what was reckoned with. Runs of workers with predicted slowdowns are in ``worker_runs``
     instead, by worker and variant, against profile and slowdown of the plan ``plan_version``. ``stage_rows`` are the
-    rows that ran, of endpoints with several stages.
+    rows that ran, of endpoints with several stages. ``sent_s`` is the router's clock when it was sent.
     """
 
     router_state: RouterState
@@ -46,6 +46,7 @@ class RouterReport:
     stage_rows: Mapping[StageKey, int] = field(default_factory=dict)
     worker_runs: Mapping[tuple[str, str], Counts] = field(default_factory=dict)
     plan_version: int = 0
+    sent_s: float | None = None
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 
 from catalog.errors import NoController
 from deployments.controller.client import ControllerClient
@@ -63,7 +64,7 @@ class ControlLink:
             while self._unsent:
                 report = self._unsent[0]
                 try:
-                    await self._controller.report(report)
+                    await self._controller.report(replace(report, sent_s=self._wall_clock()))
                 except NoController:
                     await asyncio.sleep(RETRY_S)
                     continue

@@ -57,7 +57,8 @@ class Forwarding:
         assert self._peers is not None
         left_s = max(query.deadline_s - self._clock(), 0.0)
         inputs = dict(query.inputs)
-        answer = await self._peers.infer(peer, query.endpoint, inputs, query.rows, left_s, query.accuracy)
+        asked = (query.endpoint, inputs, query.rows, left_s, query.accuracy, query.priority)
+        answer = await self._peers.infer(peer, *asked)
         now_s = self._clock()
         launched_s = max(answer.launched_s + now_s - answer.done_s, query.arrival_s)
         return answer._replace(query=query._replace(inputs={}), launched_s=launched_s, done_s=now_s)

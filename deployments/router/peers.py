@@ -15,6 +15,7 @@ from deployments.router.held import stages_served
 from dispatch.commands import Answer
 from dispatch.ensemble.ground_truth import Told
 from dispatch.plan import EndpointPlan
+from dispatch.query import NORMAL_PRIORITY
 
 STATUS_S = 2.0
 
@@ -78,12 +79,21 @@ class Peers:
         return sorted(routing_table.routers - {self._router}) if routing_table is not None else []
 
     async def infer(
-        self, peer: str, endpoint: str, inputs: Arrays, rows: int, slo_s: float, accuracy: float | None
+        self,
+        peer: str,
+        endpoint: str,
+        inputs: Arrays,
+        rows: int,
+        slo_s: float,
+        accuracy: float | None,
+        priority: int = NORMAL_PRIORITY,
     ) -> Answer:
         """The peer's answer; raises its `AccordError`, or `NoWorker` where no answer comes back."""
+        # A peer of an older version does not know priorities: it is told of those only that are not the usual one.
+        rest = () if priority == NORMAL_PRIORITY else (priority,)
         remote = self._handle.options(multiplexed_model_id=peer).infer_for_peer.remote
         try:
-            return cast(Answer, await remote(endpoint, inputs, rows, slo_s, accuracy))
+            return cast(Answer, await remote(endpoint, inputs, rows, slo_s, accuracy, *rest))
         except Exception as error:
             cause = getattr(error, "cause", None) or error  # the text of Ray's own error is a traceback
             if isinstance(cause, AccordError):

@@ -108,15 +108,12 @@ class Router:
 
         ``inputs`` maps tensor name to an array of ``rows`` items, already validated. ``slo_s`` of None takes the
         endpoint's objective. ``accuracy`` is what an ensemble is asked for at least. The query's time counts from
-        ``arrival_s``, None for now. Cancelling the call withdraws the query. A query that a peer has ``forwarded``
-        stays here.
+        ``arrival_s``, None for now. Cancelling the call withdraws the query. One that a peer ``forwarded`` stays here.
         """
-        plan = self._dispatcher.plan.endpoints.get(endpoint)
-        if plan is None:
+        if (plan := self._dispatcher.plan.endpoints.get(endpoint)) is None:
             raise unknown_endpoint(endpoint, self._dispatcher.plan.endpoints)
         now_s = self._clock()
-        if arrival_s is None:
-            arrival_s = now_s
+        arrival_s = now_s if arrival_s is None else arrival_s
         deadline_s = arrival_s + (plan.slo_s if slo_s is None else slo_s)
         length = plan.length_of(inputs)
         query = Query(next(self._ids), endpoint, arrival_s, deadline_s, rows, inputs, accuracy, priority, length)
@@ -162,17 +159,22 @@ class Router:
         """What waits here for a worker that others have goes there; it may not be forwarded a second time."""
         for name, endpoint in self.plan.endpoints.items():
             for query in self._dispatcher.queues.unserved(name):
-                if not self._forwarding.may_go(query) or not self._answers.is_open(query):
-                    continue
-                if (peer := self._forwarding.peer(endpoint, self.routing)) is not None:
+                may_go = self._forwarding.may_go(query) and self._answers.is_open(query)
+                if may_go and (peer := self._forwarding.peer(endpoint, self.routing)) is not None:
                     self._dispatcher.on_cancel(query)
                     self._answers.hand_over(query, Elsewhere(peer))
 
     async def infer_for_peer(
-        self, endpoint: str, inputs: Arrays, rows: int, slo_s: float, accuracy: float | None = None
+        self,
+        endpoint: str,
+        inputs: Arrays,
+        rows: int,
+        slo_s: float,
+        accuracy: float | None = None,
+        priority: int = NORMAL_PRIORITY,
     ) -> Answer:
         """Answer a query that another router has no worker for; the answer travels without the query's inputs."""
-        answer = await self.infer(endpoint, inputs, rows, slo_s, accuracy, forwarded=True)
+        answer = await self.infer(endpoint, inputs, rows, slo_s, accuracy, priority=priority, forwarded=True)
         return answer._replace(query=answer.query._replace(inputs={}))
 
     # -- commands ---------------------------------------------------------------------------------------------
@@ -199,8 +201,7 @@ class Router:
 
     def _objective_s(self, endpoint: str) -> float:
         """What guarantees are about, whatever deadline clients ask for; nothing counts once an endpoint is gone."""
-        plan = self.plan.endpoints.get(endpoint)
-        return plan.slo_s if plan is not None else math.inf
+        return math.inf if (plan := self.plan.endpoints.get(endpoint)) is None else plan.slo_s
 
     def _on_timer(self) -> None:
         self._timer = None

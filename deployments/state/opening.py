@@ -1,14 +1,17 @@
 """The store at a place, whether it can be used just now or not."""
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from catalog.errors import StateUnavailable
 from deployments.state.schema import VersionedStore, bring_up_to_date
 from deployments.state.store import FsspecStateStore, SqliteStateStore, StateStore
 
 logger = logging.getLogger("ray.serve")
+
+T = TypeVar("T")
 
 SQLITE_SUFFIXES = (".db", ".sqlite")
 
@@ -36,6 +39,15 @@ def open_or_wait(where: str) -> StateStore:
     except StateUnavailable as error:
         logger.error("The controller begins without its saved state, and looks for it again: %s", error)
         return AwayStore(where)
+
+
+def begun_on(where: str, store: StateStore, begin: Callable[[StateStore], T]) -> T:
+    """What ``begin`` makes of the store of a place, or of an `AwayStore` where it cannot be read meanwhile."""
+    try:
+        return begin(store)
+    except StateUnavailable as error:
+        logger.error("The controller begins without its saved state, and looks for it again: %s", error)
+        return begin(AwayStore(where))
 
 
 class StateIsBack(Exception):

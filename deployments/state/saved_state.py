@@ -68,12 +68,17 @@ class ControllerState:
         }
 
     def restore(self, store: StateStore, now_s: float) -> None:
-        """Take up what another controller left, where there was one; what cannot be read is logged and left out."""
+        """Take up what another controller left, where there was one; what makes no sense is logged and left out.
+
+        Raises `StateUnavailable` where the store cannot be read just now: what is there must not be written over.
+        """
 
         def take(name: str, use: Callable[[Any], object]) -> None:
             try:
                 if (value := store.read(name)) is not None:
                     use(value)
+            except StateUnavailable:
+                raise
             except Exception:
                 logger.exception("Of the saved state, %r cannot be read; the controller begins without it.", name)
 

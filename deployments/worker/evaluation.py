@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
+from catalog.errors import AccordError, ArtifactError
 from catalog.evaluation.accuracy_file import fingerprint
 from catalog.profiles.profile_cache import cache_dir
 from catalog.store import FsspecStore
 from catalog.tensor import Arrays
 from catalog.variant import Variant
-from deployments.runtimes.base import ModelRuntime, RuntimeOptions
+from deployments.runtimes.base import ModelRuntime, RuntimeOptions, reason
 from deployments.runtimes.making import make_runtime
 
 CHUNK_ROWS = 512
@@ -104,8 +105,16 @@ class Evaluation:
         """The outputs of the rows from ``start`` on, `CHUNK_ROWS` at most."""
         end = min(start + CHUNK_ROWS, self._rows)
         size = min(self._batch, variant.max_batch)
-        firsts = range(start, end, size)
-        parts = [runtime.run(rows_of(self._inputs, first, min(size, end - first))) for first in firsts]
+        parts = []
+        for first in range(start, end, size):
+            count = min(size, end - first)
+            try:
+                parts.append(runtime.run(rows_of(self._inputs, first, count)))
+            except AccordError:
+                raise
+            except Exception as error:  # of the library, or of the user's class
+                rows = f"rows {first + 1} to {first + count} of the data"
+                raise ArtifactError(f"variant {variant.name!r} fails on {rows}: {reason(error)}") from error
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 

@@ -24,6 +24,7 @@ from deployments.messages.worker import BatchResult, WorkerReport, WorkerSpec
 from deployments.runtimes.base import ModelRuntime, RuntimeOptions, not_measurable, reason
 from deployments.runtimes.making import make_runtime
 from deployments.worker.hang_watch import HangWatch
+from deployments.worker.raised_runs import RaisedRuns
 from dispatch.worker_info import WorkerInfo
 
 logger = logging.getLogger("ray.serve")
@@ -66,6 +67,9 @@ class Worker:
         self._runs_for_anyone = True
         self._router: str | None = None
         self._hangs = HangWatch()
+        self._raised = RaisedRuns()
+        self._variants = {variant.name: variant for variant in spec.variants}
+        """Those that were ever to be loaded, by name."""
         for variant in spec.variants:
             self._put(variant.name, self._make_or_reason(variant))
 
@@ -99,6 +103,7 @@ class Worker:
             report = await _on(self._batches, self._describe)
             if variant.name in report.loaded:
                 return report
+            self._variants[variant.name] = variant
             made = await _on(self._loads, self._make_or_reason, variant)
             return await _on(self._batches, self._put, variant.name, made)
 
@@ -129,8 +134,8 @@ class Worker:
                 await _on(self._batches, runtime.unload)
 
     async def check_health(self) -> None:
-        """Called by Serve, which replaces the replica when this raises a few times in a row: a batch hangs."""
-        if (why := self._hangs.why()) is not None:
+        """Called by Serve, which replaces the replica when this raises thrice in a row: a run hangs, or all fail."""
+        if (why := self._hangs.why() or self._raised.why()) is not None:
             raise RuntimeError(why)
 
     def _check_meant(self, worker: str | None) -> None:
@@ -181,6 +186,8 @@ class Worker:
             outputs = self._watched(variant, runtime, inputs)
         except Exception as error:
             logger.exception("Variant %s raised on a batch.", variant)
+            if self._raised.raised():
+                self._try_alone(variant, runtime)
             return BatchResult({}, time.perf_counter() - started_s, reason(error))
         return BatchResult(outputs, time.perf_counter() - started_s)
 
@@ -188,9 +195,18 @@ class Worker:
         """A run that `check_health` keeps an eye on."""
         self._hangs.begin(variant, len(next(iter(inputs.values()), ())))
         try:
-            return runtime.run(inputs)
+            outputs = runtime.run(inputs)
         finally:
             self._hangs.end()
+        self._raised.came_back()
+        return outputs
+
+    def _try_alone(self, variant: str, runtime: ModelRuntime) -> None:
+        """Find out whether a variant raises whatever it is given: where it gives outputs, queries were to blame."""
+        try:
+            self._watched(variant, runtime, sample_of(self._variants[variant], 1))
+        except Exception as error:
+            self._raised.blame(variant, reason(error))
 
     # -- beside batches ---------------------------------------------------------------------------------------
 

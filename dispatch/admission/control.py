@@ -8,6 +8,7 @@ from catalog.errors import WORKER_COMES_S, AccordError
 from dispatch.admission import refusals
 from dispatch.admission.displacement import displaced
 from dispatch.admission.drain import common_end_s, own_end_s, pace_of
+from dispatch.admission.giving_up import hopeless
 from dispatch.admission.headroom import Headroom
 from dispatch.admission.hurry import hurried
 from dispatch.admission.recent_refusals import RecentRefusals
@@ -157,6 +158,8 @@ class AdmissionControl:
         rows = stage.worth_rows(query.rows, query.length)
         if lane.load.queued_rows + rows <= pace.batch_rows:
             least_s, left_s = pace.run_s(rows), query.deadline_s - now_s
+            if central and left_s < least_s:  # of the first worker; another may be faster
+                least_s = min(pace_of(each).run_s(rows) for each in stage.lanes)
             if left_s < least_s <= stage.slo_s and (left_s < HOPELESS * least_s or not self._probes(now_s)):
                 return Verdict(refusals.too_short(self._plan, query, least_s, now_s))
             return None
@@ -176,9 +179,8 @@ class AdmissionControl:
         if end_s <= limit_s or self._probes(now_s):
             return None
         if query.priority < self._lowest:
-            workers = len(stage.lanes) if lane is stage.common else 1
-            pace = pace_of(stage.lanes[0] if lane is stage.common else lane)
-            rows = max(1, round((end_s - limit_s) * pace.rate * workers + 0.5))
+            rate = sum(pace_of(each).rate for each in (stage.lanes if lane is stage.common else (lane,)))
+            rows = max(1, round((end_s - limit_s) * rate + 0.5))
             if out := displaced(lane, query, rows, ahead=True):
                 return self._with_room(out)
         if query.priority >= min(self._lowest, NORMAL_PRIORITY):  # those that go first are judged one by one
@@ -247,24 +249,8 @@ class AdmissionControl:
     # -- batches ------------------------------------------------------------------------------------------------
 
     def hopeless(self, lane: Lane, now_s: float) -> list[Job]:
-        """Take out the first jobs of a lane that no variant can meet, where more wait than one batch holds, or did.
-
-        Where that would be all of them a batch's worth stays, those due last: the worker has nothing better to do, and
-        an estimate that is too long would never be corrected otherwise.
-        """
-        queue, pace = lane.queue, pace_of(lane)
-        if queue.rows <= pace.batch_rows and now_s >= self._pressed_until_s:
-            return []
-        margin_s = lane.stage.plan.after_s + self.delay_s
-        if queue.rows_before(now_s + pace.least_s[1] + margin_s) >= queue.rows:
-            return list(lane.give_up(queue.rows - pace.batch_rows)) if queue.rows > pace.batch_rows else []
-        lost: list[Job] = []
-        while (first := queue.first()) is not None:
-            least_s = pace.run_s(lane.stage.worth_rows(first.rows, first.length))
-            if first.deadline_s - margin_s >= now_s + least_s:
-                break
-            lost += lane.give_up(first.rows)
-        return lost
+        """Take out the first jobs of a lane that no variant can meet: see `dispatch.admission.giving_up`."""
+        return hopeless(lane, now_s, lane.stage.plan.after_s + self.delay_s, pressed=self.pressed(now_s))
 
     def fast_enough(self, lane: Lane, choice: Choice, view: QueueView, length: int) -> Choice:
         """What runs while capacity is short, of the rows that ``view`` is of (`dispatch.admission.hurry`).

@@ -19,9 +19,11 @@ def hurried(pace: Pace, choice: Choice, view: QueueView, weight: float, needed_r
         rows = candidate.batch_rows(min(view.rows, _rows(stride.rows, weight)))
         if candidate.latency_s[rows] <= view.slack_s:
             return _unless_slower(choice, candidate.variant, rows)
-    if pace.variant not in usable:
+    fastest = usable.get(pace.variant)
+    if fastest is None:
         return choice
-    return _unless_slower(choice, pace.variant, min(view.rows, _rows(pace.batch_rows, weight)))
+    rows = fastest.batch_rows(min(view.rows, _rows(pace.batch_rows, weight)))
+    return _unless_slower(choice, pace.variant, rows)
 
 
 def _place(pace: Pace, variant: str) -> int:

@@ -19,12 +19,12 @@ class RateLimit:
 
 
 class TokenBuckets:
-    """A bucket of tokens for each client, by name; ``default`` is for those that are not ``named``, None without limit.
+    """A bucket of tokens for each client, by name; ``default`` is for those that are not ``named``. None is no limit.
 
     Each query takes a token. Kept is, as in the generic cell rate algorithm (ITU-T I.371), when a bucket would be full.
     """
 
-    def __init__(self, default: RateLimit | None, named: Mapping[str, RateLimit]) -> None:
+    def __init__(self, default: RateLimit | None, named: Mapping[str, RateLimit | None]) -> None:
         self._default = default
         self._named = named
         self._full_s: dict[str, float] = {}

@@ -62,12 +62,17 @@ class WavesChooser(_Deaf):
     name = "waves"
 
     def choose(self, constraint: Constraint, served: Collection[str], now_s: float) -> MemberSet:
-        """See `MemberChooser.choose`; without members that nobody holds, and those that remain where none is left."""
+        """See `MemberChooser.choose`; without members that nobody holds, and those that remain where none is left.
+
+        The accuracy is then that of a vote of all that remain.
+        """
         chosen = self._selector.select(constraint)
         if all(name in served for name in chosen.members):
             return chosen
         waves = tuple(tuple(name for name in wave if name in served) for wave in chosen.waves)
-        return replace(chosen, waves=waves) if waves[0] else self._selector.full(constraint, served)
+        if not waves[0]:
+            return self._selector.full(constraint, served)
+        return replace(chosen, waves=waves, accuracy=self.accuracy([name for wave in waves for name in wave]))
 
 
 class EveryoneChooser(_Deaf):
@@ -97,8 +102,9 @@ class IntervalChooser(_Estimated):
             scaled = self._new(constraint, now_s)
         self._scaled[constraint] = scaled
         if now_s >= scaled.until_s:
-            scaled.scaling.on_interval(scaled.votes)
-            scaled.votes, scaled.until_s = IntervalVotes(), now_s + self._interval_s
+            # First the state: what may raise is not to raise again with every query that follows.
+            votes, scaled.votes, scaled.until_s = scaled.votes, IntervalVotes(), now_s + self._interval_s
+            scaled.scaling.on_interval(votes)
         voting = [name for name in scaled.scaling.voting if name in served]
         # How many agree says how many may go: all are to be heard.
         return replace(self._selector.full(constraint, voting or served), wait_for_all=True)

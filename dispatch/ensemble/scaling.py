@@ -80,7 +80,8 @@ class MemberScaling:
         """An interval has passed; gives the members that vote in the next one.
 
         Where most votes are won by more members than a majority needs, so many go: the least accurate of the interval
-        first, of equals the one with the least packing factor. An interval without a vote changes nothing.
+        first, of equals the one with the least packing factor. A majority of those that vote now stays, even where
+        votes are of a larger set. An interval without a vote changes nothing.
         """
         accuracy = votes.accuracy
         if accuracy is None or not votes.majorities:
@@ -88,7 +89,7 @@ class MemberScaling:
         if accuracy >= self.target + ACCURACY_MARGIN:
             needed = len(self._voting) // 2 + 1
             usual, _ = max(votes.majorities.items(), key=lambda item: (item[1], item[0]))
-            for _ in range(max(0, usual - needed)):
+            for _ in range(min(usual, len(self._voting)) - needed):
                 self._voting.remove(min(self._voting, key=lambda name: self._rank(name, votes)))
         elif accuracy < self.target and (unused := [name for name in self._members if name not in self._voting]):
             self._voting.append(max(unused, key=lambda name: self._rank(name, votes)))

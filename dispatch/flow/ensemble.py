@@ -226,10 +226,12 @@ class EnsembleFlow:
         to_come = sum([vote.largest[self._columns[job.stage]] for job in vote.waiting.values()])
         decided = vote.margin - to_come > vote.enough + CLEAR and not vote.members.wait_for_all
         if vote.voted and (vote.overdue or decided):
-            self._answer(vote, now_s, withdraw, outcomes, decided=decided)
+            out = sum([vote.largest[self._columns[member]] for member in vote.out])
+            as_good = decided and vote.margin - to_come - out > vote.enough + CLEAR
+            self._answer(vote, now_s, withdraw, outcomes, as_good=as_good)
             return
         while not vote.waiting and vote.more and (not vote.voted or now_s + vote.further_s <= vote.due_s):
-            vote.members = vote.members_served(self._served)
+            vote.members = vote.members_served(self._served, self.chooser.accuracy)
             enqueue += self._next_wave(vote)
         if vote.waiting:
             return
@@ -247,9 +249,9 @@ class EnsembleFlow:
         withdraw: list[Job],
         outcomes: list[Outcome],
         *,
-        decided: bool = False,
+        as_good: bool = False,
     ) -> None:
-        """By those that voted; ``decided`` where the others of the set would not change it."""
+        """By those that voted; ``as_good`` as by the whole set, whose other members would not change it."""
         del self._open[vote.query.id]
         withdraw += vote.waiting.values()
         votes = {member: vote.votes[member] for member in self._columns if member in vote.votes}
@@ -260,7 +262,7 @@ class EnsembleFlow:
             Answer(
                 vote.query,
                 "+".join(votes),
-                vote.members.accuracy if decided or vote.complete else self.chooser.accuracy(tuple(votes)),
+                vote.members.accuracy if as_good or vote.complete else self.chooser.accuracy(tuple(votes)),
                 self._ballots.write(vote.tallies),
                 vote.batch_rows,
                 vote.launched_s,

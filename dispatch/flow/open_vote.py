@@ -1,6 +1,6 @@
 """A query that members vote on."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 
@@ -63,6 +63,13 @@ class OpenVote:
         return self.members.latency_s - self.members.first_s
 
     @property
+    def out(self) -> list[str]:
+        """Members that were asked and will not vote: they failed, or their workers are gone."""
+        waiting = {job.stage for job in self.waiting.values()}
+        asked = (name for wave in self.members.waves[: self.asked] for name in wave)
+        return [name for name in asked if name not in self.votes and name not in waiting]
+
+    @property
     def complete(self) -> bool:
         """Whether all that the set asks for have voted."""
         return not self.more and len(self.votes) == len(self.members.members)
@@ -80,13 +87,18 @@ class OpenVote:
         self.asked += 1
         return self.members.waves[self.asked - 1]
 
-    def members_served(self, served: Collection[str]) -> MemberSet:
-        """The set without the members to come that no worker holds."""
+    def members_served(self, served: Collection[str], accuracy: Callable[[Sequence[str]], float]) -> MemberSet:
+        """The set without the members to come that no worker holds; ``accuracy`` says what those that remain are worth.
+
+        Its own where none is left out.
+        """
         waves = tuple(
             wave if index < self.asked else tuple(name for name in wave if name in served)
             for index, wave in enumerate(self.members.waves)
         )
-        return replace(self.members, waves=waves)
+        if waves == self.members.waves:
+            return self.members
+        return replace(self.members, waves=waves, accuracy=accuracy([name for wave in waves for name in wave]))
 
     def on_votes(self, member: str, column: int, classes: list[int], done: BatchDone) -> None:
         """A member gave its class of each row."""

@@ -10,18 +10,21 @@ from dispatch.query import Job, Query
 from dispatch.queues.endpoint_queues import EndpointQueues
 from dispatch.queues.lane import Lane
 from dispatch.queues.stage_queues import StageQueues
+from dispatch.queues.variant_health import VariantHealth
 from dispatch.queues.worker_state import WorkerState
 
 
 class AllQueues:
     """The queues of the plan's endpoints, ``by_name``, and by batch that is ``running`` the endpoint that it is of.
 
-    That may be one that was removed since, even if another of the same name is served by now.
+    That may be one that was removed since, even if another of the same name is served by now. ``health`` is to be told
+    what becomes of batches.
     """
 
     def __init__(self) -> None:
         self.by_name: dict[str, EndpointQueues] = {}
         self.running: dict[int, EndpointQueues] = {}
+        self.health = VariantHealth()
 
     def expect_workers(self, until_s: Mapping[str, float]) -> None:
         """By endpoint, until when its first workers are expected; the dispatcher wakes up for that with its next event.
@@ -73,7 +76,7 @@ class AllQueues:
         """Derive from the plan and the workers, in the order of their ids, who can serve what."""
         for name, endpoint in plan.endpoints.items():
             if name not in self.by_name:
-                self.by_name[name] = EndpointQueues(endpoint)
+                self.by_name[name] = EndpointQueues(endpoint, self.health)
             self.by_name[name].refresh(endpoint, workers)
 
     def without_worker(self) -> Iterator[tuple[StageQueues, Job]]:
@@ -83,6 +86,14 @@ class AllQueues:
                 if stage.lanes and not stage.plan.central:
                     for job in stage.common.drain():
                         yield stage, job
+
+    def for_others(self, worker: WorkerState, now_s: float) -> Iterator[tuple[StageQueues, Job]]:
+        """Take the jobs that wait for a worker of which all variants are avoided, where others should run them."""
+        for lane in tuple(worker.lanes.values()) if self.health.any_avoided else ():
+            stage = self.by_name[lane.stage.key.endpoint].stages[lane.stage.key.stage]
+            first = None if stage.plan.central else lane.queue.first()
+            if first is not None and stage.for_others(lane, first, now_s):
+                yield from [(stage, job) for job in lane.drain()]
 
     def take_late(self, lane: Lane, now_s: float) -> list[tuple[Job, EndpointQueues, AccordError]]:
         """Take the lane's jobs whose deadline has come, with why they end: they are dropped, or no worker is there."""

@@ -10,6 +10,7 @@ from dispatch.plan import EndpointPlan
 from dispatch.query import ONLY_STAGE, Batch, Job, Query, StageKey
 from dispatch.queues.lane import EndpointWaiting, Lane
 from dispatch.queues.stage_queues import StageQueues
+from dispatch.queues.variant_health import VariantHealth
 from dispatch.queues.worker_state import WorkerState
 
 NO_IDS: frozenset[int] = frozenset()
@@ -22,7 +23,7 @@ class EndpointQueues(EndpointWaiting):
     for them. Batches may still run of an endpoint that was ``removed``; they lead to no more jobs.
     """
 
-    def __init__(self, plan: EndpointPlan) -> None:
+    def __init__(self, plan: EndpointPlan, health: VariantHealth) -> None:
         super().__init__()
         self.plan = plan
         self.flow = plan.flow
@@ -33,7 +34,8 @@ class EndpointQueues(EndpointWaiting):
         self._was_served = False
         self.max_queued_rows = plan.limits.max_queued_rows
         self.stages = {
-            name: StageQueues(StageKey(plan.name, name), self, stage, plan.slo_s) for name, stage in plan.stages.items()
+            name: StageQueues(StageKey(plan.name, name), self, stage, plan.slo_s, health)
+            for name, stage in plan.stages.items()
         }
 
     @property

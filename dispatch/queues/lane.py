@@ -54,6 +54,10 @@ class Stage:
             return deadline_s
         return max(deadline_s, endpoint.expected_until_s)
 
+    def for_others(self, lane: "Lane", job: Job, now_s: float) -> bool:
+        """Whether another worker than the lane's should run a job, since runs raised here."""
+        raise NotImplementedError
+
     def worth_rows(self, rows: int, length: int) -> int:
         """How many rows of the usual length so many rows of this one are worth."""
         if self.plan.lengths is None or not self.lanes or not length:

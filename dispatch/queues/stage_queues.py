@@ -7,7 +7,13 @@ from dispatch.query import Job, StageKey
 from dispatch.queues.deadline_queue import DeadlineQueue
 from dispatch.queues.lane import EndpointWaiting, Lane, Stage
 from dispatch.queues.length_queue import LengthQueue
+from dispatch.queues.variant_health import VariantHealth
 from dispatch.queues.worker_state import WorkerState
+
+Runs = frozenset[tuple[str, str]]
+"""Runs that raised, as the worker and the variant of each."""
+
+NO_RUNS: Runs = frozenset()
 
 
 class StageQueues(Stage):
@@ -15,10 +21,16 @@ class StageQueues(Stage):
 
     In the common queue wait jobs that no worker can take yet, and with central balancing all jobs: then every
     worker's lane leads there.
+
+    A worker of which all variants are avoided (``health``) gets jobs only where that holds for all others as well, and
+    one on which a job failed gets it again only where it failed on all others, or they are avoided.
     """
 
-    def __init__(self, key: StageKey, endpoint: EndpointWaiting, plan: StagePlan, slo_s: float) -> None:
+    def __init__(
+        self, key: StageKey, endpoint: EndpointWaiting, plan: StagePlan, slo_s: float, health: VariantHealth
+    ) -> None:
         super().__init__(key, endpoint, plan, slo_s)
+        self._health = health
         self.workers: list[WorkerState] = []
         self._observed = ObservedLengths()
         if plan.lengths is not None:
@@ -36,7 +48,7 @@ class StageQueues(Stage):
             self.on_row(now_s)
 
     def join(self, job: Job, now_s: float) -> WorkerState | None:
-        """Queue a job with the worker that the balancer picks; None where it waits in the common queue."""
+        """Queue a job with the worker that the balancer picks, or a better one; None for the common queue."""
         balancer = self.plan.balancer
         if self.buckets is not None:
             job = self._with_length(job)
@@ -48,6 +60,8 @@ class StageQueues(Stage):
             index = balancer.pick(self._loads, now_s)
         else:
             self.choice = None
+        if job.excluded or self._health.any_avoided:
+            index = self._best(index, job.excluded, now_s)
         self.lanes[index].push(job)
         return self.workers[index]
 
@@ -74,11 +88,52 @@ class StageQueues(Stage):
         balancer = self.plan.balancer
         assert balancer is not None
         self.choice = balancer.pick(self._loads, now_s)
+        if self._health.any_avoided:
+            self.choice = self._best(self.choice, NO_RUNS, now_s)
         return self.choice
 
+    def for_others(self, lane: Lane, job: Job, now_s: float) -> bool:
+        """Whether another worker than the lane's should run a job, since runs raised here."""
+        return self._best(lane.index, job.excluded, now_s) != lane.index
+
+    def _best(self, index: int, excluded: Runs, now_s: float) -> int:
+        """The worker at ``index`` for a job with these ``excluded`` runs, unless others have a lower `_rank`.
+
+        Of those the one with the fewest rows is taken, of equals the next after ``index``.
+        """
+        own = self._rank(index, excluded, now_s)
+        if not own:
+            return index
+        every = range(len(self.lanes))
+        ranks = [self._rank(each, excluded, now_s) for each in every]
+        lowest = min(ranks)
+        if own == lowest:
+            return index
+        rows = [lane.load.queued_rows + lane.load.running_rows for lane in self.lanes]
+        best = [each for each in every if ranks[each] == lowest]
+        return min(best, key=lambda each: (rows[each], (each - index) % len(every)))
+
+    def _rank(self, index: int, excluded: Runs, now_s: float) -> int:
+        """How far a worker is from being right for a job with these ``excluded`` runs.
+
+        0 where a variant is not avoided and none failed on the job there; 1 where one did, and another is left that is
+        not avoided; 2 where none is left.
+        """
+        worker = self.workers[index].id
+        usable = self._health.not_avoided(worker, self.lanes[index].candidates, now_s)
+        failed = [variant for where, variant in excluded if where == worker]
+        if usable and not failed:
+            return 0
+        return 1 if any(c.variant not in failed for c in usable) else 2
+
     def idle(self, now_s: float) -> list[WorkerState]:
-        """The workers that run nothing, the one that is to take from a central queue first to the front."""
+        """The workers that run nothing, the one that is to take from a central queue first to the front.
+
+        Those of which all variants are avoided are left out where there are others.
+        """
         idle = [worker for worker in self.workers if worker.batch is None]
+        if self._health.any_avoided:
+            idle = [w for w in idle if not self._rank(w.lanes[self.key].index, NO_RUNS, now_s)] or idle
         balancer = self.plan.balancer
         if balancer is not None and balancer.central and len(idle) > 1:
             idle.insert(0, idle.pop(balancer.pick([worker.load for worker in idle], now_s)))

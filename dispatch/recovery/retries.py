@@ -33,8 +33,9 @@ class Loss(Enum):
 class Retries:
     """Jobs go on while their endpoint's rule about deadlines allows, within the ``budget``.
 
-    The jobs of a batch whose variant raised run alone and without it; those of a worker that died or hangs run alone,
-    so that of all of them only the one at fault is lost, with `MAX_LOSSES` workers at most.
+    The jobs of a batch whose variant raised run alone, on another worker (`StageQueues`) and another variant where they
+    can; those of a worker that died or hangs run alone, so that of all of them only the one at fault is lost, with
+    `MAX_LOSSES` workers at most.
     """
 
     def __init__(self) -> None:
@@ -70,7 +71,7 @@ class Retries:
 
 def _again(job: Job, batch: Batch, loss: Loss) -> Job:
     if loss is Loss.FAILED:
-        return job._replace(attempt=job.attempt + 1, excluded=job.excluded | {batch.variant})
+        return job._replace(attempt=job.attempt + 1, excluded=job.excluded | {(batch.worker, batch.variant)})
     return job._replace(attempt=job.attempt + 1, losses=job.losses + loss.suspicious)
 
 

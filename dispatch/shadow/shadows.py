@@ -22,7 +22,7 @@ class Shadows:
     def __init__(self, endpoints: Mapping[str, EndpointQueues]) -> None:
         self._endpoints = endpoints
         self.by_endpoint: dict[str, EndpointShadow] = {}
-        self._running: dict[str, tuple[int, EndpointShadow, Sample]] = {}  # by worker; a lost one until it is replaced
+        self._running: dict[str, tuple[int, EndpointShadow, Sample]] = {}  # by worker
         self._launched = 0
 
     def refresh(self) -> None:
@@ -60,17 +60,22 @@ class Shadows:
         assert batch_id == batch.id
         shadow.on_result(sample, batch.variant, outputs[0])
 
+    def on_lost(self, worker: str) -> None:
+        """The worker's shadow run came to nothing: it raised, or the worker died, hangs or was taken away."""
+        _, shadow, _ = self._running.pop(worker)
+        shadow.dropped += 1
+
     def _worker(
         self, endpoint: str, shadow: EndpointShadow, idle: Iterable[WorkerState], now_s: float
     ) -> tuple[WorkerState, Candidate] | None:
         """One with spare capacity, and the reference as it is there."""
         key = self._endpoints[endpoint].stages[ONLY_STAGE].key
-        rows, reference = shadow.waiting[0].job.rows, shadow.reference
+        (rows, length), reference = (shadow.waiting[0].job.rows, shadow.waiting[0].job.length), shadow.reference
         if reference is None:
             return None
         for worker in idle:
             lane = worker.lanes.get(key)
-            offered = () if lane is None else lane.candidates
+            offered = () if lane is None else lane.at(length)
             own = next((each for each in offered if each.variant == reference.variant), None)
             if own is not None and rows <= own.max_batch and has_spare_capacity(worker, own.latency_s[rows], now_s):
                 return worker, own

@@ -14,8 +14,9 @@ from forecast.series.windows import Origins, statistic_of
 class SeasonalNaive(PointModel):
     """The task's statistic over the same window of the day before, or of the newest day that was observed then.
 
-    It remembers the load of the last day that it learned from, and goes back to that where the history before an
-    origin is shorter. A time of day that was never observed has the middle of all others.
+    It needs no more history before an origin than its context (``reach_s``), and looks a day back where it is given
+    that much. It remembers the load of the last day that it learned from, and goes back to that where the history
+    before an origin is shorter. A time of day that was never observed has the middle of all others.
     """
 
     name: ClassVar[str] = "seasonal_naive"

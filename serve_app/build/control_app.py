@@ -21,7 +21,8 @@ from deployments.messages.control import RouterReport, RouterState, RoutingTable
 from deployments.messages.control_settings import ControlSettings
 from deployments.scaling import pool_sizes
 from deployments.state.learned_weights import Learned
-from deployments.state.opening import open_or_wait
+from deployments.state.opening import begun_on, open_or_wait
+from deployments.state.store import StateStore
 from deployments.worker.client import WorkerClient
 from serve_app.build.control import changed
 from serve_app.config.live_changes import LiveChanges
@@ -39,13 +40,17 @@ class ControllerApp:
         application = serve.get_replica_context().app_name
         self._settings = settings
         state = settings.state or str(cache_dir() / "state" / f"{application}.db")
-        self._controller = Controller(
-            settings,
-            {pool: WorkerClient(pool, handle) for pool, handle in pools.items()},
-            await asyncio.to_thread(open_or_wait, state),
-            functools.partial(pool_sizes.publish, application),
-            epoch_clock(),
-        )
+
+        def begin(store: StateStore) -> Controller:
+            return Controller(
+                settings,
+                {pool: WorkerClient(pool, handle) for pool, handle in pools.items()},
+                store,
+                functools.partial(pool_sizes.publish, application),
+                epoch_clock(),
+            )
+
+        self._controller = begun_on(state, await asyncio.to_thread(open_or_wait, state), begin)
         self._working: set[asyncio.Task[Any]] = set()
         self._context = contextvars.copy_context()
         await self._controller.start()

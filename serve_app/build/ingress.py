@@ -30,7 +30,7 @@ from deployments.worker.client import WorkerClient
 from dispatch.commands import Answer
 from dispatch.ensemble.ground_truth import Told
 from dispatch.plan import Plan
-from dispatch.query import StageKey
+from dispatch.query import NORMAL_PRIORITY, StageKey
 from serve_app.build.gatehouse import gate_for
 from serve_app.build.router_settings import RouterSettings
 from serve_app.grpc.access import Access
@@ -173,10 +173,16 @@ class Ingress(GrpcMethods):
         return self._router.status()
 
     async def infer_for_peer(
-        self, endpoint: str, inputs: Arrays, rows: int, slo_s: float, accuracy: float | None
+        self,
+        endpoint: str,
+        inputs: Arrays,
+        rows: int,
+        slo_s: float,
+        accuracy: float | None,
+        priority: int = NORMAL_PRIORITY,
     ) -> Answer:
         """See `Router.infer_for_peer`."""
-        return await self._router.infer_for_peer(endpoint, inputs, rows, slo_s, accuracy)
+        return await self._router.infer_for_peer(endpoint, inputs, rows, slo_s, accuracy, priority)
 
     async def feedback_for_peer(self, endpoint: str, labels: list[Label]) -> list[Told]:
         """See `Feedback.tell_here`."""

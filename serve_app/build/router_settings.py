@@ -26,11 +26,12 @@ class RouterSettings:
     security: SecurityConfig
     formulations: Mapping[str, Formulation] = field(default_factory=dict)
     default_rate: RateLimit | None = None  # of each client that is not named, at this router
-    client_rates: Mapping[str, RateLimit] = field(default_factory=dict)
+    client_rates: Mapping[str, RateLimit | None] = field(default_factory=dict)
 
     def token_buckets(self) -> TokenBuckets | None:
         """Those of the clients; None where nobody is limited."""
-        limited = self.default_rate is not None or self.client_rates
+        limits = (self.default_rate, *self.client_rates.values())
+        limited = any(limit is not None for limit in limits)
         return TokenBuckets(self.default_rate, self.client_rates) if limited else None
 
 
@@ -54,9 +55,7 @@ def router_settings(config: AppConfig) -> RouterSettings:
         },
         default_rate=_rate(config.clients.rate_qps, config.clients.burst, config.routers),
         client_rates={
-            name: limit
-            for name, each in config.clients.named.items()
-            if (limit := _rate(each.rate_qps, each.burst, config.routers)) is not None
+            name: _rate(each.rate_qps, each.burst, config.routers) for name, each in config.clients.named.items()
         },
     )
 

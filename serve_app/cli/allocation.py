@@ -46,7 +46,7 @@ def allocations(
     for task in dict.fromkeys(variant.task for variant in variants):
         own = [variant for variant in variants if variant.task == task]
         most = min(largest_batch, *(variant.max_batch for variant in own))
-        sizes = [1 << power for power in range(most.bit_length())]
+        sizes = sorted({*(1 << power for power in range(most.bit_length())), most})
         latencies = {v.name: {number: by_cores[number][v.name].p95_s for number in cores} for v in own}
         found[task] = base_allocations(latencies, threshold_qps, sizes)
     return found

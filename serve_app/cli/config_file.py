@@ -19,8 +19,13 @@ GRPC_SERVICER = "serve_app.grpc.protocol.inference_pb2_grpc.add_GRPCInferenceSer
 LOOPBACK, SERVES_DEFAULT = "127.0.0.1", "0.0.0.0"
 """Serve listens everywhere where a config does not say ``http_options.host``."""
 
+SERVES_HTTP = 8000
+"""Serve's port where a config does not say ``http_options.port``."""
+
 SERVES_GRPC = 9000
 """Serve's port for gRPC where a config does not say ``grpc_options.port``."""
+
+MOST_PORT = 65_535
 
 _HERE = {SERVES_DEFAULT: LOOPBACK, "::": "[::1]", "::1": "[::1]"}
 """Where this machine reaches what listens on such a host."""
@@ -53,9 +58,10 @@ def read_serve_file(path: Path) -> ServeFile:
     if not isinstance(http, dict):
         raise ConfigError(f"{path}: http_options must be a mapping with host and port, not {http!r}")
     host = str(http.get("host", SERVES_DEFAULT))
+    port = _checked_port(path, "http_options.port", http.get("port", SERVES_HTTP), least=1)
     tls = bool(http.get("ssl_keyfile") and http.get("ssl_certfile"))
     prefix = (ours[0].get("route_prefix") or "/").rstrip("/")
-    url = f"http{'s' if tls else ''}://{_HERE.get(host, host)}:{http.get('port', 8000)}{prefix}"
+    url = f"http{'s' if tls else ''}://{_HERE.get(host, host)}:{port}{prefix}"
     return ServeFile(path, url, app, host, tls, _grpc_port(path, content))
 
 
@@ -88,9 +94,16 @@ def write_served(path: Path, folder: Path, *, emulate: bool, host: str | None, g
 
 def _grpc_options(path: Path, content: dict[str, Any]) -> dict[str, Any]:
     grpc = content.get("grpc_options") or {}
-    if not isinstance(grpc, dict) or type(grpc.get("port", 0)) is not int:
-        raise ConfigError(f"{path}: grpc_options must be a mapping with a port, a whole number, not {grpc!r}")
+    if not isinstance(grpc, dict):
+        raise ConfigError(f"{path}: grpc_options must be a mapping with a port, not {grpc!r}")
+    _checked_port(path, "grpc_options.port", grpc.get("port", 0), least=0)
     return dict(grpc)
+
+
+def _checked_port(path: Path, field: str, port: Any, least: int) -> int:
+    if type(port) is not int or not least <= port <= MOST_PORT:
+        raise ConfigError(f"{path}: {field} is {port!r}; give a whole number from {least} to {MOST_PORT}")
+    return port
 
 
 def _grpc_port(path: Path, content: dict[str, Any]) -> int | None:

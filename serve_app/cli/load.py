@@ -19,7 +19,6 @@ from serve_app.loadgen.endpoint import Endpoint, base_url
 from serve_app.loadgen.render import render
 from serve_app.loadgen.report import summarise
 from workload.arrivals import PROCESSES, ArrivalOptions, create
-from workload.rate import RateSchedule
 
 DEFAULT_RATE = "50"
 DEFAULT_DURATION_S = 30.0
@@ -40,7 +39,8 @@ def load(
         typer.Option(help="Queries per second, or steps as in 50:10,400:10,50:10; default 50, or what the trace has."),
     ] = None,
     duration_s: Annotated[
-        float | None, typer.Option("--duration", min=0.1, help="Seconds; default 30, or the sum of the rate steps.")
+        float | None,
+        typer.Option("--duration", min=0.1, help="Seconds; default 30, or the length of the trace or of the steps."),
     ] = None,
     arrivals: Annotated[str | None, typer.Option(help=f"{', '.join(PROCESSES)}; default poisson, or trace.")] = None,
     shape: Annotated[float, typer.Option(help="Of gamma arrivals: below 1 is burstier than poisson.")] = 0.5,
@@ -59,8 +59,9 @@ def load(
     with exit_codes(as_json):
         process = arrivals or ("trace" if trace else "poisson")
         chosen_rate = rate if rate or process == "trace" else DEFAULT_RATE
-        chosen_s = duration_s or _length_s(chosen_rate)
-        times_s = create(process, ArrivalOptions(chosen_rate, shape, trace, seed)).times_s(chosen_s)
+        arriving = create(process, ArrivalOptions(chosen_rate, shape, trace, seed))
+        chosen_s = duration_s or (arriving.length_s if math.isfinite(arriving.length_s) else DEFAULT_DURATION_S)
+        times_s = arriving.times_s(chosen_s)
         if not len(times_s):
             raise ConfigError(f"no query arrives in {chosen_s:g} s; raise --rate or --duration")
         target = Endpoint(url, endpoint)
@@ -68,7 +69,11 @@ def load(
         source = _checked(dataset, parameters.get("task", "digits"), endpoint)
         objective_ms = slo_ms or parameters.get("slo_ms")
         client = OpenLoopClient(
-            target.infer_url, load_dataset(source, slo_ms, binary=binary), timeout_s, headers=key_headers()
+            target.infer_url,
+            load_dataset(source, slo_ms, binary=binary),
+            timeout_s,
+            headers=key_headers(),
+            classes=parameters.get("labels") or (),
         )
         allow_open_files()
         run = run_loop(drive(client, times_s, chosen_s))
@@ -81,11 +86,6 @@ def load(
             ERR.print(report.lag.warning, style="yellow", soft_wrap=True)
         if not report.total.answered:
             raise typer.Exit(FAILURE)
-
-
-def _length_s(rate: str | None) -> float:
-    length_s = RateSchedule.parse(rate).length_s if rate else math.inf
-    return length_s if math.isfinite(length_s) else DEFAULT_DURATION_S
 
 
 async def _fetch_parameters(endpoint: Endpoint, timeout_s: float) -> dict[str, Any]:

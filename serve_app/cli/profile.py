@@ -52,6 +52,7 @@ def profile(
     with exit_codes(as_json):
         if device not in ("cpu", "cuda"):
             raise ConfigError(f"--device {device!r} is unknown; use cpu or cuda")
+        _check_output(output, cores)
         with progress_bar("Building") as building:
             loaded = load_catalogue(catalogue, lambda what, share: building(f"Building {what}", share))
         variants = loaded.variants if task is None else loaded.of_task(task)
@@ -81,6 +82,16 @@ def profile(
             print_json({"device": device, "threads": threads, "variants": _json(variants, profiles)})
         else:
             OUT.print(_table(variants, profiles))
+
+
+def _check_output(output: Path | None, cores: str | None) -> None:
+    """Raise `ConfigError` where the profiles could not be written, before there are any."""
+    if output is None:
+        return
+    if cores is not None:
+        raise ConfigError(f"--output {output} holds profiles of one number of cores; leave out --cores, or --output")
+    if not output.parent.is_dir():
+        raise ConfigError(f"--output {output}: there is no folder {output.parent}; make it, or give another path")
 
 
 def prepare(file: ServeFile) -> None:

@@ -12,12 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from catalog.errors import ConfigError
-from serve_app.cli.call import CallFailed, Reply, call
+from serve_app.cli.call import CallFailed, Reply, call, get_object
 from serve_app.cli.console import OUT, exit_codes, print_json
 from serve_app.cli.options import DEFAULT_ENDPOINT, DEFAULT_URL, AsJson, EndpointName, SloMs, TimeoutS, Url
 from serve_app.loadgen.answer import Answer, read_answer
 from serve_app.loadgen.dataset import Label, encode_request, load_dataset
 from serve_app.loadgen.endpoint import Endpoint, base_url
+from serve_app.loadgen.same_class import same_class
 
 LONGEST_OUTPUT = 10
 """Numbers printed of one output tensor; --json has them all."""
@@ -47,10 +48,11 @@ def query(
         if answer.error is not None:
             raise CallFailed(f"{base_url(url)} answered {reply.status} ({answer.error_kind}): {answer.error}")
         response = orjson.loads(reply.content)
+        correct = _correct(answer, label, Endpoint(url, endpoint), timeout_s)
         if as_json:
-            print_json(_summary(answer, label, took_ms) | {"response": response})
+            print_json(_summary(answer, label, correct, took_ms) | {"response": response})
         else:
-            OUT.print(_table(answer, label, took_ms, response))
+            OUT.print(_table(answer, label, correct, took_ms, response))
 
 
 def _item(source: str, index: int, slo_ms: float | None) -> tuple[bytes, Label | None]:
@@ -76,11 +78,21 @@ async def _timed_call(endpoint: Endpoint, body: bytes, timeout_s: float) -> tupl
     return reply, (time.perf_counter() - start_s) * 1e3
 
 
-def _summary(answer: Answer, label: Label | None, took_ms: float) -> dict[str, Any]:
+def _correct(answer: Answer, label: Label | None, endpoint: Endpoint, timeout_s: float) -> bool | None:
+    """None where that cannot be told; asks the endpoint for its classes where one label is a number and one a name."""
+    if label is None or answer.label is None or answer.emulated:
+        return None
+    if isinstance(label, str) == isinstance(answer.label, str):
+        return label == answer.label
+    metadata = asyncio.run(get_object(endpoint.metadata_url, base_url(endpoint.server_url), timeout_s))
+    return same_class(label, answer.label, metadata.get("parameters", {}).get("labels") or ())
+
+
+def _summary(answer: Answer, label: Label | None, correct: bool | None, took_ms: float) -> dict[str, Any]:
     return {
         "label": answer.label,
         "true_label": label,
-        "correct": None if label is None or answer.label is None or answer.emulated else label == answer.label,
+        "correct": correct,
         "variant": answer.variant,
         "emulated": answer.emulated,
         "expected_accuracy": answer.expected_accuracy,
@@ -89,11 +101,12 @@ def _summary(answer: Answer, label: Label | None, took_ms: float) -> dict[str, A
     }
 
 
-def _table(answer: Answer, label: Label | None, took_ms: float, response: dict[str, Any]) -> Table:
+def _table(
+    answer: Answer, label: Label | None, correct: bool | None, took_ms: float, response: dict[str, Any]
+) -> Table:
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     if answer.label is not None:
-        known = label is not None and not answer.emulated
-        truth = "" if not known else " (correct)" if label == answer.label else f" (truly {label})"
+        truth = "" if correct is None else " (correct)" if correct else f" (truly {label})"
         table.add_row("label", Text(f"{answer.label}{truth}"))
     for output in response["outputs"]:
         if output["name"] != "label":

@@ -1,6 +1,8 @@
 """``clients`` of the config: how much each of them may send."""
 
-from pydantic import Field
+from typing import Self
+
+from pydantic import Field, model_validator
 
 from serve_app.config.strict import Strict
 
@@ -14,6 +16,12 @@ class RateLimitConfig(Strict):
     burst: int | None = Field(
         default=None, ge=1, description="queries at once; `null`: as many as come in a second at that rate"
     )
+
+    @model_validator(mode="after")
+    def _burst_of_a_rate(self) -> Self:
+        if self.burst is not None and self.rate_qps is None:
+            raise ValueError(f"burst is {self.burst}, of no rate; give rate_qps as well, or leave burst out")
+        return self
 
 
 class ClientsConfig(RateLimitConfig):

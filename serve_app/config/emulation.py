@@ -44,7 +44,7 @@ def emulate(config: AppConfig, catalogue: Catalogue, profiles: Profiles) -> Cata
         )
         for name, variant in real.items()
     }
-    return Catalogue(tuple(emulated.get(v.name, v) for v in catalogue.variants), catalogue.root, catalogue.votes)
+    return replace(catalogue, variants=tuple(emulated.get(v.name, v) for v in catalogue.variants))
 
 
 def log_emulated(variants: tuple[Variant, ...]) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import aiohttp
 import numpy as np
@@ -13,6 +13,7 @@ from serve_app.loadgen.answer import NO_ANSWER, Answer, read_answer
 from serve_app.loadgen.dataset import JSON_BYTES, Dataset
 from serve_app.loadgen.failure import CATCH, describe_failure
 from serve_app.loadgen.record import Record, Run
+from serve_app.loadgen.same_class import same_class
 
 KEEP_ALIVE_S = 4.0
 """An idle connection is dropped after this time: before a server with the common limit of 5 s closes it in our face."""
@@ -28,7 +29,7 @@ class OpenLoopClient:
     """Sends the data set round and round to one address. ``sent``, ``ended`` and ``failed`` may be watched meanwhile.
 
     A query that is not answered in ``timeout_s`` fails. ``clock`` gives monotonic seconds; ``headers`` go with every
-    query. One run per object.
+    query. ``classes`` are the names that labels of answers count, where they are numbers. One run per object.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class OpenLoopClient:
         timeout_s: float,
         clock: Callable[[], float] = time.perf_counter,
         headers: Mapping[str, str] | None = None,
+        classes: Sequence[str] = (),
     ) -> None:
         self.sent = 0
         self.failed = 0
@@ -47,6 +49,7 @@ class OpenLoopClient:
         self._timeout_s = timeout_s
         self._clock = clock
         self._headers = {"Content-Type": "application/json", **(headers or {})}
+        self._classes = tuple(classes)
         self._start = 0.0
         self._records: list[Record] = []
         self._pending: set[asyncio.Task[None]] = set()
@@ -114,8 +117,9 @@ class OpenLoopClient:
             kind, text = describe_failure(error, self._server_url, self._timeout_s)
             answer = Answer(NO_ANSWER, error_kind=kind, error=text)
         truth = self._dataset.label(index)
-        judged = self._dataset.of_emulated or not answer.emulated
-        known = truth is not None and answer.label is not None and judged
+        correct = None
+        if truth is not None and answer.label is not None and (self._dataset.of_emulated or not answer.emulated):
+            correct = same_class(truth, answer.label, self._classes)
         self.failed += answer.error is not None
         self._records.append(
             Record(
@@ -126,7 +130,7 @@ class OpenLoopClient:
                 answer.variant,
                 answer.expected_accuracy,
                 answer.deadline_met,
-                answer.label == truth if known else None,
+                correct,
                 answer.error_kind,
                 answer.error,
                 answer.emulated,

@@ -60,6 +60,10 @@ def pack_elements(elements: Sequence[bytes]) -> bytes:
 
 def _elements(raw: bytes, count: int, spec: TensorSpec) -> Array:
     """Elements of BYTES, ``str`` where they are UTF-8; looks at each, since each says where the next one begins."""
+    if _LENGTH.size * count > len(raw):  # before memory is taken for what a client only claims
+        raise BadRequest(
+            f"input {spec.name!r} has {len(raw)} bytes; {count} elements have {_LENGTH.size} each at least"
+        )
     found = np.empty(count, dtype=object)
     at = 0
     try:

@@ -83,6 +83,28 @@ def test_one_forecast_from_just_enough_history_is_the_same_as_among_many(
         np.testing.assert_allclose(one.point[0], many.point[place], rtol=1e-4)
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "seasonal_naive"])
+def test_a_day_of_history_is_forecast_from_as_from_just_enough(fitted: dict[str, Forecaster], name: str) -> None:
+    forecaster = fitted[name]
+    day = sine(1.2, seed=4).slice(0, DAY_S + 3001)
+    recent = day.slice(len(day) - forecaster.reach_s, len(day))
+    of_day, of_recent = (forecaster.predict(known, np.array([len(known)])) for known in (day, recent))
+    np.testing.assert_allclose(of_day.quantiles, of_recent.quantiles, rtol=1e-4)
+    np.testing.assert_allclose(of_day.point, of_recent.point, rtol=1e-4)
+
+
+def test_the_seasonal_forecast_goes_by_the_day_before_from_just_a_day_of_history() -> None:
+    forecaster = make("seasonal_naive", TASK)
+    forecaster.fit(sine())
+    day = sine(1.0, period_s=1234.0, seed=4)
+    at = np.array([len(day)])
+    first = day.loads_qps[: TASK.window_s]
+    expected = first.max() if TASK.statistic == "max" else first.mean()
+    assert forecaster.predict(day, at).point[0] == expected
+    shorter = day.slice(1, len(day))
+    assert forecaster.predict(shorter, at - 1).point[0] == forecaster.day_qps[0], "of its training"  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize("name", ["deepar", "lstm", "feed_forward", "linear"])
 def test_a_swing_is_learned(fitted: dict[str, Forecaster], name: str) -> None:
     series, at = held_out(fitted[name])

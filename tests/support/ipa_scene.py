@@ -255,7 +255,7 @@ def broken(cluster: Cluster, observation: Observation, plan: ClusterPlan) -> lis
         for name, own in [(s.name, s.candidates) for s in each.stages] or [("", each.candidates)]:
             needs = {c.variant: frozenset(c.needs) for device in own for c in own[device]}
             if name not in choices:
-                words = ("No worker has memory", "has no worker that can run it")
+                words = ("No worker has memory", "has no worker that can run it", f"{each.name} is left out")
                 if not any(part in line for line in plan.report.explanation for part in words):
                     wrong.append(f"{each.name}, {name} is held by nobody, and nobody says so")
                 continue

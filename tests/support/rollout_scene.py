@@ -58,7 +58,11 @@ class Scene:
         self._following = asyncio.create_task(self._follow())
 
     async def run(self, **held: str) -> str | None:
+        return await self.runner.run(self.change({}, **held), self.decision, wall_clock())
+
+    def change(self, fallback: Mapping[str, tuple[str, ...]], **held: str) -> Change:
         plan = ClusterPlan(
+            fallback=fallback,
             held={worker: frozenset(names.split()) for worker, names in held.items()},
             shares={"digits": {}},
             demand_qps={"digits": 1.0},
@@ -68,8 +72,7 @@ class Scene:
             pool_sizes={"cpu": len(held)},
             report=SolveReport(Status.OPTIMAL, 0.0, 0.0),
         )
-        change = Change(plan, self.endpoints, {"cpu": len(held)}, dict.fromkeys(self.pool.workers, self._limit_bytes))
-        return await self.runner.run(change, self.decision, wall_clock())
+        return Change(plan, self.endpoints, {"cpu": len(held)}, dict.fromkeys(self.pool.workers, self._limit_bytes))
 
     async def _follow(self) -> None:
         version = 0

@@ -58,6 +58,8 @@ class PlayedRouter:
     load_qps: float = 50.0
     latency: LatencyEstimator = field(default_factory=lambda: LatencyEstimator(0.004))
     devices: tuple[str, ...] = ("cpu",)
+    holding: tuple[Candidate, ...] | None = None
+    """What workers hold of the candidates, None where they hold all."""
     tables: dict[str, TableProgress] = field(default_factory=dict)
     applied: list[Plan] = field(default_factory=list)
 
@@ -66,7 +68,13 @@ class PlayedRouter:
 
     def offered(self, endpoint: str) -> Mapping[str, tuple[Candidate, ...]]:
         candidates = self.plan.endpoints[endpoint].stage.candidates
-        return {device: candidates[device] for device in self.devices} if self.workers else {}
+        if not self.workers:
+            return {}
+        holding = self.holding
+        return {
+            device: tuple(each for each in candidates[device] if holding is None or each in holding)
+            for device in self.devices
+        }
 
     def anticipated_qps(self, endpoint: str) -> float:
         return self.load_qps

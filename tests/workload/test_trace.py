@@ -90,3 +90,20 @@ def test_a_trace_without_length_cannot_be_rescaled(tmp_path: Path) -> None:
         read_trace(path, 0, mean_rate_qps=5.0)
     with pytest.raises(ConfigError, match="mean rate 0"):
         read_trace(path, 0, mean_rate_qps=0.0)
+
+
+def test_a_trace_is_as_long_as_it_goes_on(tmp_path: Path) -> None:
+    arrivals = read_trace(write(tmp_path / "trace.csv", "arrival_s\n0.25\n1.5\n"), seed=0)
+    assert arrivals.length_s == pytest.approx(1.5)
+    assert len(arrivals.times_s(arrivals.length_s)) == 2, "the last one too"
+    assert read_trace(write(tmp_path / "load.csv", "time_s,load_qps\n0,10\n10,20\n"), seed=0).length_s == 20.0
+
+
+def test_instants_from_the_epoch_are_counted_from_the_first(tmp_path: Path) -> None:
+    path = write(tmp_path / "trace.csv", "arrival_s\n1700000000.5\n1700000002.0\n")
+    np.testing.assert_allclose(read_trace(path, seed=0).times_s(10.0), [0.0, 1.5])
+
+
+def test_the_mark_that_spreadsheets_put_first_is_no_part_of_a_column(tmp_path: Path) -> None:
+    (tmp_path / "trace.csv").write_bytes(b"\xef\xbb\xbfarrival_s\r\n0.25\r\n")
+    np.testing.assert_array_equal(read_trace(tmp_path / "trace.csv", seed=0).times_s(10.0), [0.25])

@@ -112,7 +112,7 @@ class Rollout:
     @property
     def serves(self) -> dict[str, Held]:
         """What each worker is there for after the switch, of those that are still there."""
-        plan, orphans = self._plan, self._orphans
+        plan, orphans = self._plan, self.orphans
         usable = {
             worker: (plan.usable(worker, holds) if worker in plan.held else frozenset()) | holds & orphans
             for worker, holds in self._holds.items()
@@ -125,12 +125,12 @@ class Rollout:
         return {
             worker: tuple(sorted(old))
             for worker, holds in sorted(self._holds.items())
-            if (old := holds - self._plan.held.get(worker, frozenset()) - self._plan.beside(worker) - self._orphans)
+            if (old := holds - self._plan.held.get(worker, frozenset()) - self._plan.beside(worker) - self.orphans)
         }
 
     @property
-    def _orphans(self) -> Held:
-        """What the plan wants of workers that have died, and of none that is there."""
+    def orphans(self) -> Held:
+        """What the plan wants of workers that have died, and of none that is there: whoever holds it serves it on."""
         wanted = self._plan.held
         there = frozenset(variant for worker, own in wanted.items() if worker in self._holds for variant in own)
         dead = (own for worker, own in wanted.items() if worker not in self._holds and not is_to_come(worker))

@@ -9,7 +9,6 @@ from typing import ClassVar
 from autoscaler.cluster.cluster import Cluster
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan, NoPlan, SolveReport, Status
-from autoscaler.planners.ipa.accuracy import accuracy_of
 from autoscaler.planners.ipa.explanation import unservable
 from autoscaler.planners.ipa.placement.assignment import (
     Named,
@@ -22,7 +21,7 @@ from autoscaler.planners.ipa.placement.assignment import (
     workers_there,
 )
 from autoscaler.planners.ipa.placement.cluster_plan import cluster_plan
-from autoscaler.planners.ipa.placement.cluster_problem import needed_bytes, problems_of, workers_of
+from autoscaler.planners.ipa.placement.cluster_problem import needed_bytes, problem_of, workers_of
 from autoscaler.planners.ipa.placement.colocation import Memory, Shared, share
 from autoscaler.planners.ipa.placement.cover import cover
 from autoscaler.planners.ipa.placement.standby import with_standby
@@ -48,7 +47,8 @@ class IpaPlanner:
     2. With fewer workers than stages a worker holds a variant of each stage: `colocation.share`. So it does with fewer
        than twice as many where that bears more of the load in time.
     3. Where the memory is too small for that every stage is held by someone: `cover.cover`.
-    4. Endpoints with a stage that no worker can run are left out, and said to be.
+    4. Endpoints with a stage that no worker can run are left out, and said to be; so are those with a stage that has
+       no variant left, or without any accuracy to plan with (`problem_of`). The others are planned without them.
     5. Workers of pools of a fixed size that are left over hold further replicas of the stages with the least room.
     6. Workers hold the variants of other stages as well, where that is in time: `standby.with_standby`.
     7. With ``upgrades`` workers hold more accurate variants of their stages as well, with ``fallback`` faster ones:
@@ -62,15 +62,12 @@ class IpaPlanner:
     name: ClassVar[str] = "ipa"
 
     def __post_init__(self) -> None:
-        """Raise `ConfigError` for endpoints that nothing can be planned for, and for several active variants.
+        """Raise `ConfigError` for several active variants.
 
         Stages share one queue, whose next batch is any idle worker's: nothing there keeps to shares.
         """
         if self.options.several:
             raise ConfigError("several active variants in a stage are for the solver only; plan with several=False")
-        nothing = dict.fromkeys((endpoint.name for endpoint in self.cluster.endpoints), 0.0)
-        for problem in problems_of(self.cluster, Observation(0.0, {}, {}, {}), nothing, self.options.accuracy):
-            accuracy_of(problem, self.options.accuracy)
 
     def plan(self, observation: Observation) -> ClusterPlan | NoPlan:
         """The best plan for the observed demand, or that the time was up with no answer.
@@ -79,10 +76,11 @@ class IpaPlanner:
         """
         demand_qps = self.cluster.demand_qps(observation)
         asked_qps = {name: self.options.headroom * qps for name, qps in demand_qps.items()}
-        everything = problems_of(self.cluster, observation, asked_qps, self.options.accuracy)
+        problem = problem_of(self.cluster, observation, asked_qps, self.options.accuracy)
         workers = workers_of(self.cluster, observation)
-        reasons = {problem.name: words for problem in everything if (words := unservable(problem, workers))}
-        plan = self._plan(observation, [problem for problem in everything if problem.name not in reasons], workers)
+        idle = {each.name: words for each in problem.pipelines if (words := unservable(each, workers))}
+        reasons = {**problem.left_out, **idle}
+        plan = self._plan(observation, [each for each in problem.pipelines if each.name not in reasons], workers)
         if isinstance(plan, NoPlan):
             return plan
         nothing = dict.fromkeys(reasons, 0.0)

@@ -92,6 +92,8 @@ class Neighbours:
         nodes = shared_nodes(observation.workers)
         if not nodes:
             return self.planner_of(self.cluster).plan(observation)
+        known = self.cluster.variants  # idle workers keep what they hold of these
+        observation = replace(observation, held={worker: own & known for worker, own in observation.held.items()})
         found = self._settle(replace(observation, held={}))
         if isinstance(found, NoPlan):
             return found

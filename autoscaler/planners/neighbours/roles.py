@@ -16,7 +16,7 @@ NOTHING: Variants = frozenset()
 class Role:
     """What a worker is to hold, its share of each endpoint's queries, and how busy it is with them if alone (0 to 1).
 
-    `IDLE` is to do nothing, and keep whatever the worker holds.
+    `IDLE` is to do nothing, and keep what the worker holds of the cluster's variants.
     """
 
     holds: Variants

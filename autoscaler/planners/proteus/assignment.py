@@ -24,19 +24,21 @@ def assign(
 ) -> ClusterPlan:
     """Name the workers of every column, with as little to load as possible, and split its load evenly among them.
 
-    ``loads`` are queries per second of ``demand_qps``. Workers that no column needs keep what they hold, without a
-    share; those of a pool whose size is free are not part of it any more. Workers of no pool are left out.
+    ``loads`` are queries per second of ``demand_qps``. Workers that no column needs keep what they hold of the
+    cluster's variants, without a share; those of a pool whose size is free are not part of it any more. Workers of no
+    pool are left out.
     """
     held: dict[str, Held] = {}
     members: dict[Column, list[str]] = {}
     sizes: dict[str, int] = {}
+    known = cluster.variants
     for pool in cluster.pools:
         columns = [column for column, n in counts.items() if n and column.device == pool.device]
         wanted = dict.fromkeys((column.variants for column in columns), 0)
         for column in columns:
             wanted[column.variants] += counts[column]
         there = {
-            worker: observation.held.get(worker, NOTHING)
+            worker: observation.held.get(worker, NOTHING) & known
             for worker, device in observation.devices.items()
             if device == pool.device
         }

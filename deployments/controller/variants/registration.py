@@ -27,6 +27,9 @@ from deployments.worker.client import WorkerGone
 BUDGET_S = 3.0
 """Time that one variant is measured for, on each pool."""
 
+MOST_NAMED = 5
+"""Workers in a message."""
+
 _VARIANT = TypeAdapter(Variant)
 
 
@@ -48,11 +51,12 @@ async def profile_everywhere(
     """Profile a variant on the least busy worker of every pool that may serve it, and enter it in the book.
 
     Its runs take turns with the queries' batches. Raises `ConfigError` or `BadRequest` where it cannot stand beside
-    the others or nobody would be served by it, `ArtifactError` where it cannot be fetched, `NoWorker` where no worker
-    can measure it.
+    the others, nobody would be served by it, or workers still hold a withdrawn variant of its name, `ArtifactError`
+    where it cannot be fetched, `NoWorker` where no worker can measure it.
     """
     book = known.book
     book.check(variant)
+    _check_let_go(variant.name, known, worker_registry)
     endpoints = [each for each in settings.endpoints.values() if each.takes(variant.task, variant.name)]
     if not endpoints:
         stages = (stage for endpoint in settings.endpoints.values() for stage in endpoint.stages.values())
@@ -70,8 +74,26 @@ async def profile_everywhere(
     profiles = {pool: profile for pool, profile in zip(fitting, measured, strict=True) if profile is not None}
     if not profiles:
         raise NoWorker(f"no worker of pool {', '.join(pools)} is there to measure {variant.name!r} on; try again")
+    _check_let_go(variant.name, known, worker_registry)  # a load of before may have ended while it was measured
     book.add(variant, {pool: tabulated_s(variant, profile) for pool, profile in profiles.items()}, size_bytes or 0)
     return profiles
+
+
+def _check_let_go(name: str, known: ControllerState, worker_registry: WorkerRegistry) -> None:
+    """Raise `BadRequest` while workers hold a variant of that name that was withdrawn.
+
+    Workers tell variants apart by name: the model of before would be measured, and would answer for the new one.
+    """
+    if name not in known.book.withdrawn:
+        return
+    if holding := sorted(worker for worker, held in worker_registry.loaded().items() if name in held):
+        named = ", ".join(holding[:MOST_NAMED]) + (
+            f" and {more} more" if (more := len(holding) - MOST_NAMED) > 0 else ""
+        )
+        raise BadRequest(
+            f"workers still hold the {name!r} of before ({named}), and let go of it with the next plan; try again in a "
+            "moment, or use another name"
+        )
 
 
 def artifact_bytes(variant: Variant, root: str, rules: ArtifactRules = NO_MORE) -> int | None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from math import inf
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from autoscaler.cluster.cluster import Cluster, Endpoint, Pool, Stage
 from autoscaler.demand.profile_drift import corrected
@@ -35,6 +35,7 @@ class VariantBook:
         self._catalogue = Catalogue(settings.variants, settings.artifact_root)
         self._registered: dict[str, Variant] = {}
         self._withdrawn: set[str] = set()
+        self._unreadable: list[Mapping[str, Any]] = []
         self._endpoints = settings.endpoints
         self._batch_bytes = {name: pool.batch_bytes for name, pool in settings.pools.items()}
         self.transport_s = dict.fromkeys(settings.pools, settings.transport_s)
@@ -45,6 +46,11 @@ class VariantBook:
     def names(self) -> tuple[str, ...]:
         """All variants that may serve."""
         return tuple(each.name for each in self._catalogue.variants if each.name not in self._withdrawn)
+
+    @property
+    def withdrawn(self) -> frozenset[str]:
+        """Names of registered variants that were taken out of service; workers may hold them still."""
+        return frozenset(self._withdrawn)
 
     @property
     def emulated(self) -> frozenset[str]:
@@ -207,16 +213,25 @@ class VariantBook:
                 "profiles_s": {pool: list(runs_s) for (pool, of), runs_s in self.profiled_s.items() if of == name},
             }
             for name, variant in self._registered.items()
-        ]
+        ] + [dict(each) for each in self._unreadable]
 
     def restore(self, record: Iterable[Mapping[str, Any]]) -> None:
-        """Register again what a record has; what the config has by now is left out, and what does not fit it."""
+        """Register again what a record has; what the config has by now is left out, and what does not fit it.
+
+        What cannot be read, as another version wrote it, is left out too, and stays in the record.
+        """
         for each in record:
-            variant = _VARIANT.validate_python(each["variant"])
-            if variant.name not in self.names:
+            try:
+                variant = _VARIANT.validate_python(each["variant"])
                 profiles_s = {pool: tuple(runs_s) for pool, runs_s in each["profiles_s"].items()}
+                memory_bytes = each["memory_bytes"]
+            except (ValidationError, LookupError, TypeError, AttributeError) as error:
+                logger.error("A variant that was registered cannot be read, and is left out: %s: %s", each, error)
+                self._unreadable.append(each)
+                continue
+            if variant.name not in self.names:
                 try:
-                    self.add(variant, profiles_s, each["memory_bytes"])
+                    self.add(variant, profiles_s, memory_bytes)
                 except ConfigError as error:
                     logger.error("Variant %r, registered before, is left out: %s", variant.name, error)
 

@@ -70,26 +70,25 @@ class QueryObserver:
         promise: Promise | None,
     ) -> None:
         stats = self.stats[endpoint]
-        late = late_here = 0
+        late = 0
         late_for_clients = 0.0
         for answer in given:
             stats.on_answer(answer)
-            late_here += not answer.deadline_met
             allowed_s = max(slo_s, answer.query.allowed_s)
             late += answer.latency_s > allowed_s
             late_for_clients += answer.latency_s + lag_s > allowed_s
-        self.meter.on_violations(endpoint, late_here)
+        self.meter.on_violations(endpoint, late)
         self.guarantees[endpoint].on_served(len(given) - late, late, late_for_clients, accuracy, promise)
 
     def on_reject(self, reject: Reject, slo_s: float) -> None:
         """A query of an endpoint with this objective gets an error.
 
-        That counts against the promise unless the query asked for less time than the objective.
+        That counts against the promise, and for the planner, unless the query asked for less time than the objective.
         """
         query = reject.query
         self.stats[query.endpoint].on_reject(reject.error)
-        self.meter.on_violations(query.endpoint, 1)
         if query.allowed_s >= slo_s - ROUNDING_S:
+            self.meter.on_violations(query.endpoint, 1)
             self.guarantees[query.endpoint].on_refused()
 
     def on_refused_in_front(self, endpoint: str, queries: int, error: AccordError) -> None:

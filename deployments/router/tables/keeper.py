@@ -11,6 +11,7 @@ from deployments.router.router import Router
 from deployments.router.tables.making import TableMaker
 from deployments.router.tables.progress import TableProgress, TableState
 from dispatch.latency.estimate import LatencyEstimate
+from dispatch.plan import EndpointPlan
 from dispatch.selection.ramsis.policy import RamsisSelection
 from dispatch.selection.ramsis.problem import Balancing, Formulation
 from dispatch.selection.ramsis.tables.work import TableTask, TableWork
@@ -142,8 +143,7 @@ class TableKeeper:
                 if work.get(device) is not own:  # it was for terms or workers of before
                     return True
                 self._unpublished.add(name)
-        due_s = self._published_s.get(name, -inf) + PUBLISH_EVERY_S
-        if name in self._unpublished and (self._clock() >= due_s or not worked):
+        if self._is_due(name, worked):
             self._publish(name)
         self._router.tables[name] = self._progress(name)
         return worked
@@ -186,14 +186,30 @@ class TableKeeper:
     def _latency(self) -> LatencyEstimate:
         return self._router.latency.typical()
 
+    def _is_due(self, name: str, worked: bool) -> bool:
+        """Whether to put tables in force: new ones now and then, and at once those that a changed plan left out.
+
+        A plan with other candidates comes without tables, also where the workers hold what they held before.
+        """
+        if (endpoint := self._router.plan.endpoints.get(name)) is not None and _is_bare(endpoint):
+            return True
+        due_s = self._published_s.get(name, -inf) + PUBLISH_EVERY_S
+        return name in self._unpublished and (self._clock() >= due_s or not worked)
+
     def _publish(self, name: str) -> None:
-        """Put the tables that are made in force as a new plan."""
+        """Put the tables that are made in force as a new plan; nothing to do where none is for the plan as it is."""
         plan = self._router.plan
         endpoint = plan.endpoints.get(name)
-        leveled = {device: grids for device, own in self._work[name].items() if (grids := own.grids) is not None}
-        if endpoint is None or not leveled:
+        if endpoint is None:
             return
-        first = isinstance(endpoint.stage.selection, RamsisSelection) and not endpoint.stage.selection.leveled
+        leveled = {
+            device: grids
+            for device, own in self._work[name].items()
+            if (grids := own.grids) is not None and _is_for(own.task, endpoint, device)
+        }
+        if not leveled:
+            return
+        first = name not in self._published_s
         served = with_selection(endpoint, RamsisSelection(leveled=leveled), self._latency)
         self._router.apply(replace(plan, version=plan.version + 1, endpoints={**plan.endpoints, name: served}))
         self._unpublished.discard(name)
@@ -218,6 +234,18 @@ class TableKeeper:
             return TableState.NONE
         exact = all(reading is not None and reading.exact for reading in readings)
         return TableState.EXACT if exact else TableState.APPROXIMATE
+
+
+def _is_bare(endpoint: EndpointPlan) -> bool:
+    """Whether no table decides for the endpoint."""
+    selection = endpoint.stage.selection
+    return isinstance(selection, RamsisSelection) and not selection.leveled
+
+
+def _is_for(task: TableTask, endpoint: EndpointPlan, device: str) -> bool:
+    """Whether the plan still has the objective and the candidates that tables of a device type were made for."""
+    candidates = endpoint.stage.candidates.get(device, ())
+    return task.slo_s == endpoint.slo_s and all(each in candidates for each in task.offered)
 
 
 def _rest(busy_share: float) -> float:

@@ -16,6 +16,7 @@ from catalog.evaluation.accuracy_file import (
     write_accuracies,
 )
 from catalog.evaluation.measured import Measured
+from catalog.profiles.profile_cache import file_name
 from catalog.variant import Variant
 from catalog.votes import SPLITS, RecordedVotes, read_votes, write_votes
 from serve_app.cli.evaluate.figures import Evaluated
@@ -25,7 +26,7 @@ SPLITTING = ("both", *SPLITS)
 
 def votes_path(target: Path, task: str) -> Path:
     """Where the recorded votes of a task stand, beside the file of accuracies."""
-    return target.with_name(f"{target.name.removesuffix(SUFFIX)}.{task}.votes.csv")
+    return target.with_name(f"{target.name.removesuffix(SUFFIX)}.{file_name(task)}.votes.csv")
 
 
 def write_files(

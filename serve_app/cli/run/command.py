@@ -93,6 +93,7 @@ def run(
     """Measure the variants and make their tables once, serve them in high-throughput mode, and print how to query."""
     with exit_codes(as_json=False), TemporaryDirectory(prefix="accord-run-") as folder:
         config = config or next((path for path in CONFIGS if path.exists()), CONFIGS[0])
+        read_serve_file(config)  # so that what is wrong with it is said of the file that its author knows
         served = write_served(config, Path(folder), emulate=emulate, host=host, grpc_port=grpc_port)
         file = replace(read_serve_file(served), path=config)
         refuse_unsafe(file)
@@ -185,14 +186,22 @@ def _refuse_taken_port(file: ServeFile) -> None:
     """Ray Serve would wait for ever for a port that somebody else holds."""
     address = urllib.parse.urlsplit(file.url)
     for port, option in ((address.port, "http_options.port"), (file.grpc_port, "grpc_options.port")):
-        if port is None:
-            continue
-        with socket.socket() as probe:
-            probe.settimeout(2)
-            taken = probe.connect_ex((address.hostname, port)) == 0
-        if taken:
+        if port is not None and _listening(file, address.hostname or "", port):
             where = f"{address.hostname}:{port}"
             raise ConfigError(f"{where} is taken already; stop what listens there or change {option} in {file.path}")
+
+
+def _listening(file: ServeFile, host: str, port: int) -> bool:
+    """Whether somebody does there; raises `ConfigError` for a host that nobody knows."""
+    try:
+        socket.create_connection((host, port), timeout=2).close()
+    except socket.gaierror as error:
+        raise ConfigError(
+            f"host {host!r} of {file.path} cannot be resolved ({error}); give one of this machine"
+        ) from error
+    except OSError:
+        return False
+    return True
 
 
 def _refuse_too_few_cpus(file: ServeFile) -> None:
@@ -249,9 +258,9 @@ def _example_image(dataset: str) -> list[int]:
 
 def _example(task: str, spec: dict[str, Any]) -> dict[str, Any]:
     """One item for an input: a handwritten digit for the built-in task, zeros or a word for others."""
-    shape = [1, *spec["shape"][1:]]
+    shape = [1, *(max(axis, 1) for axis in spec["shape"][1:])]
     if spec["datatype"] == "BYTES":
-        data: list[Any] = ["a fine day"]
+        data: list[Any] = ["a fine day"] * math.prod(shape)
     elif task in OF_TASK and spec["name"] == "image":
         data = _example_image(OF_TASK[task])
     else:

@@ -24,6 +24,9 @@ TABLE_BALANCERS: tuple[str, ...] = get_args(Balancing)
 GIVING_UP = (AdaptiveBatching.name, EarlyDrop.name)
 """Policies that refuse what the worker at hand cannot meet."""
 
+SHARED_QUEUES = ("central", "bin_packing")
+"""Balancing with which all workers take from one queue."""
+
 
 def _default_balancing(validated: dict[str, Any]) -> str:
     """Pipelines and policies by load take batches from one queue, members of an ensemble from the shortest one, others
@@ -183,9 +186,9 @@ class EndpointConfig(Strict):
                 f"balancing is {self.balancing!r}, and policy {self.selection.policy!r} takes batches from one queue "
                 "that all share; use central, which is the default with it, or another policy"
             )
-        if self.selection.policy in GIVING_UP and self.balancing == "central":
+        if self.selection.policy in GIVING_UP and self.balancing in SHARED_QUEUES:
             raise ValueError(
-                f"balancing is 'central', and policy {self.selection.policy!r} gives up what one worker cannot meet, "
-                "out of a queue that all share; use round_robin or shortest_queue, or another policy"
+                f"balancing is {self.balancing!r}, and policy {self.selection.policy!r} gives up what one worker "
+                "cannot meet, out of a queue that all share; use round_robin or shortest_queue, or another policy"
             )
         return self

@@ -11,7 +11,7 @@ from autoscaler.demand.forecast_demand import ForecastDemand
 from autoscaler.demand.recent_load import RecentLoad
 from forecast.forecaster import LEVELS, Fitting, Forecast, State
 from forecast.registry import make
-from forecast.series.series import LoadSeries
+from forecast.series.series import DAY_S, LoadSeries
 from forecast.series.windows import Origins
 from forecast.training.task import ForecastTask
 
@@ -76,7 +76,7 @@ def test_before_a_forecaster_sees_enough_the_load_that_is_there_counts() -> None
     assert forecaster.shown[0].loads_qps.tolist() == [10] * 4
 
 
-def test_a_forecaster_sees_what_it_looks_at_and_is_asked_once_a_second() -> None:
+def test_a_forecaster_sees_all_that_is_kept_and_is_asked_once_a_second() -> None:
     forecaster = Spoken(1.0)
     demand = scene(0.5, a=forecaster)
     play(demand, 10, a=3)
@@ -87,7 +87,7 @@ def test_a_forecaster_sees_what_it_looks_at_and_is_asked_once_a_second() -> None
     assert len(forecaster.shown) == 1
     demand.on_statistics(Statistics(10.5, 11.0, {"a": 1}, {}))
     demand.demand_qps()
-    assert forecaster.shown[1].loads_qps.tolist() == [3, 3, 3, 2]
+    assert forecaster.shown[1].loads_qps.tolist() == [*[3] * 10, 2]
 
 
 def test_a_forecaster_that_fails_is_left_out_and_the_others_go_on() -> None:
@@ -129,3 +129,35 @@ def test_a_load_that_rises_every_minute_is_planned_for_before_it_does() -> None:
         planned[second] = demand.demand_qps()["a"]
     assert planned[169] == pytest.approx(300, rel=0.1), "the load is still 20"
     assert planned[140] < 100
+
+
+def test_a_forecaster_sees_a_day_or_more_where_it_needs_more() -> None:
+    forecaster = Spoken(1.0)
+    recent = RecentLoad(2 * DAY_S)
+    recent.add("a", LoadSeries.regular(np.full(2 * DAY_S, 3.0)))
+    demand = ForecastDemand(MovingMaximum(endpoints=("a",)), recent, 0.5)
+    for reach_s, shown_s in ((4, DAY_S), (DAY_S + 10, DAY_S + 10)):
+        forecaster.reach_s = reach_s
+        demand.use({"a": forecaster})
+        demand.demand_qps()
+        assert len(forecaster.shown[-1]) == shown_s
+
+
+def test_the_seasonal_forecast_is_the_day_before_and_not_the_last_day_of_its_training() -> None:
+    """It learned of a peak at noon; the day before now had one at six, which is what it would be judged by."""
+    task = ForecastTask(context_s=120, window_s=120, block_s=10)
+    forecaster = make("seasonal_naive", task)
+    noon, six = (np.where(abs(np.arange(DAY_S) - hour * 3600) < 600, 300.0, 20.0) for hour in (12, 6))
+    forecaster.fit(LoadSeries.regular(np.tile(noon, 2)))
+    recent = RecentLoad(DAY_S, 2 * DAY_S)
+    recent.add("a", LoadSeries.regular(six, start_s=2 * DAY_S))
+    demand = ForecastDemand(MovingMaximum(endpoints=("a",)), recent, 0.5)
+    demand.use({"a": forecaster})
+    planned = {}
+    for at_s in (6 * 3600, 12 * 3600):
+        played = LoadSeries.regular(np.full(at_s, 20.0), start_s=3 * DAY_S)
+        recent.add("a", played)
+        demand.on_statistics(Statistics(DAY_S + at_s, DAY_S + at_s + 1.0, {"a": 20}, {}))
+        planned[at_s] = demand.demand_qps()["a"]
+    assert planned == {6 * 3600: pytest.approx(300.0, rel=0.1), 12 * 3600: pytest.approx(20.0, rel=0.1)}
+    assert demand.failed == {}

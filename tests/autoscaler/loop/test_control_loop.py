@@ -173,3 +173,15 @@ def test_an_interval_that_ended_meanwhile_is_not_due_a_second_time() -> None:
     assert loop.on_statistics(report(10.0)) == "w2 came; the interval is over"
     loop.on_plan(NOTHING)
     assert due(loop, 25, first_s=11) == [20]
+
+
+def test_violations_that_no_larger_demand_cures_ask_for_no_more_plans() -> None:
+    loop = ControlLoop(30.0, Told({"a": 80.0, "b": 0.0}), BurstTrigger(lull=0.9), plan(100.0))
+    asked = []
+    for second in range(1, 21):
+        reason = loop.on_statistics(strained(float(second)))
+        if reason is not None:
+            asked.append(second)
+            loop.on_plan(plan(400.0))
+    assert asked == [1, 6, 11, 16], "1.25, 1.56, 1.95 and 2 times the load"
+    assert [loop.on_statistics(strained(20.0 + second)) for second in range(1, 9)] == [None] * 8

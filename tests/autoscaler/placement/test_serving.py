@@ -107,3 +107,15 @@ def test_batches_are_in_time_beside_the_worst_neighbours_that_a_busy_worker_has(
     (a1,) = plans["a"].stage.candidates["cpu"]
     assert (a1.variant, a1.max_batch, a1.latency_s[2]) == ("a1", 2, pytest.approx(0.048))
     assert [c.max_batch for c in plans["b"].stage.candidates["cpu"]] == [8]
+
+
+def test_while_a_pool_shrinks_every_endpoint_has_somebody_whatever_the_others_need() -> None:
+    made = cluster(
+        endpoint("patient", linear("p1", 0.9, 0.09, 0.01), linear("p2", 0.8, 0.0, 0.02), slo_s=0.5),
+        endpoint("urgent", linear("u1", 0.9, 0.0, 0.01), slo_s=0.05),
+    )
+    everything = held(cpu_0="p1 p2 u1", cpu_1="p1 p2 u1")
+    halves = {"cpu-0": 0.5, "cpu-1": 0.5}
+    plans = served(plan_of({"patient": halves, "urgent": halves}, everything), made, workers(cpu=2))
+    sizes = {c.variant: c.max_batch for each in plans.values() for c in each.stage.candidates["cpu"]}
+    assert sizes == {"p1": 1, "p2": 1, "u1": 1}, "a quarter of 50 ms is too little for all of them"

@@ -135,3 +135,12 @@ def test_the_built_in_digits_are_labelled() -> None:
     assert data.inputs["image"].shape == (data.rows, 12, 12)
     with pytest.raises(ConfigError, match="is the held-out digits, and task 't' takes other inputs"):
         read_data("builtin", variant())
+
+
+def test_names_of_classes_that_are_digits_are_names_in_a_csv(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("text,stars\nfine,2\ndull,1\n")
+    stars = variant(TensorSpec("text", "BYTES", (-1,)), labels=("1", "2"))
+    assert classes(read_data(str(path), stars, "stars"), stars) == [1, 0]
+    path.write_text("text,stars\nfine,1\ndull,0\n")
+    assert classes(read_data(str(path), stars, "stars"), stars) == [1, 0], "not all are names: indices"

@@ -57,6 +57,8 @@ def test_an_unregistered_variant_is_let_go_of_and_may_come_again(
         await until(lambda: service.held() == {"w1": ["new"], "w2": ["new"]})
         assert service.one.unregister("new") == {"variant": "new"}
         assert not service.one.knows("new")
+        with pytest.raises(BadRequest, match=r"workers still hold the 'new' of before \(w1, w2\)"):
+            await service.one.register(described(tmp_path))
         await until(lambda: service.held() == before)
         assert service.in_force.reason == "variant new was unregistered"
         for name, words in (("new", "no variant 'new'"), ("slow", "'slow' is in the service's config")):

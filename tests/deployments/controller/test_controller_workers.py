@@ -7,8 +7,11 @@ import pytest
 from controller_parts import pool, settings
 
 from catalog.errors import NoWorker
+from catalog.variant import Variant
 from controller_scene import Service, play, started
+from deployments.messages.worker import WorkerReport
 from deployments.state.unloadable import FIRST_S
+from deployments.worker.client import WorkerGone
 from virtual_time import until, wall_clock
 
 
@@ -262,3 +265,27 @@ def test_pools_grow_before_a_plan_and_shrink_once_any_worker_may_go(monkeypatch:
         assert service.held().keys() == cpu.workers.keys()
 
     play(monkeypatch, scene, settings(pools={"cpu": pool(1, 1, 3)}))
+
+
+def test_a_worker_that_did_not_answer_for_a_moment_has_a_place_in_another_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(service: Service) -> None:
+        service.pools["cpu"].come("w1", "w2")
+        service.router("r1", digits=10.0)
+        service.pools["cpu"].load_s = 2.0
+        away = service.pools["cpu"].load
+
+        async def unreachable(worker: str, variant: Variant) -> WorkerReport:
+            if worker == "w1" and wall_clock() < begun_s + 1.0:
+                raise WorkerGone("unreachable for a moment")
+            return await away(worker, variant)
+
+        monkeypatch.setattr(service.pools["cpu"], "load", unreachable)
+        begun_s = wall_clock()
+        await service.control()
+        await until(lambda: service.one._known.decisions.in_force is not None, within_s=10.0)
+        await until(lambda: service.routers["r1"].using == {"w2"}, within_s=1.0)
+        await until(lambda: service.routers["r1"].using == {"w1", "w2"}, within_s=20.0)
+        assert service.in_force.reason == "worker w1 answers again"
+        await service.steady()
+
+    play(monkeypatch, scene, settings(interval_s=1000.0))

@@ -175,3 +175,24 @@ def test_standings_of_the_last_plans_only_are_kept() -> None:
         of.stand(version, {})
     assert max(of.standings) == 19
     assert len(of.standings) < 10
+
+
+@pytest.mark.parametrize("behind_s", [-3600.0, -0.4, 0.0, 0.4, 3600.0])
+def test_load_of_a_router_whose_clock_is_off_is_counted_where_it_belongs(behind_s: float) -> None:
+    async def scene() -> None:
+        learned = known()
+        reports = Reports(learned, wall_clock)
+        await asyncio.sleep(2 * WINDOW_S)
+        for number in range(1, 5):
+            await asyncio.sleep(WINDOW_S)
+            own_s = wall_clock() - behind_s
+            window = int(own_s / WINDOW_S + 1e-6) - 1
+            late_s = 0.2 if number == 2 else 0.0  # on its way
+            await asyncio.sleep(late_s)
+            reports.take(replace(report("r1", window, 10 * number), sent_s=own_s))
+            await asyncio.sleep(-late_s % WINDOW_S if late_s else 0.0)
+        await asyncio.sleep(2.0)
+        assert sum(each.arrived.get("digits", 0) for each in reports.closed()) == 100
+        assert reports.caught_up()
+
+    in_virtual_time(scene)

@@ -10,6 +10,7 @@ from rollout_scene import Scene, play
 from catalog.variant import Variant
 from deployments.controller.rollout_runner import FOLLOW_S
 from deployments.controller.variants.variant_book import VariantBook
+from deployments.controller.worker_registry import CALL_TIMEOUT_S
 from deployments.messages.worker import WorkerReport
 from deployments.state.decisions import Decision
 from deployments.state.unloadable import FIRST_S
@@ -206,5 +207,50 @@ def test_the_decision_before_is_replaced_only_when_the_new_one_is_in_force(monke
         assert [each.state for each in states] == ["in force", "loading"]
         await running
         assert [each.state for each in states] == ["replaced", "in force"]
+
+    play(monkeypatch, scene)
+
+
+def test_fallbacks_of_a_plan_are_not_loaded_once_the_next_one_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(played: Scene) -> None:
+        await played.start(w1="slow", w2="slow")
+        first = played.change({"w1": ("middle",), "w2": ("middle",)}, w1="slow", w2="slow")
+        assert await played.runner.run(first, played.decision, wall_clock()) is None
+        running = asyncio.create_task(played.run(w1="fast", w2="fast"))
+        await asyncio.sleep(0.1)
+        await played.runner.load_fallbacks(first, played.decision)
+        assert await running is None
+        await played.runner.load_fallbacks(first, played.decision)
+        await asyncio.sleep(1.0)
+        assert played.serves == {"w1": {"fast"}, "w2": {"fast"}}
+        assert not [each for each in played.log if each[2] == "middle"]
+
+    play(monkeypatch, scene)
+
+
+def test_what_a_dead_worker_was_to_hold_stays_with_others_while_fallbacks_are_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scene(played: Scene) -> None:
+        await played.start(w1="slow fast", w2="slow fast")
+        del played.pool.workers["w2"]
+        change = played.change({"w1": ("middle",)}, w1="slow", w2="fast")
+        assert await played.runner.run(change, played.decision, wall_clock()) is None
+        await played.runner.load_fallbacks(change, played.decision)
+        await asyncio.sleep(0.2)
+        assert played.serves == {"w1": {"slow", "middle", "fast"}}
+
+    play(monkeypatch, scene)
+
+
+def test_a_load_that_takes_too_long_fails_and_its_worker_serves_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(played: Scene) -> None:
+        await played.start(w1="slow", w2="slow")
+        assert await played.run(w1="slow", w2="slow") is None
+        before = dict(played.serves)
+        played.pool.load_s = 2 * CALL_TIMEOUT_S
+        assert await played.run(w1="fast", w2="fast") == "fast cannot be loaded in pool cpu"
+        assert played.decision.failed["w1"] == {"fast": "not loaded within 300 s"}
+        assert played.serves == before == {"w1": {"slow"}, "w2": {"slow"}}
 
     play(monkeypatch, scene)

@@ -172,7 +172,9 @@ def test_an_answer_that_another_overtook_takes_nothing_back(late: str) -> None:
     in_virtual_time(scene)
 
 
-def test_a_worker_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_never_answers_is_given_up_but_one_that_loads_for_long_lives(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def scene() -> None:
         pool = PlayedPool("cpu")
         played = Scene(pool)
@@ -181,7 +183,7 @@ def test_a_worker_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch
         await until(lambda: played.worker_registry.known)
         pool.load_s = 1e6
         begun_s = wall_clock()
-        with pytest.raises(WorkerGone, match="w1 did not answer within 300 s"):
+        with pytest.raises(TimeoutError):
             await played.worker_registry.load("w1", variant("fast"))
         with pytest.raises(WorkerGone, match="w1 did not answer within 300 s"):
             await played.worker_registry.profile("w1", variant("fast"), 1e6)

@@ -8,7 +8,7 @@ from catalog.tensor import Arrays
 from deployments.router.forwarding import Forwarding
 from deployments.router.peers import Peers
 from dispatch.commands import Answer
-from dispatch.query import Query
+from dispatch.query import NORMAL_PRIORITY, Query
 
 PEERS_CLOCK_S = 9_000.0
 """By which the peer's clock is ahead: it may be another machine's."""
@@ -22,11 +22,19 @@ class PlayedPeers:
     def __init__(self, now_s: float) -> None:
         self.now_s = now_s
         self.slo_s: float | None = None
+        self.priority: int | None = None
 
     async def infer(
-        self, peer: str, endpoint: str, inputs: Arrays, rows: int, slo_s: float, accuracy: float | None
+        self,
+        peer: str,
+        endpoint: str,
+        inputs: Arrays,
+        rows: int,
+        slo_s: float,
+        accuracy: float | None,
+        priority: int = NORMAL_PRIORITY,
     ) -> Answer:
-        self.slo_s = slo_s
+        self.slo_s, self.priority = slo_s, priority
         came_s = self.now_s + WAY_S + PEERS_CLOCK_S
         launched_s, done_s = came_s + WAIT_S, came_s + WAIT_S + RUN_S
         self.now_s = done_s + WAY_S - PEERS_CLOCK_S
@@ -69,3 +77,9 @@ async def test_an_answer_that_is_late_for_the_way_back_alone_is_late() -> None:
 async def test_no_time_of_an_answer_is_before_the_query() -> None:
     _, answer = await asked(query(101.0)._replace(arrival_s=100.05), now_s=100.0)
     assert answer.queue_s >= 0.0
+
+
+async def test_a_query_keeps_its_priority_at_the_peer() -> None:
+    for priority in (1, NORMAL_PRIORITY, 5):
+        played, answer = await asked(query(100.2)._replace(priority=priority), now_s=100.05)
+        assert played.priority == answer.query.priority == priority

@@ -16,6 +16,7 @@ from dispatch.ensemble.ground_truth import Told
 from dispatch.flow.pipeline import PipelineFlow
 from dispatch.pipeline.graph import Graph, Node
 from dispatch.plan import EndpointLimits, EndpointPlan, StagePlan
+from dispatch.query import NORMAL_PRIORITY
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate
 from dispatch.worker_info import WorkerInfo
@@ -133,6 +134,15 @@ async def test_the_answer_of_the_peer_that_was_named_comes_back() -> None:
     handle = PlayedHandle()
     assert cast(object, await peers(handle).infer("r2", "digits", {}, 3, 0.2, None)) == "answer"
     assert (handle.peer, handle.called) == ("r2", ("digits", {}, 3, 0.2, None))
+
+
+async def test_a_peer_is_told_of_a_priority_that_is_not_the_usual_one() -> None:
+    """A router of the version before priorities takes five arguments; while both serve, it gets no more if possible."""
+    handle = PlayedHandle()
+    await peers(handle).infer("r2", "digits", {}, 3, 0.2, None, NORMAL_PRIORITY)
+    assert handle.called == ("digits", {}, 3, 0.2, None)
+    await peers(handle).infer("r2", "digits", {}, 3, 0.2, None, 1)
+    assert handle.called == ("digits", {}, 3, 0.2, None, 1)
 
 
 @pytest.mark.parametrize("wrapped", [False, True])

@@ -13,6 +13,7 @@ from deployments.router.peers import Peers
 from deployments.router.workers import FIRST_WORKERS_S, LEAVE_S
 from dispatch.commands import Answer
 from dispatch.plan import EndpointPlan, Plan
+from dispatch.query import NORMAL_PRIORITY
 from router_scene import (
     BOTH,
     ME,
@@ -186,7 +187,7 @@ class PlayedPeers:
         return [] if self.peer is None else [self.peer]
 
     async def infer(
-        self, peer: str, endpoint: str, inputs: Arrays, rows: int, slo_s: float, accuracy: float | None
+        self, peer: str, endpoint: str, inputs: Arrays, rows: int, slo_s: float, accuracy: float | None, priority: int
     ) -> Answer:
         self.asked.append((peer, endpoint, slo_s))
         raise NoWorker("played")
@@ -214,7 +215,9 @@ async def test_a_query_that_a_peer_sent_is_not_sent_on_and_waits_here() -> None:
         await scene.join("w1")
         answer = await scene.router.infer_for_peer("digits", {"x": np.array([4.0])}, 1, 0.05)
         assert answer.outputs["y"].tolist() == [8.0]
-        assert answer.query.inputs == {}
+        assert (answer.query.inputs, answer.query.priority) == ({}, NORMAL_PRIORITY)
+        answer = await scene.router.infer_for_peer("digits", {"x": np.array([4.0])}, 1, 0.05, None, 1)
+        assert answer.query.priority == 1
 
 
 @virtually

@@ -10,8 +10,8 @@ import pytest
 
 from catalog.errors import ConfigError, StateRefused, StateUnavailable
 from deployments.state.durable_file import PARTIAL, remove_partial, write_durably
-from deployments.state.opening import AwayStore, StateIsBack, open_or_wait, open_store
-from deployments.state.store import VERSION_FILE, FsspecStateStore
+from deployments.state.opening import AwayStore, StateIsBack, begun_on, open_or_wait, open_store
+from deployments.state.store import VERSION_FILE, FsspecStateStore, StateStore
 
 
 @pytest.mark.parametrize("place", ["occupied/state", "occupied/state.db"])
@@ -97,3 +97,17 @@ def test_a_durable_file_is_replaced_whole(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
     with pytest.raises(FileNotFoundError):
         write_durably(tmp_path / "nowhere" / "file", b"")
+
+
+def test_what_cannot_be_read_after_all_is_begun_without_and_waited_for(tmp_path: Path) -> None:
+    def begin(store: StateStore) -> StateStore:
+        if not isinstance(store, AwayStore):
+            raise StateUnavailable("throttled")
+        return store
+
+    where = str(tmp_path / "state")
+    begun = begun_on(where, open_or_wait(where), begin)
+    assert isinstance(begun, AwayStore)
+    with pytest.raises(StateIsBack):
+        begun.write("plan", 1)
+    assert begun_on(where, begun, lambda store: store) is begun

@@ -1,11 +1,14 @@
 """What one controller learned, the next one knows."""
 
+from typing import Any
+
 import pytest
 from controller_parts import DictStore, runs_s, settings, variant
 
 from autoscaler.cluster.observation import Statistics
 from autoscaler.demand.profile_drift import BIN_COUNT, bin_of
 from autoscaler.placement.standing import Standing
+from catalog.errors import StateUnavailable
 from deployments.controller.variants.variant_book import VariantBook
 from deployments.state.load_history import HOUR_S, KEPT_HOURS, LoadHistory
 from deployments.state.saved_state import ControllerState, next_epoch, prune, write_all
@@ -90,3 +93,14 @@ def test_what_cannot_be_read_is_left_out_and_the_rest_is_taken_up(caplog: pytest
 def test_every_controller_has_a_higher_epoch_than_those_before() -> None:
     store = DictStore()
     assert [next_epoch(store) for _ in range(3)] == [1, 2, 3]
+
+
+def test_a_store_that_cannot_be_read_just_now_is_not_taken_for_an_empty_one() -> None:
+    class Away(DictStore):
+        def read(self, name: str) -> Any:
+            if name == "variants":
+                raise StateUnavailable("throttled")
+            return super().read(name)
+
+    with pytest.raises(StateUnavailable):
+        knowledge().restore(Away(), NOW_S)

@@ -57,3 +57,10 @@ def test_other_data_or_another_model_is_run_anew(catalogue: Catalogue, tmp_path:
 def test_a_model_that_cannot_be_loaded_is_said(catalogue: Catalogue, tmp_path: Path) -> None:
     with pytest.raises(ArtifactError, match="corrupt"):
         evaluation(catalogue, tmp_path / "answers").answers(catalogue.variant("corrupt"), float)
+
+
+def test_rows_that_a_model_fails_on_are_said(catalogue: Catalogue, tmp_path: Path) -> None:
+    x = np.array([0.0, LIMIT + 1.0], dtype=np.float32)
+    run = Evaluation(catalogue.root, {"x": x}, "data", tmp_path / "answers", RuntimeOptions(), batch=1)
+    with pytest.raises(ArtifactError, match="variant 'brittle' fails on rows 2 to 2 of the data: "):
+        run.answers(catalogue.variant("brittle"), float)

@@ -56,6 +56,17 @@ def test_rows_that_count_for_more_make_smaller_batches() -> None:
     assert hurried(PACE, Choice("best", 8, "state"), view(), 2.0, 100.0) == Choice("middle", 2, "state")
 
 
+@pytest.mark.parametrize("needed_rate", [100.0, inf])
+def test_rows_that_count_for_less_make_batches_that_are_no_larger_than_a_variant_takes(needed_rate: float) -> None:
+    runs = "middle" if needed_rate < inf else "fast"
+    assert hurried(PACE, Choice("best", 4, "state"), view(rows=20), 0.3, needed_rate) == Choice(runs, 4, "state")
+
+
+def test_the_variant_as_it_is_at_hand_says_how_large_its_batches_may_be() -> None:
+    smaller = Candidate("fast", 0.7, FAST.latency_s[:4])
+    assert hurried(PACE, Choice("best", 4), view(candidates=(BEST, smaller)), 0.3, inf) == Choice("fast", 3)
+
+
 def test_only_what_is_at_hand_runs() -> None:
     assert hurried(PACE, Choice("best", 8), view(candidates=(BEST, FAST)), 1.0, 100.0) == Choice("fast", 4)
     assert hurried(PACE, Choice("best", 8), view(candidates=(BEST, SLOPPY)), 1.0, 170.0) == Choice("best", 8)

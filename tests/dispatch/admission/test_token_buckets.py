@@ -60,3 +60,10 @@ def test_no_more_than_the_burst_and_the_rate_go_through(steps_s: list[float], ra
             now_s += wait_s + 1e-9
             taken += 1
     assert taken <= burst + rate_qps * now_s + 1e-6
+
+
+def test_a_named_client_without_a_limit_has_none_whatever_the_default() -> None:
+    buckets = TokenBuckets(RateLimit(1.0, 1.0), {"ops": None})
+    assert all(buckets.take("ops", 0.0) == 0.0 for _ in range(100))
+    assert buckets.take("a", 0.0) == 0.0
+    assert buckets.take("a", 0.0) > 0.0

@@ -8,6 +8,7 @@ from catalog.errors import ConstraintUnmet
 from dispatch.ensemble import chooser as choosing
 from dispatch.ensemble.chooser import CHOOSERS, EveryoneChooser, IntervalChooser, WavesChooser
 from dispatch.ensemble.member import Constraint, Member, MemberSet
+from dispatch.ensemble.scaling import IntervalVotes, MemberScaling
 from dispatch.ensemble.selector import MemberSelector
 
 MEMBERS = [Member(f"m{n}", 0.010 + 0.005 * n, 0.7 + 0.04 * n, packing_factor=5.0 - n) for n in range(5)]
@@ -53,6 +54,21 @@ def test_waves_are_without_members_that_nobody_holds() -> None:
     assert chooser.choose(LOOSE, ("m0", "m1", "m3"), 0.0).waves == (("m0", "m1"), ())
     again = chooser.choose(LOOSE, ("m0", "m4"), 0.0)
     assert (again.waves, again.stop_margin) == ((("m0",), ("m4",)), 0.3)
+
+
+def test_waves_without_some_members_are_worth_what_the_others_are() -> None:
+    made = Chosen(MEMBERS)
+    chooser = WavesChooser(made)
+    assert chooser.choose(LOOSE, NAMES, 0.0).accuracy == 0.9
+    for served, remain in (
+        (("m1", "m2", "m4"), ("m1", "m2", "m4")),
+        (("m0", "m1", "m3"), ("m0", "m1")),
+        (("m0",), ("m0",)),
+        (("m3", "m4"), ("m3", "m4")),
+    ):
+        chosen = chooser.choose(LOOSE, served, 0.0)
+        assert (chosen.members, chosen.accuracy) == (remain, made.accuracy(remain))
+        assert chosen.accuracy != 0.9
 
 
 def test_where_nobody_holds_the_first_wave_all_that_remain_are_asked() -> None:
@@ -127,6 +143,34 @@ def test_members_that_nobody_holds_are_left_out_and_where_no_other_is_left_all_a
     agree(chooser, LOOSE, NAMES)
     assert chooser.choose(LOOSE, ("m0", "m2", "m3"), 1.0).members == ("m2", "m3")
     assert chooser.choose(LOOSE, ("m0", "m1"), 1.0).members == ("m0", "m1")
+
+
+def test_votes_of_all_while_nobody_holds_those_that_are_left_make_no_later_query_fail() -> None:
+    chooser = IntervalChooser(selector(), interval_s=1.0)
+    chooser.choose(LOOSE, NAMES, 0.0)
+    agree(chooser, LOOSE, NAMES)
+    assert chooser.choose(LOOSE, NAMES, 1.0).members == ("m2", "m3", "m4")
+    for now_s, left in ((2.0, 2), (3.0, 2), (4.0, 2)):
+        agree(chooser, LOOSE, NAMES)  # asked of all before, and answered after
+        assert len(chooser.choose(LOOSE, NAMES, now_s).members) == left
+
+
+def test_an_interval_that_fails_is_over_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    chooser = IntervalChooser(selector(), interval_s=1.0)
+    chooser.choose(LOOSE, NAMES, 0.0)
+    agree(chooser, LOOSE, NAMES)
+
+    def broken(scaling: MemberScaling, votes: IntervalVotes) -> tuple[str, ...]:
+        raise ArithmeticError(f"{votes.majorities.total()} rows")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MemberScaling, "on_interval", broken)
+        with pytest.raises(ArithmeticError, match="5 rows"):
+            chooser.choose(LOOSE, NAMES, 1.0)
+        assert chooser.choose(LOOSE, NAMES, 1.5).members == NAMES
+        with pytest.raises(ArithmeticError, match="0 rows"):
+            chooser.choose(LOOSE, NAMES, 2.0)
+    assert chooser.choose(LOOSE, NAMES, 3.0).members == NAMES
 
 
 def test_the_constraint_that_was_asked_for_longest_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

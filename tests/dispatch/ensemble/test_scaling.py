@@ -109,6 +109,17 @@ def test_the_last_member_stays() -> None:
         assert scaling.on_interval(interval(scaling.voting, agreeing=1)) == ("m0",)
 
 
+def test_votes_of_a_larger_set_leave_a_majority_of_those_that_vote() -> None:
+    scaling = MemberScaling(FIVE, 0.5)
+    for left in (3, 2, 2, 2):  # of 5, of 3, and of 2, of whom both are needed
+        assert len(scaling.on_interval(interval(("m0", "m1", "m2", "m3", "m4"), agreeing=5))) == left
+
+
+def test_votes_of_a_larger_set_leave_the_only_member() -> None:
+    scaling = MemberScaling(FIVE[:1], 0.5)
+    assert scaling.on_interval(interval(("m0", "m1", "m2"), agreeing=3)) == ("m0",)
+
+
 def test_an_ensemble_of_nobody_is_refused() -> None:
     with pytest.raises(ValueError, match="an ensemble needs at least one member"):
         MemberScaling([], 0.9)

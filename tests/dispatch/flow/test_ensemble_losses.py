@@ -126,6 +126,25 @@ def test_where_the_last_one_out_fails_those_that_voted_decide() -> None:
     assert nothing_is_left(d, ensemble)
 
 
+@pytest.mark.parametrize(
+    ("others", "whole"),
+    [((), True), (("b",), True), (("b", "c"), False)],
+    ids=["all vote", "b could change nothing", "b and c could"],
+)
+def test_an_answer_is_worth_the_whole_set_only_where_those_that_failed_could_change_nothing(
+    others: tuple[str, ...], whole: bool
+) -> None:
+    d, ensemble, chooser = of_three()
+    ask(d)
+    for member in others:
+        for _ in range(3):
+            fail(d, member, 0.01)
+    votes = [member for member in ("b", "c", "a") if member not in others]
+    (answer,) = [answer for member in votes for answer in answered(say(d, member, 0.02, 2))]
+    assert answer.accuracy == (EVERYONE.accuracy if whole else chooser.accuracy(("a",)))
+    assert nothing_is_left(d, ensemble)
+
+
 def test_where_all_members_fail_the_query_is_refused_with_the_last_error() -> None:
     d, ensemble, _ = of_three()
     ask(d)

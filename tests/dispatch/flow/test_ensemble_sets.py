@@ -1,12 +1,17 @@
 """What an answer says its members are worth, sets that wait for all of them, and sets that are gone."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import pytest
 
+from dispatch.ensemble.chooser import WavesChooser
+from dispatch.ensemble.member import Constraint, Member, MemberSet
+from dispatch.ensemble.selector import MemberSelector
 from ensemble_scene import (
     DUE_S,
     EVERYONE,
+    LATENCY_S,
     MEMBERS,
     SLO_S,
     SaidChooser,
@@ -78,6 +83,36 @@ def test_a_second_wave_that_cannot_be_back_in_time_lowers_what_the_answer_is_wor
     say(d, "a", DUE_S - 0.006, 1)
     (answer,) = answered(say(d, "b", DUE_S - 0.005, 2))
     assert (answer.variant, answer.accuracy) == ("a+b", chooser.accuracy(("a", "b")))
+
+
+class Chosen(MemberSelector):
+    """Always selects ``a`` and ``b``, and then ``c``."""
+
+    def select(self, constraint: Constraint, available: Collection[str] | None = None) -> MemberSet:
+        return two_waves("ab", "c")
+
+
+@pytest.mark.parametrize("said", [1, 2])
+def test_waves_without_a_member_that_nobody_holds_are_worth_what_the_others_are(said: int) -> None:
+    selector = Chosen([Member(name, LATENCY_S, accuracy) for name, accuracy in (("a", 0.8), ("b", 0.7), ("c", 0.95))])
+    ensemble = flow(WavesChooser(selector))
+    d = scene(ensemble, "ab")
+    ask(d)
+    say(d, "a", 0.01, 1)
+    (answer,) = answered(say(d, "b", 0.02, said))
+    assert (answer.variant, answer.accuracy) == ("a+b", selector.accuracy(("a", "b")))
+    assert answer.accuracy < two_waves("ab", "c").accuracy
+    assert nothing_is_left(d, ensemble)
+
+
+def test_a_member_of_the_second_wave_that_is_lost_before_it_lowers_what_the_answer_is_worth() -> None:
+    chooser = SaidChooser(two_waves("a", "bc", stop_margin=99.0))
+    d = scene(flow(chooser))
+    ask(d)
+    d.on_workers_lost(["b"], 0.01)
+    say(d, "a", 0.02, 1)
+    (answer,) = answered(say(d, "c", 0.03, 1))
+    assert (answer.variant, answer.accuracy) == ("a+c", chooser.accuracy(("a", "c")))
 
 
 def test_a_set_that_is_to_be_heard_in_full_is_waited_for_until_the_time_is_up() -> None:

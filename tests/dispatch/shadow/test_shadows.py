@@ -144,7 +144,7 @@ def test_an_old_sample_is_dropped() -> None:
     assert shadow.dropped == 1
 
 
-@pytest.mark.parametrize("end", ["failed", "died", "hung"])
+@pytest.mark.parametrize("end", ["failed", "died", "taken away", "hung"])
 def test_a_shadow_run_that_comes_to_nothing_costs_no_query(end: str) -> None:
     d = Dispatcher(Plan(1, {"digits": watched(slo_s=1.0)}), LatencyEstimator(0.001))
     for worker in ("w1", "w2"):
@@ -153,8 +153,8 @@ def test_a_shadow_run_that_comes_to_nothing_costs_no_query(end: str) -> None:
     (shadow,) = shadow_of(say(d, real, 3, 0.002))
     if end == "failed":
         commands = d.on_failed(shadow.worker, shadow.id, "no", 0.003)
-    elif end == "died":
-        commands = d.on_workers_lost([shadow.worker], 0.003, died=True)
+    elif end in ("died", "taken away"):
+        commands = d.on_workers_lost([shadow.worker], 0.003, died=end == "died")
     else:
         now_s, commands = 0.002, []
         while shadow.worker in d.workers:
@@ -164,6 +164,9 @@ def test_a_shadow_run_that_comes_to_nothing_costs_no_query(end: str) -> None:
     assert not any(isinstance(each, Launch | Answers) for each in commands)
     assert d.queues.rows("digits") == 0
     assert not d.queues.running
+    counts = d.shadows.by_endpoint["digits"]
+    assert (counts.drawn, counts.compared, counts.dropped) == (1, 0, 1)
+    assert not d.shadows._running, "its inputs are let go"
     (again,) = launched(d.on_arrival(query(2, 200.0), 200.0))
     assert answered(say(d, again, 3, 200.01)) == [2]  # type: ignore[arg-type]
 

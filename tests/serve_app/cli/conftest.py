@@ -62,8 +62,8 @@ class ThreadedServer:
     """Answers 7 to every query unless ``refusal`` is set to (status, body); keeps the last request, ``tail`` being what
     is behind its JSON.
 
-    ``parameters`` are those of every answer. ``answers`` has, by path under ``/accord/``, (status, body) of each call
-    to come.
+    ``parameters`` are those of every answer, ``metadata`` those of the endpoint. ``answers`` has, by path under
+    ``/accord/``, (status, body) of each call to come.
     """
 
     def __init__(self) -> None:
@@ -79,6 +79,7 @@ class ThreadedServer:
             "latency_ms": 4.2,
             "deadline_met": True,
         }
+        self.metadata: dict[str, Any] = {"slo_ms": 120}
         self.posted: list[tuple[str, Any]] = []
         self.deleted: list[str] = []
         self._loop = asyncio.new_event_loop()
@@ -134,7 +135,7 @@ class ThreadedServer:
     async def _metadata(self, request: web.Request) -> web.Response:
         if request.match_info["name"] != "digits":
             return web.json_response({"error": "no endpoint 'x'; this server has digits"}, status=404)
-        return web.json_response({"name": "digits", "inputs": [], "outputs": [], "parameters": {"slo_ms": 120}})
+        return web.json_response({"name": "digits", "inputs": [], "outputs": [], "parameters": self.metadata})
 
     async def _infer(self, request: web.Request) -> web.Response:
         self.received += 1

@@ -54,3 +54,9 @@ def test_numbers_of_cores_are_checked() -> None:
         numbers_of_cores("0,2")
     with pytest.raises(ConfigError, match="--cores 'two' are no numbers"):
         numbers_of_cores("two")
+
+
+def test_the_largest_batch_is_the_one_that_was_named() -> None:
+    (task,) = found([1, 2, 4, 8], 1.0, 6).values()
+    first = next(iter(task["variants"].values()))
+    assert first["largest_s"] == pytest.approx(3.5 * first["first_s"]), "six rows take 3.5 times as long as one"

@@ -137,3 +137,22 @@ def test_an_interrupt_gives_the_report_so_far(server: Any, requests_file: str) -
     body = json.loads(output)
     assert body["interrupted"]
     assert 10 <= body["sent"] < 3000
+
+
+def test_a_trace_is_played_to_its_end(server: Any, requests_file: str, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("arrival_ms\n" + "".join(f"{50 * number}\n" for number in range(10)))
+    arguments = ("--url", server.url, "--dataset", requests_file, "--trace", str(trace), "--json")
+    body = json.loads(accord(*arguments).stdout)
+    assert body["sent"] == 10
+    assert body["duration_s"] == pytest.approx(0.45)
+    assert body["offered_qps"] == pytest.approx(10 / 0.45)
+    assert json.loads(accord(*arguments, "--duration", "0.2").stdout)["sent"] == 4
+
+
+def test_labels_by_name_count_as_the_classes_of_the_endpoint(server: Any, tmp_path: Path) -> None:
+    path = tmp_path / "named.jsonl"
+    path.write_text('{"inputs":[],"label":"seven"}\n{"inputs":[],"label":"eight"}\n')
+    server.metadata["labels"] = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+    arguments = ("--dataset", str(path), "--rate", "40", "--duration", "0.5", "--arrivals", "uniform", "--json")
+    assert json.loads(accord("--url", server.url, *arguments).stdout)["accuracy_pct"] == 50.0

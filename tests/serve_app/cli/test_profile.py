@@ -41,3 +41,19 @@ def test_a_row_that_does_not_fit_ends_in_words(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["profile", "--catalogue", str(catalogue_of(tmp_path, 10)), "--batch-bytes", "9"])
     assert done.exit_code != 0
     assert "one row takes 10 bytes" in done.output
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--output", "{0}/none/made.csv"], "there is no folder"),
+        (["--output", "{0}/made.csv", "--cores", "1,2"], "leave out --cores, or --output"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_refused_before_anything_is_measured(
+    tmp_path: Path, more: list[str], message: str
+) -> None:
+    given = [each.format(tmp_path) for each in more]
+    done = CliRunner().invoke(app, ["profile", "--catalogue", str(catalogue_of(tmp_path, 10)), *given])
+    assert done.exit_code == 2
+    assert message in done.stderr

@@ -1,5 +1,6 @@
 """A config that is rehearsed: what becomes of its catalogue, its reservations and its marks."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -197,3 +198,9 @@ def test_a_type_of_device_is_not_measured_on_the_machine_that_starts_the_service
     pools = {"gpu": {"device": "cuda-a100", "num_gpus": 1}}
     with pytest.raises(ConfigError, match=r"profiles\.cuda-a100 names no file, .* give profiles"):
         profiles_for(config(pools=pools), catalogue)
+
+
+def test_what_was_measured_of_whole_pipelines_is_known_in_a_rehearsal(catalogue: Catalogue) -> None:
+    measured = replace(catalogue, votes={"toy": "toy.csv"}, pipelines={"strips": "strips.json"})
+    emulated = emulate(config(), measured, PROFILES)
+    assert (emulated.votes, emulated.pipelines) == (measured.votes, measured.pipelines)

@@ -104,6 +104,18 @@ def test_forecasts_have_sensible_defaults() -> None:
             "balancing is 'central', and policy 'adaptive_batching' gives up what one worker cannot meet",
         ),
         (
+            {
+                "endpoints": {
+                    "d": {"task": "t", "slo_ms": 9, "balancing": "bin_packing", "selection": {"policy": "nexus"}}
+                }
+            },
+            "balancing is 'bin_packing', and policy 'nexus' gives up what one worker cannot meet",
+        ),
+        (
+            {"endpoints": {"d": {"task": "t", "slo_ms": 9}}, "clients": {"named": {"ops": {"burst": 5}}}},
+            "clients.named.ops: burst is 5, of no rate; give rate_qps as well",
+        ),
+        (
             {"endpoints": {"d": {"task": "t", "slo_ms": 99, "balancing": "central"}}},
             "balancing is 'central', and policy 'ramsis' plans for a queue per worker; use one of round_robin, short",
         ),

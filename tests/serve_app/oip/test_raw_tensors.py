@@ -90,8 +90,8 @@ def test_an_array_that_lies_otherwise_in_memory_goes_in_row_major_order() -> Non
         ("FP32", b"1234567", r"has 7 bytes; FP32 of shape \[2\] has 8"),
         ("BOOL", b"123", r"has 3 bytes; BOOL of shape \[2\] has 2"),
         ("BF16", b"123", r"has 3 bytes; BF16 of shape \[2\] has 4"),
-        ("BYTES", b"\1\0\0\0a", "has 5 bytes, which end before element 1"),
-        ("BYTES", b"", "has 0 bytes, which end before element 0"),
+        ("BYTES", b"\4\0\0\0abcd", "has 8 bytes, which end before element 1"),
+        ("BYTES", b"", "has 0 bytes; 2 elements have 4 each at least"),
         ("BYTES", b"\1\0\0\0a\xff\xff\xff\xffb", "element 1 ends behind the 10 bytes"),
         ("BYTES", b"\1\0\0\0a\1\0\0\0b!", "has 11 bytes; its 2 elements end after 10"),
     ],
@@ -99,3 +99,8 @@ def test_an_array_that_lies_otherwise_in_memory_goes_in_row_major_order() -> Non
 def test_bytes_that_are_not_the_tensor_are_refused(datatype: str, raw: bytes, message: str) -> None:
     with pytest.raises(BadRequest, match=message):
         from_raw(raw, [2], spec(datatype))
+
+
+def test_no_memory_is_taken_for_elements_that_are_only_claimed() -> None:
+    with pytest.raises(BadRequest, match="has 4 bytes; 1000000000000000 elements"):
+        from_raw(b"\0\0\0\0", [1, 10**15], TensorSpec("x", "BYTES", (-1, -1)))

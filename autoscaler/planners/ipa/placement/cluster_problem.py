@@ -1,14 +1,24 @@
 """What a cluster asks of IPA's program."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import inf
 
 from autoscaler.cluster.cluster import Cluster, Endpoint, Stage
 from autoscaler.cluster.observation import Observation
+from autoscaler.planners.ipa.accuracy import accuracy_of
 from autoscaler.planners.ipa.problem import Accuracy, Option, PipelineProblem, StageProblem, Workers
 from catalog.errors import ConfigError
 from dispatch.query import ONLY_STAGE
 from dispatch.selection.policy import Candidate
+
+
+@dataclass(frozen=True)
+class ClusterProblem:
+    """``pipelines`` are of the endpoints that can be planned for; ``left_out`` says by name why another one cannot."""
+
+    pipelines: tuple[PipelineProblem, ...]
+    left_out: Mapping[str, str]
 
 
 def stages_of(endpoint: Endpoint) -> tuple[Stage, ...]:
@@ -50,49 +60,68 @@ def workers_of(cluster: Cluster, observation: Observation) -> Workers:
     return Workers(limits)
 
 
-def problems_of(
+def problem_of(
     cluster: Cluster, observation: Observation, demand_qps: Mapping[str, float], definition: Accuracy
-) -> tuple[PipelineProblem, ...]:
+) -> ClusterProblem:
     """A pipeline for each endpoint, with the variants that fit a worker's memory, at the load observed.
 
-    The jobs of a stage are so many per query as were counted, else 1. Raises `ConfigError` for a stage that has no
-    variant for any pool.
+    The jobs of a stage are so many per query as were counted, else 1. Left out are endpoints with a stage that has no
+    variant for any pool, as where the last one could not be loaded lately, and those whose variants have no accuracy of
+    the ``definition`` (`accuracy_of`).
     """
     costs = worker_costs(cluster, observation)
-    return tuple(
-        PipelineProblem(
+    pipelines: list[PipelineProblem] = []
+    left_out: dict[str, str] = {}
+    for endpoint in cluster.endpoints:
+        options = {stage.name: _options(cluster, stage, costs) for stage in stages_of(endpoint)}
+        without = next((stage for stage in stages_of(endpoint) if not options[stage.name]), None)
+        if without is not None:
+            left_out[endpoint.name] = _words_without_options(cluster, endpoint, without)
+            continue
+        jobs = observation.stage_shares.get(endpoint.name, {})
+        pipeline = PipelineProblem(
             endpoint.name,
             endpoint.slo_s,
             demand_qps[endpoint.name],
             tuple(
-                StageProblem(
-                    stage.name,
-                    stage.after,
-                    _options(cluster, endpoint, stage, costs),
-                    observation.stage_shares.get(endpoint.name, {}).get(stage.name, 1.0),
-                )
+                StageProblem(stage.name, stage.after, options[stage.name], jobs.get(stage.name, 1.0))
                 for stage in stages_of(endpoint)
             ),
             _measured(endpoint) if definition == "measured" else {},
         )
-        for endpoint in cluster.endpoints
-    )
+        try:
+            accuracy_of(pipeline, definition)
+        except ConfigError as error:
+            left_out[endpoint.name] = f"{endpoint.name} is left out: {error}."
+        else:
+            pipelines.append(pipeline)
+    return ClusterProblem(tuple(pipelines), left_out)
 
 
-def _options(cluster: Cluster, endpoint: Endpoint, stage: Stage, costs: Mapping[str, float]) -> tuple[Option, ...]:
-    found = tuple(
+def _options(cluster: Cluster, stage: Stage, costs: Mapping[str, float]) -> tuple[Option, ...]:
+    """What workers of some pool have the memory for; may be empty."""
+    return tuple(
         Option(candidate, costs[pool.device], pool.device)
         for pool in cluster.pools
         for candidate in stage.candidates.get(pool.device, ())
         if needed_bytes(cluster, candidate) <= pool.memory_bytes
     )
-    if not found:
-        raise ConfigError(
-            f"endpoint {endpoint.name!r}: no variant of stage {stage.name!r} fits a pool "
-            f"({', '.join(pool.device for pool in cluster.pools) or 'there are none'}); profile one on such a device, "
-            "or give its workers more memory"
+
+
+def _words_without_options(cluster: Cluster, endpoint: Endpoint, stage: Stage) -> str:
+    """Why a stage has none: a pool may have variants that are too large for its workers, or no pool has any."""
+    name = f"stage {stage.name!r} of {endpoint.name}" if stage.name else endpoint.name
+    known = {each.variant: None for pool in cluster.pools for each in stage.candidates.get(pool.device, ())}
+    pools = ", ".join(pool.device for pool in cluster.pools) or "there are none"
+    if known:
+        return (
+            f"{endpoint.name} is left out: no variant of {name} fits a pool ({pools}), for {', '.join(known)} would "
+            "need more memory: give workers more, or register a smaller variant."
         )
-    return found
+    return (
+        f"{endpoint.name} is left out: there is no variant of {name} for any pool ({pools}): what could not be loaded "
+        "is tried again later; else register one."
+    )
 
 
 def _measured(endpoint: Endpoint) -> Mapping[tuple[str, ...], float]:

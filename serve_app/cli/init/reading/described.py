@@ -52,12 +52,18 @@ def input_of(path: Path, name: str, datatype: str, axes: Sequence[Axis], sizes: 
             "a first axis of any length (torch: dynamic_shapes, ONNX: dynamic_axes)"
         )
     given = [sizes.get(axis, -1) if isinstance(axis, str) else -1 if axis is None else axis for axis in axes[1:]]
+    free = [axis for axis, size in zip(axes[1:], given, strict=True) if size == -1]
+    if free:
+        named = [axis for axis in free if isinstance(axis, str)]
+        fix = f"--size {named[0]}=64" if named else "a model that was exported with names for its axes, and --size"
+        raise ConfigError(
+            f"{path}: input {name!r} has {len(free)} axis or axes of any length beside the batch; fix them with {fix}, "
+            "or write a catalogue with `lengths` by hand (docs/lengths.md)"
+        )
     try:
         return TensorSpec(name, datatype, (-1, *given))
     except ValidationError as error:
-        free = [str(axis) for axis, size in zip(axes[1:], given, strict=True) if size == -1]
-        hint = f"; fix an axis of any length with --size {free[0]}=64" if free else ""
-        raise ConfigError(f"{path}, input {name!r}: {describe(error)}{hint}") from error
+        raise ConfigError(f"{path}, input {name!r}: {describe(error)}") from error
 
 
 def outputs_of(

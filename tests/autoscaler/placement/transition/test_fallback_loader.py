@@ -60,3 +60,8 @@ def test_a_record_has_the_fallbacks_and_one_of_before_has_none() -> None:
     assert from_record(record) == PLAN
     del record["fallback"], record["burst_qps"]
     assert from_record(record).fallback == {}
+
+
+def test_what_a_dead_worker_was_to_hold_is_served_on_by_whoever_has_it() -> None:
+    serves = FallbackLoader(PLAN, frozenset("xy")).serves(held(w1="a x", w2="x", w3="y", w4="a"))
+    assert serves == held(w1="a x", w2="x", w3="y")

@@ -207,6 +207,16 @@ def test_a_worker_is_left_idle_where_the_others_bear_more_without_it() -> None:
     assert len(three.shares["a"]) == 3, "3 / 1.6 is more than 2 / 1.3"
 
 
+def test_a_worker_that_is_left_idle_lets_go_of_what_was_withdrawn() -> None:
+    one = cluster(endpoint("a", even("a", 0.9, 10.0)))
+    law = PairLaw({("a", "a"): 2.0})
+    plan = planned(one, law, {"a": 30.0}, on_nodes(2), {"w0": frozenset({"old", "a"}), "w1": frozenset({"old"})})
+    assert len(plan.shares["a"]) == 1
+    assert frozenset().union(*plan.held.values()) == {"a"}
+    nothing = planned(one, law, {"a": 0.0}, on_nodes(2), {"w0": frozenset({"old"})})
+    assert nothing.held == {}
+
+
 # -- other planners -------------------------------------------------------------------------------------------
 
 

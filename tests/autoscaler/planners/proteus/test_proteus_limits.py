@@ -166,6 +166,12 @@ def test_where_nothing_is_asked_for_workers_keep_what_they_hold(demand_qps: dict
     assert plan.report.explanation[0] == "Nothing is asked for: no worker is needed."
 
 
+def test_workers_that_nobody_needs_let_go_of_what_was_withdrawn() -> None:
+    plan = ProteusPlanner(SMALL).plan(observed({}, workers(cpu=2), held(cpu_0="old", cpu_1="slow old")))
+    assert isinstance(plan, ClusterPlan)
+    assert plan.held == {"cpu-1": {"slow"}}
+
+
 def test_without_workers_all_is_shed() -> None:
     plan = ProteusPlanner(SMALL).plan(observed({"a": 10.0}, {}))
     assert isinstance(plan, ClusterPlan)

@@ -1,5 +1,6 @@
 """New variants are measured where they would serve, and refused where they would serve nobody."""
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
@@ -189,6 +190,71 @@ def test_what_would_be_refused_is_not_measured(monkeypatch: pytest.MonkeyPatch, 
             with pytest.raises(error, match=words):
                 await played.register(wrong)
         assert played.measured == []
+
+    play(monkeypatch, settings(), scene)
+
+
+def test_a_name_is_not_given_away_while_workers_hold_the_variant_of_before(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def scene(played: Scene) -> None:
+        played.pools["cpu"].come("w1", "w2")
+        played.pools["gpu"].come("g1")
+        await played.start()
+        given = new(tmp_path)
+        await played.register(given)
+        for worker in ("w2", "g1"):
+            await played.worker_registry.load(worker, given)
+        with pytest.raises(ConfigError, match="repeats new"):
+            await played.register(given)
+        played.known.book.withdraw("new")
+        measured = list(played.measured)
+        with pytest.raises(BadRequest, match=r"workers still hold the 'new' of before \(g1, w2\).*again in a moment"):
+            await played.register(new(tmp_path, accuracy=0.99))
+        await played.worker_registry.unload("w2", "new")
+        with pytest.raises(BadRequest, match=r"'new' of before \(g1\)"):
+            await played.register(new(tmp_path, accuracy=0.99))
+        assert played.measured == measured, "the model of before would be measured"
+        assert "new" not in played.known.book.names
+        await played.worker_registry.unload("g1", "new")
+        await played.register(new(tmp_path, accuracy=0.99))
+        assert played.known.book.variant("new").accuracy == 0.99
+
+    both = {"digits": endpoint(pools=("cpu", "gpu"))}
+    play(monkeypatch, settings(both, {"cpu": pool(), "gpu": pool(1)}), scene)
+
+
+def test_nor_where_a_load_of_before_ends_while_the_new_one_is_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def scene(played: Scene) -> None:
+        played.pools["cpu"].come("w1", "w2")
+        played.pools["cpu"].load_s = 1.0
+        await played.start()
+        given = new(tmp_path)
+        await played.register(given)
+        loading = asyncio.create_task(played.worker_registry.load("w1", given))
+        await asyncio.sleep(0.1)
+        played.known.book.withdraw("new")
+        with pytest.raises(BadRequest, match=r"'new' of before \(w1\)"):
+            await played.register(new(tmp_path, accuracy=0.99))
+        await loading
+        assert "new" not in played.known.book.names
+
+    play(monkeypatch, settings(), scene)
+
+
+def test_a_variant_that_workers_still_hold_may_be_taken_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async def scene(played: Scene) -> None:
+        played.pools["cpu"].come("w1")
+        await played.start()
+        given = new(tmp_path)
+        await played.register(given)
+        await played.worker_registry.load("w1", given)
+        played.known.book.withdraw("new")
+        played.known.book.take_back("new")
+        assert "new" in played.known.book.names
+        assert played.known.book.withdrawn == frozenset()
 
     play(monkeypatch, settings(), scene)
 

@@ -176,3 +176,15 @@ def test_an_endpoint_of_one_task_has_no_stages_to_plan_for() -> None:
     book = VariantBook(config)
     candidates = {"digits": book.candidates(endpoint(), lambda _: 1.0, lambda _: 1.0, ())}
     assert cluster_of(config, candidates, book, sizing=False).endpoints[0].stages == ()
+
+
+def test_a_record_that_cannot_be_read_costs_no_other_and_stays() -> None:
+    before, after = VariantBook(settings()), VariantBook(settings())
+    before.add(variant("one"), {"cpu": runs_s(0.001)}, 3)
+    before.add(variant("two"), {"cpu": runs_s(0.001)}, 3)
+    first, second = before.to_record()
+    first["variant"]["of_another_version"] = 1
+    after.restore([first, second])
+    assert after.names == (*RUN_S, "two")
+    assert sorted(each["variant"]["name"] for each in after.to_record()) == ["one", "two"]
+    assert first in after.to_record()

@@ -163,6 +163,36 @@ async def test_another_variant_begins_anew(scene: Scene) -> None:
     assert ["better" in each.variants for each in scene.in_force()] == [True]
 
 
+async def test_tables_are_put_in_force_again_where_a_variant_is_offered_that_no_worker_holds(scene: Scene) -> None:
+    await scene.all_made()
+    made = scene.in_force()
+    large = Candidate("large", 0.99, tuple(1.2 * latency_s for latency_s in SLOW.latency_s))
+    scene.router.holding = (FAST, SLOW)
+    for offered in ((FAST, SLOW, large), (FAST, SLOW)):
+        scene.router.change(candidates={"cpu": offered})
+        assert scene.in_force() == []
+        assert not await scene.keeper.step(), "nothing is missing"
+        assert scene.in_force() == made
+        assert scene.router.tables["digits"].state is TableState.EXACT
+        applied = len(scene.router.applied)
+        assert await scene.all_made() == 0
+        assert len(scene.router.applied) == applied, "once is enough"
+
+
+async def test_tables_for_an_objective_or_a_variant_of_before_are_not_put_in_force_again(scene: Scene) -> None:
+    scene.router.change(candidates={"cpu": (FAST, SLOW), "cuda": (FAST, SLOW)})
+    scene.router.devices = ("cpu", "cuda")
+    await scene.all_made()
+    scene.router.devices = ("cpu",)  # no worker of the other type is there just now
+    scene.router.change(candidates={"cpu": (FAST, SLOW), "cuda": (FAST,)})
+    await scene.keeper.step()
+    assert scene.selection().leveled.keys() == {"cpu"}
+    scene.router.workers = 0
+    scene.router.change(slo_s=0.2)
+    await scene.keeper.step()
+    assert scene.selection().leveled == {}
+
+
 async def test_a_device_type_that_is_offered_no_more_has_no_tables(scene: Scene) -> None:
     scene.router.change(candidates={"cpu": (FAST, SLOW), "cuda": (FAST, SLOW)})
     scene.router.devices = ("cpu", "cuda")

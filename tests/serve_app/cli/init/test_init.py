@@ -119,6 +119,12 @@ def test_several_models_are_variants_of_one_task_and_have_to_be_alike(tmp_path: 
 
 def test_an_axis_of_any_length_is_fixed_by_name(tmp_path: Path) -> None:
     model = str(linear(tmp_path / "m.onnx", width="width"))
+    refused = accord(str(tmp_path / "open"), "--from", model)
+    assert refused.exit_code == 2
+    assert (
+        "input 'x' has 1 axis or axes of any length beside the batch; fix them with --size width=64" in refused.stderr
+    )
+    assert not (tmp_path / "open").exists()
     assert accord(str(tmp_path / "fixed"), "--from", model, "--size", "width=6").exit_code == 0
     (variant,) = load_catalogue(tmp_path / "fixed" / "catalogue.yaml").variants
     assert variant.inputs[0].shape == (-1, 6)

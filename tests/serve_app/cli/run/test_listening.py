@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 import yaml
 from security_scene import new_key, secret_file
+from typer.testing import CliRunner
 
 from catalog.errors import ConfigError
 from serve_app.cli.config_file import read_serve_file, write_served
+from serve_app.cli.main import app
 from serve_app.cli.run.listening import curl_option, refuse_unsafe, watching_headers
 from serve_app.config.security import SecurityConfig
 
@@ -57,8 +59,32 @@ def test_grpc_is_served_where_it_is_asked_for(tmp_path: Path) -> None:
     assert port(0, port=9002) is None
     assert port(9003, port=9002, grpc_servicer_functions=["a.b"]) == 9003
     assert port(port=0) is None
-    with pytest.raises(ConfigError, match="grpc_options must be a mapping with a port, a whole number"):
+    with pytest.raises(ConfigError, match=r"grpc_options.port is 'many'; give a whole number from 0 to 65535"):
         port(port="many")
+    with pytest.raises(ConfigError, match=r"grpc_options.port is 90000; give"):
+        port(port=90000)
+
+
+@pytest.mark.parametrize("port", [0, 80000, "abc", True])
+def test_a_port_that_is_none_is_refused(tmp_path: Path, port: object) -> None:
+    with pytest.raises(ConfigError, match=rf"http_options.port is {port!r}; give a whole number from 1 to 65535"):
+        read_serve_file(config(tmp_path, port=port))
+
+
+def test_what_is_wrong_is_said_of_the_file_that_was_given(tmp_path: Path) -> None:
+    path = config(tmp_path)
+    path.write_text(path.read_text().replace("slo_ms: 100", "slo_ms: -1"))
+    done = CliRunner().invoke(app, ["run", str(path)])
+    assert done.exit_code == 2
+    assert f"{path}, args of application 'a': endpoints.digits.slo_ms" in done.stderr
+
+
+def test_a_host_that_cannot_be_resolved_is_said(tmp_path: Path) -> None:
+    path = config(tmp_path, {"anonymous": True}, host="no-such-host.invalid")
+    done = CliRunner().invoke(app, ["run", str(path)])
+    assert done.exit_code == 2
+    assert "host 'no-such-host.invalid'" in done.stderr
+    assert "cannot be resolved" in done.stderr
 
 
 def test_what_others_reach_is_not_started_without_keys_and_the_error_says_what_to_do(tmp_path: Path) -> None:

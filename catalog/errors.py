@@ -42,6 +42,10 @@ class ConstraintUnmet(BadRequest):
     """No members of an ensemble reach the accuracy that a query asks for within its latency."""
 
 
+class NameInUse(BadRequest):
+    """Workers still hold an unregistered variant of that name, which they let go of with the next plan."""
+
+
 class Unauthenticated(AccordError):
     """The caller did not say who they are, or not so that it can be believed."""
 

@@ -33,6 +33,10 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+OF_THE_MODEL = ("runtime", "artifact", "inputs", "outputs", "options", "lengths")
+"""Fields of a variant that make it another model; what people say of it, and its largest batch, do not."""
+
+
 class WrongWorker(Exception):
     """A call for another worker, which is gone, ended up here."""
 
@@ -68,10 +72,10 @@ class Worker:
         self._router: str | None = None
         self._hangs = HangWatch()
         self._raised = RaisedRuns()
-        self._variants = {variant.name: variant for variant in spec.variants}
-        """Those that were ever to be loaded, by name."""
+        self._variants: dict[str, Variant] = {}
+        """Those that were loaded, by name."""
         for variant in spec.variants:
-            self._put(variant.name, self._make_or_reason(variant))
+            self._put(variant, self._make_or_reason(variant))
 
     async def describe(self, worker: str | None = None) -> WorkerReport:
         """What is loaded here, and what failed to load and why; answers between two batches, so not while one hangs."""
@@ -97,15 +101,17 @@ class Worker:
         return await _on(self._batches, self._assign, router)
 
     async def load(self, variant: Variant, worker: str | None = None) -> WorkerReport:
-        """Load a variant beside those that are held; a failure is in the report. One that is held stays as it is."""
+        """Load a variant beside those that are held; a failure is in the report.
+
+        One that is held stays as it is. Another model of its name serves until this one is there, or cannot be.
+        """
         self._check_meant(worker)
         async with self._changing:
             report = await _on(self._batches, self._describe)
-            if variant.name in report.loaded:
+            if self._holds(variant):
                 return report
-            self._variants[variant.name] = variant
             made = await _on(self._loads, self._make_or_reason, variant)
-            return await _on(self._batches, self._put, variant.name, made)
+            return await _on(self._batches, self._put, variant, made)
 
     async def unload(self, variant: str, worker: str | None = None) -> WorkerReport:
         """Let go of a variant; one that is not held is fine."""
@@ -120,7 +126,7 @@ class Worker:
         `ConfigError` where the variant cannot be loaded, and `ArtifactError` where it cannot be run.
         """
         self._check_meant(worker)
-        held = runtime = self._runtimes.get(variant.name)
+        held = runtime = self._runtimes[variant.name] if self._holds(variant) else None
         try:
             if runtime is None:
                 runtime = await _on(self._loads, self._make, variant)
@@ -160,12 +166,22 @@ class Worker:
         self._router = router
         return self._describe()
 
-    def _put(self, name: str, made: ModelRuntime | str) -> WorkerReport:
+    def _holds(self, variant: Variant) -> bool:
+        """Whether it is loaded, and not another model that had its name before."""
+        if variant.name not in self._runtimes:
+            return False
+        loaded = self._variants[variant.name]
+        return all(getattr(loaded, field) == getattr(variant, field) for field in OF_THE_MODEL)
+
+    def _put(self, variant: Variant, made: ModelRuntime | str) -> WorkerReport:
+        name = variant.name
+        self._unload(name)  # another model of that name, if any: it is not wanted any more
         if isinstance(made, str):
             self._failed[name] = made
         else:
             self._failed.pop(name, None)
             self._runtimes[name] = made
+            self._variants[name] = variant
         return self._describe()
 
     def _unload(self, name: str) -> WorkerReport:

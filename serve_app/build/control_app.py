@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from ray import serve
 from ray.serve.handle import DeploymentHandle
 
-from catalog.errors import AccordError, ConfigError, NoWorker
+from catalog.errors import AccordError, ConfigError, NameInUse, NoWorker
 from catalog.faults import describe
 from catalog.profiles.profile_cache import cache_dir
 from deployments.controller.controller import Controller
@@ -125,12 +125,12 @@ class ControllerApp:
         return self._controller.take_back(variant)
 
     async def _register(self, variant: dict[str, Any]) -> None:
-        """A variant of ``user_config``, as soon as there are workers to measure it on."""
+        """A variant of ``user_config``, as soon as there are workers to measure it on, and none hold one of before."""
         while True:
             try:
                 await self._controller.register(variant)
                 return
-            except NoWorker:
+            except (NoWorker, NameInUse):
                 await asyncio.sleep(RETRY_S)
             except AccordError as error:
                 logger.error("Variant %r of user_config was not registered: %s", variant.get("name"), error)

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from autoscaler.cluster.plan import ClusterPlan
 from catalog.artifacts.rules import ArtifactRules
-from catalog.errors import BadRequest, ConfigError, NoWorker
+from catalog.errors import BadRequest, ConfigError, NameInUse, NoWorker
 from catalog.faults import describe
 from catalog.profiles.profile import LatencyProfile
 from catalog.profiles.profile_cache import cache_dir
@@ -51,8 +51,8 @@ async def profile_everywhere(
     """Profile a variant on the least busy worker of every pool that may serve it, and enter it in the book.
 
     Its runs take turns with the queries' batches. Raises `ConfigError` or `BadRequest` where it cannot stand beside
-    the others, nobody would be served by it, or workers still hold a withdrawn variant of its name, `ArtifactError`
-    where it cannot be fetched, `NoWorker` where no worker can measure it.
+    the others or nobody would be served by it, `NameInUse` while workers hold a withdrawn variant of its name,
+    `ArtifactError` where it cannot be fetched, `NoWorker` where no worker can measure it.
     """
     book = known.book
     book.check(variant)
@@ -80,7 +80,7 @@ async def profile_everywhere(
 
 
 def _check_let_go(name: str, known: ControllerState, worker_registry: WorkerRegistry) -> None:
-    """Raise `BadRequest` while workers hold a variant of that name that was withdrawn.
+    """Raise `NameInUse` while workers hold a variant of that name that was withdrawn.
 
     Workers tell variants apart by name: the model of before would be measured, and would answer for the new one.
     """
@@ -90,7 +90,7 @@ def _check_let_go(name: str, known: ControllerState, worker_registry: WorkerRegi
         named = ", ".join(holding[:MOST_NAMED]) + (
             f" and {more} more" if (more := len(holding) - MOST_NAMED) > 0 else ""
         )
-        raise BadRequest(
+        raise NameInUse(
             f"workers still hold the {name!r} of before ({named}), and let go of it with the next plan; try again in a "
             "moment, or use another name"
         )

@@ -333,3 +333,21 @@ async def test_a_worker_is_unhealthy_while_a_batch_hangs_and_only_then(
     go_on.set()
     assert (await running).error is None
     await worker.check_health()
+
+
+async def test_another_model_of_a_name_is_loaded_and_measured_in_the_place_of_the_one_before(spec: WorkerSpec) -> None:
+    good = replace(variant(spec, "good"), name="m")
+    brittle = replace(variant(spec, "brittle"), name="m")
+    worker = Worker(replace(spec, variants=(good,)))
+    before = worker._runtimes["m"]
+    x = {"x": np.array([LIMIT + 1.0], dtype=np.float32)}
+    assert (await worker.run("m", x)).error is None
+    assert (await worker.load(replace(good, accuracy=0.1, max_batch=2))).loaded == ("m",)
+    assert worker._runtimes["m"] is before, "the same model"
+    with pytest.raises(ArtifactError, match="corrupt"):
+        await worker.profile(replace(variant(spec, "corrupt"), name="m"), 0.1)
+    assert worker._runtimes["m"] is before, "measuring another one leaves it"
+    report = await worker.load(replace(variant(spec, "corrupt"), name="m"))
+    assert (report.loaded, report.failed.keys()) == ((), {"m"}), "nobody takes the one before for it"
+    assert (await worker.load(brittle)).failed == {}
+    assert (await worker.run("m", x)).error is not None

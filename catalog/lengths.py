@@ -10,7 +10,7 @@ from pydantic.dataclasses import dataclass
 
 from catalog.errors import BadRequest
 from catalog.tensor import TensorSpec
-from catalog.texts.token_estimate import estimated_tokens
+from catalog.texts.token_estimate import estimated_up_to
 
 TYPICAL_SHARE = 4
 """A typical length is one part in so many of the longest, where nothing else is declared."""
@@ -99,8 +99,8 @@ class LengthRule:
     def length_of(self, inputs: Mapping[str, Any]) -> int:
         """The length of a query, at least 1; of several texts the longest."""
         if self.text is not None:
-            longest = max(map(estimated_tokens, inputs[self.text].reshape(-1).tolist()), default=1)
-            return min(longest, self.longest)
+            texts = inputs[self.text].reshape(-1).tolist()
+            return max((estimated_up_to(text, self.longest) for text in texts), default=1)
         first = self.inputs[0]
         assert first.length_axis is not None
         return int(inputs[first.name].shape[first.length_axis])

@@ -1,5 +1,6 @@
 """``python -m chaos``, which is also ``accord chaos``: list experiments, run them, report what they found."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -68,7 +69,11 @@ def report(
     """Write reports and pictures anew from the journals, and print a table of all."""
     with exit_codes(as_json):
         found = [file.parent for folder in folders or [RESULTS] for file in sorted(folder.rglob("journal.json"))]
-        told = {write_report(folder).name: Journal.read(folder) for folder in found}
+        names = Counter(folder.name for folder in found)
+        told = {}
+        for folder in dict.fromkeys(found):
+            write_report(folder)
+            told[folder.name if names[folder.name] == 1 else str(folder)] = Journal.read(folder)
     if as_json:
         typer.echo(orjson.dumps(summary(told)).decode())
     else:

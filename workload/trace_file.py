@@ -16,11 +16,12 @@ UNITS_PER_S = {"arrival_ms": 1e3, "arrival_s": 1.0}
 
 @dataclass(frozen=True)
 class TraceFile:
-    """The cells of a trace as text; ``header`` is line 1, ``rows`` begin with line 2."""
+    """The cells of a trace as text, without blank lines; ``lines`` has the number of each row's line in the file."""
 
     path: Path
     header: list[str]
     rows: list[list[str]]
+    lines: list[int]
 
     @classmethod
     def read(cls, path: Path, wanted: str) -> "TraceFile":
@@ -28,18 +29,20 @@ class TraceFile:
         opened = gzip.open if path.suffix == ".gz" else open
         try:
             with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
-                lines = list(csv.reader(file))
+                reader = csv.reader(file)
+                numbered = [(row, reader.line_num) for row in reader if len(row) > 1 or "".join(row).strip()]
         except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
             raise ConfigError(
                 f"cannot read trace {path}: {error}; give a CSV file, gzipped if it ends in .gz"
             ) from error
-        if len(lines) < 2:
+        if len(numbered) < 2:
             raise ConfigError(f"trace {path} holds no data; give a header line with {wanted}, and lines below it")
-        return cls(path, lines[0], lines[1:])
+        header, *rows = (row for row, _ in numbered)
+        return cls(path, header, rows=rows, lines=[line for _, line in numbered[1:]])
 
     def fault(self, row: int, message: str) -> ConfigError:
         """An error about the row of that index."""
-        return ConfigError(f"trace {self.path}, line {row + 2}: {message}")
+        return ConfigError(f"trace {self.path}, line {self.lines[row]}: {message}")
 
     def text(self, name: str) -> list[str]:
         """A column as it is, without the space around it."""

@@ -8,6 +8,7 @@ are in ``--results``.
 """
 
 import argparse
+import signal
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ from chaos.experiment import Experiment, by_service, experiment, experiments, se
 from chaos.report.goals import goals
 from chaos.report.journal import Journal
 from chaos.report.summary import summary
+from serve_app.testing.served import TOLD_TO_END
 
 ERR = Console(stderr=True)
 KILL_S = 600.0
@@ -53,6 +55,7 @@ def main() -> None:
         chosen = [experiment(name) for name in args.only] if args.only else list(experiments().values())
     except ConfigError as error:
         parser.error(str(error))
+    signal.signal(signal.SIGINT, _interrupt)
     body = with_machine(measured(chosen, args.results, args.kill_s))
     print(orjson.dumps(body).decode() if args.json else yaml.safe_dump(body, sort_keys=False))
 
@@ -81,8 +84,15 @@ def measured(chosen: Sequence[Experiment], results: Path, kill_s: float) -> dict
 def _run(chosen: Experiment, results: Path, kill_s: float) -> Journal:
     variables = {"kill_s": kill_s, "load_s": kill_s + REST_S} if chosen.name == AT_RANDOM else {}
     journal = chosen.run(results / chosen.name, variables)
+    if TOLD_TO_END.is_set():  # Chaos Toolkit rolls back, and swallows what a signal raised
+        raise SystemExit(f"stopped in {chosen.name}, which was rolled back")
     ERR.print(f"{chosen.name}: {_in_words(journal)}", highlight=False)
     return journal
+
+
+def _interrupt(*_: object) -> None:
+    TOLD_TO_END.set()
+    raise KeyboardInterrupt
 
 
 def _summed(journals: Mapping[str, Journal | str]) -> dict[str, Any]:

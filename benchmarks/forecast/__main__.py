@@ -128,9 +128,9 @@ def _cocktail(comparison: Comparison) -> dict[str, Any]:
     rmse = {name: figures["rmse"] for name, figures in comparison.models.items()}
     order: dict[str, Any] = {"order": sorted(rmse, key=lambda name: rmse[name])}
     if {"deepar", "lstm"} <= rmse.keys():
-        order["deepar_leads_lstm_pct"] = float(100 * (1 - rmse["deepar"] / rmse["lstm"]))
+        order["deepar_leads_lstm_pct"] = 100 * (1 - rmse["deepar"] / rmse["lstm"]) if rmse["lstm"] else None
     if "ewma" in rmse:
-        order["rmse_over_ewma"] = {name: value / rmse["ewma"] for name, value in rmse.items()}
+        order["rmse_over_ewma"] = {name: value / rmse["ewma"] if rmse["ewma"] else None for name, value in rmse.items()}
     return order
 
 

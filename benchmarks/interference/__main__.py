@@ -76,7 +76,9 @@ def figures(measurements: Measurements, table: VariantTable, seed: int, on_step:
     kind = found["chosen"]["unified"]["kind"]
     curves = learning_curves(measurements, table, kind, seed, on_step)
     return found | {
-        "unified_lower_pct": 100 * (1 - found["unified_mae"] / found["separate_mae"]),
+        "unified_lower_pct": (
+            100 * (1 - found["unified_mae"] / found["separate_mae"]) if found["separate_mae"] else None
+        ),
         "machine_types": machine_types(measurements, table, seed, on_step),
         "placement": placement_study(measurements, table, kind, seed, on_step),
         "learning_curves": curves,

@@ -6,7 +6,7 @@ from statistics import median
 
 from benchmarks.ipa.comparison import Result
 from benchmarks.ipa.systems import FA2_HIGH, FA2_LOW, IPA, RIM
-from benchmarks.ipa.tuning import ACCURACY, BALANCED_NAME, RESOURCE
+from benchmarks.ipa.tuning import ACCURACY, BALANCED_NAME, RESOURCE, VIOLATIONS_PCT
 
 MORE_ACCURATE = 35.0
 """Points of normalised accuracy above FA2-low, of which the least accurate variants have 0 and the best 100."""
@@ -43,7 +43,9 @@ def goals_of(results: Mapping[str, Result]) -> dict[str, Goal]:
     goals = {"accuracy_points_above_fa2_low": Goal(MORE_ACCURATE, points, points >= MORE_ACCURATE, where)}
     for system in (FA2_HIGH, RIM):
         ratio, where = max((ours.cost_cores / own[system].cost_cores, key) for key, (ours, own) in of_ipa.items())
-        goals[f"cost_over_{system}"] = Goal(1.0, ratio, ratio <= 1.0, where)
+        broken = [name for name, result in results.items() if _broken(result, system)]
+        where += f"; with too many violations in tuning: {', '.join(broken)}" if broken else ""
+        goals[f"cost_over_{system}"] = Goal(1.0, ratio, ratio <= 1.0 and not broken, where)
     worse, where = max((ours.violations_pct - own[FA2_LOW].violations_pct, key) for key, (ours, own) in of_ipa.items())
     goals["violation_points_above_fa2_low"] = Goal(VIOLATIONS_POINTS, worse, worse <= VIOLATIONS_POINTS, where)
     moved = {name: _moved(result) for name, result in results.items()}
@@ -68,6 +70,13 @@ def mean_gain(result: Result) -> tuple[float, float]:
     points = sum(ours.accuracy - low.accuracy for ours, low in pairs) / len(pairs)
     ours_cost, low_cost = sum(ours.cost_cores for ours, _ in pairs), sum(low.cost_cores for _, low in pairs)
     return points, 100.0 * (ours_cost / low_cost - 1.0)
+
+
+def _broken(result: Result, system: str) -> bool:
+    """Whether the system, or IPA beside it, keeps its promise at no setting on the tuning excerpts: costs do not compare
+    then."""
+    violations_pct = result.tuned.violations_pct
+    return any(violations_pct[name] > VIOLATIONS_PCT for name in (system, IPA))
 
 
 def _moved(result: Result) -> bool:

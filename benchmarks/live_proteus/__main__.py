@@ -47,11 +47,11 @@ def main() -> None:
     try:
         traces = {name: loads.read(_path(args, name), name, args.seed) for name in args.traces}
         types = loads.most_frequent(traces[args.traces[0]], args.endpoints)
+        played = loads.of_types(traces, types)
         scene = Scene(args.profiles, args.workers, types, args.slo_multiple, args.slower, args.seed)
         with TemporaryDirectory() as name:
             folder = Path(name)
             scene.write(folder)
-            played = {name: {each: of[each] for each in types} for name, of in traces.items()}
             most_qps = {name: saturation_qps(scene, folder, of) for name, of in played.items()}
             excerpts = [
                 loads.excerpt(name, of, args.seconds, args.warm_s, args.overload * most_qps[name], args.seed)

@@ -1,6 +1,6 @@
 """Arrivals of several query types: excerpts of recorded traces, or made up, thinned out for a small cluster."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,6 +70,19 @@ def most_frequent(arrivals_s: Mapping[str, Floats], count: int) -> tuple[str, ..
     if len(arrivals_s) < count:
         raise ConfigError(f"the trace has {len(arrivals_s)} query types; ask for no more endpoints than that")
     return tuple(sorted(arrivals_s, key=lambda name: (-len(arrivals_s[name]), name))[:count])
+
+
+def of_types(traces: Mapping[str, Mapping[str, Floats]], types: Sequence[str]) -> dict[str, dict[str, Floats]]:
+    """Of every trace the arrivals of these types. Raises `ConfigError` where a trace has none of one."""
+    for trace, arrivals_s in traces.items():
+        missing = [name for name in types if name not in arrivals_s]
+        if missing:
+            raise ConfigError(
+                f"trace {trace} has no query type {', '.join(missing)}, and the most frequent of the first trace are "
+                f"{', '.join(types)}; it has {', '.join(sorted(arrivals_s))}; give traces of the same types, or one "
+                "alone with --traces"
+            )
+    return {trace: {name: arrivals_s[name] for name in types} for trace, arrivals_s in traces.items()}
 
 
 def excerpt(

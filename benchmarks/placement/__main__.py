@@ -26,6 +26,11 @@ def main() -> None:
     parser.add_argument("--only", choices=("scale", "effect"), help="one of the two halves (default both)")
     parser.add_argument("--seed", type=int, default=0, help="of all that is drawn (default 0)")
     given = parser.parse_args()
+    if given.only != "effect" and given.placements < scale.REMOVE_EVERY:
+        parser.error(
+            f"--placements is {given.placements}, and a removal is timed after every {scale.REMOVE_EVERY}; "
+            f"give at least {scale.REMOVE_EVERY}"
+        )
     try:
         body: dict[str, Any] = {}
         if given.only != "effect":

@@ -21,6 +21,9 @@ ROOM = MOST_TOGETHER
 SETS = 20
 """So many sets of running variants, drawn for every machine type: machines begin with one of them each."""
 
+REMOVE_EVERY = 4
+"""After so many placements one variant is removed, so that with fewer no removal is timed."""
+
 PLACE_GOAL_MS, UPDATE_GOAL_MS = 1.0, 50.0
 
 
@@ -29,7 +32,8 @@ def measure(machines: int, variants: int, placements: int, kind: str, seed: int)
 
     An update is all that follows from a variant's coming or going, predictions included; each is of a set of variants
     that was not seen before, so that nothing is remembered. ``kind`` is the predictor's. Goals are for 95% of the
-    processor's times: all is one thread, so that this is what it takes where a core is free.
+    processor's times: all is one thread, so that this is what it takes where a core is free. ``placements`` are
+    `REMOVE_EVERY` at least.
     """
     rng = np.random.default_rng(seed)
     names = [f"v{number:04d}" for number in range(variants)]
@@ -56,7 +60,7 @@ def measure(machines: int, variants: int, placements: int, kind: str, seed: int)
         clock.time("two_choices", partial(costs.power_of_two, variant, rng))
         if machine is not None:
             clock.time("add", partial(costs.add, variant, machine))
-        if number % 4 == 3:
+        if number % REMOVE_EVERY == REMOVE_EVERY - 1:
             gone, left = _drawn(rng, costs, there)
             clock.time("remove", partial(costs.remove, gone, left))
     gc.unfreeze()

@@ -12,14 +12,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from catalog.artifacts.places import local_path
-from catalog.artifacts.rules import located
+from catalog.artifacts.counted import files_beside, own_file
 from catalog.errors import ConfigError
 from catalog.evaluation.interval import wilson
 from catalog.evaluation.measured import Measured
 from catalog.faults import describe
 from catalog.store import checksum
-from catalog.user_code.source import source_of
 from catalog.variant import Variant
 
 logger = logging.getLogger(__name__)
@@ -64,18 +62,18 @@ def accuracy_path(catalogue: Path) -> Path:
 
 
 def fingerprint(variant: Variant, root: str) -> str:
-    """A digest of all that a variant's outputs depend on; reads the artifact where it is local and has no checksum."""
-    artifact = variant.artifact
-    if artifact.import_path is not None:
-        local: Path | None = source_of(artifact.import_path, root)
-    else:
-        local = local_path(located(artifact.uri, root))
+    """A digest of all that a variant's outputs depend on; reads the artifact where it is local and has no checksum.
+
+    The files of `files_beside` count by their names and content, wherever they are.
+    """
+    artifact, local = variant.artifact, own_file(variant, root)
     if artifact.sha256 is None and local is not None and local.exists():
         content = checksum(local)
     else:
         content = artifact.sha256 or repr(artifact)
     options = json.dumps(variant.options, sort_keys=True, default=str)
-    return hashlib.sha256(f"{variant.runtime} {options} {content}".encode()).hexdigest()
+    beside = sorted(f"{file.name} {checksum(file)}" for file in files_beside(variant, root))
+    return hashlib.sha256(" ".join((variant.runtime, options, content, *beside)).encode()).hexdigest()
 
 
 def read_accuracies(path: Path) -> MeasuredAccuracies:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from catalog.artifacts.counted import files_beside
 from catalog.errors import ConfigError
 from catalog.profiles.profile_csv import ProfiledVariant, read_profiles, write_profiles
 from catalog.user_code.source import source_of
@@ -45,8 +46,8 @@ def cache_path(
 
     The name changes with the device, the thread count, the versions of the runtimes and the artifacts, so that a
     profile is never read for something it was not measured on. An artifact counts by its SHA-256 where the catalogue
-    gives one, else by its uri and, for a file below ``root``, its time of change. A class counts by the Python files
-    beside it and the files that its options name. ``environment`` says what else it was measured in.
+    gives one, else by its uri and, for a file below ``root``, its time of change. A class counts by its file, and what
+    `files_beside` names counts with either. ``environment`` says what else it was measured in.
     """
     facts = [device, str(threads), *(f"{name}=={_installed(name)}" for name in _PACKAGES)]
     facts += [environment] if environment else []
@@ -98,13 +99,12 @@ def _fingerprint(variant: Variant, root: str) -> str:
     artifact = variant.artifact
     described = artifact.sha256
     if artifact.import_path is not None:
-        source = source_of(artifact.import_path, root)
-        named = (Path(root) / value for value in variant.options.values() if isinstance(value, str))
-        files = [*source.parent.glob("*.py"), *filter(os.path.isfile, named)]
-        described = f"{artifact.import_path} {_changed(files)}"
+        described = f"{artifact.import_path} {_changed([source_of(artifact.import_path, root)])}"
     elif described is None:
         local = Path(root) / artifact.uri.removeprefix("file://")
         described = f"{artifact.uri} {_changed([local, *local.rglob('*')] if local.exists() else [])}"
+    if beside := files_beside(variant, root):
+        described = f"{described} {_changed(beside)}"
     tensors = [spec.oip() for spec in (*variant.inputs, *variant.outputs)]
     lengths = "" if variant.lengths is None else f" {variant.lengths}"
     rows = "" if variant.row_bytes is None else f" {variant.max_batch} rows"  # no more may have been measured

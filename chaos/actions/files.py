@@ -51,7 +51,8 @@ def fill_state_disk() -> str:
     """Leave no room for the controller's state until `free_state_disk`; gives how.
 
     Where the state store has a file system of its own (a small tmpfs, which takes the right to mount) that is filled.
-    Elsewhere the controller's process may not let any file grow (RLIMIT_FSIZE), its log among them.
+    Elsewhere the controller's process may not let any file grow (RLIMIT_FSIZE), its log among them; one that Serve
+    starts in its place may.
     """
     trial = current()
     state = trial.bench.service.folder / STATE
@@ -65,7 +66,7 @@ def fill_state_disk() -> str:
     before = resource.prlimit(controller.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(controller.pid, resource.RLIMIT_FSIZE, (0, before[1]))
     trial.undoing("disk").callback(_set_limit, controller, before)
-    return f"process {controller.pid} may not write"
+    return f"process {controller.pid} may not write; a controller that comes after it may"
 
 
 def free_state_disk() -> bool:

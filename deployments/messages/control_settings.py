@@ -18,7 +18,8 @@ class PoolSettings:
     """One pool: ``workers`` to begin with, and how many there may be. ``memory_bytes`` is what one may load, and
     ``batch_bytes`` what the rows of a batch may take beside it.
 
-    ``start_up_s`` is how long a worker takes to come, unless it is seen to take longer.
+    ``start_up_s`` is how long a worker takes to come, unless it is seen to take longer. Its workers may hold the
+    ``variants`` of those names alone, all where it is None.
     """
 
     device: str
@@ -28,6 +29,7 @@ class PoolSettings:
     price_per_h: float = 0.0
     start_up_s: float = 10.0
     batch_bytes: float = inf
+    variants: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,7 @@ class RouterWorkers:
         The caller puts that in force and then calls `settle`.
         """
         self._mine = {worker: routing for worker, routing in workers.items() if routing.router == self._router}
+        self.events.keep_hanging(self._mine)
         return {worker: self._serves(worker) for worker in self._dispatcher.workers}
 
     def expect(self, plan: Plan, workers: Mapping[str, WorkerRouting]) -> None:
@@ -128,6 +129,8 @@ class RouterWorkers:
         """The dispatcher uses a worker no more that does not answer; it may come back, and is asked until it does."""
         self._let_go(worker)
         self.events.on_event(worker, WorkerEvent.HANGS, self._clock())
+        if worker not in self._mine or worker not in self._pool_of:
+            self.events.forget_hanging(worker)  # it was leaving, and nobody asks it again
         asyncio.get_running_loop().call_soon(self.on_change)  # the dispatcher's other commands come first
         self._begin_join(worker, DESCRIBE_RETRY_S)
 
@@ -154,6 +157,7 @@ class RouterWorkers:
             del self._pool_of[worker]
             if worker in self._mine:
                 self.events.on_event(worker, WorkerEvent.GONE, self._clock())
+            self.events.forget_hanging(worker)
             self._clients[pool].forget(worker)
             self._leave(worker)
         for worker in sorted(live - self._pool_of.keys()):

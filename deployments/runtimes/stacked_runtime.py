@@ -31,10 +31,14 @@ def stacked_options(
 
 def members_of(variant: Variant) -> tuple[Variant, ...]:
     """The variants that a stacked one runs; raises `ConfigError` where its options are not right."""
+    wrong = f"variant {variant.name!r}: options of runtime 'stacked' are not right"
+    members = variant.options.get("members")
+    if not isinstance(members, list | tuple):
+        raise ConfigError(f"{wrong}: members is {members!r}; give a list of variants")
     try:
-        return tuple(_VARIANT.validate_python(each) for each in variant.options["members"])
-    except (KeyError, ValueError) as error:
-        raise ConfigError(f"variant {variant.name!r}: options of runtime 'stacked' are not right: {error}") from error
+        return tuple(_VARIANT.validate_python(each) for each in members)
+    except ValueError as error:
+        raise ConfigError(f"{wrong}: {error}") from error
 
 
 class StackedRuntime:

@@ -9,6 +9,7 @@ import transformers
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from catalog.errors import ArtifactError, ConfigError
+from catalog.texts.token_estimate import characters_for
 from catalog.variant import Variant
 from deployments.runtimes import base
 from deployments.runtimes.base import RuntimeOptions, Tensors
@@ -85,7 +86,7 @@ class TransformersRuntime:
         """See `ModelRuntime.run`; a text is padded to the longest of its batch, which attention masks out."""
         model = base.require_loaded(self._variant, self._model)
         use_threads(self._options.threads)
-        texts = inputs[self._variant.inputs[0].name].tolist()
+        texts = [self._cut(text) for text in inputs[self._variant.inputs[0].name].tolist()]
         tokens = self._tokenizer(texts, padding=True, truncation=True, max_length=self._max_length, return_tensors="pt")
         with torch.inference_mode():
             probabilities = model(**tokens.to(model.device)).logits.float().softmax(-1)
@@ -96,6 +97,11 @@ class TransformersRuntime:
         outputs = {name: array for name, array in given.items() if name in names}
         base.check_outputs(self._variant, outputs, len(texts))
         return outputs
+
+    def _cut(self, text: str) -> str:
+        """The side of a text that the tokenizer keeps: it would go through all of a text of megabytes first."""
+        characters = characters_for(self._max_length)
+        return text[-characters:] if self._tokenizer.truncation_side == "left" else text[:characters]
 
     def unload(self) -> None:
         """See `ModelRuntime.unload`."""

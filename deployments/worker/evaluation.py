@@ -42,8 +42,8 @@ class Answers:
 class Evaluation:
     """Runs the examples ``inputs``, whose content ``key`` stands for, and keeps what came out below ``folder``.
 
-    ``root`` is where relative artifacts start from. What was kept of another model, other options or other data is
-    replaced.
+    ``root`` is where relative artifacts start from. What was kept of another model, other options, other
+    tensors or other data is replaced.
     """
 
     def __init__(
@@ -93,7 +93,9 @@ class Evaluation:
 
     def _facts(self, variant: Variant) -> dict[str, object]:
         threads = [self._options.device, self._options.threads]
-        return {"of": fingerprint(variant, self._root), "data": self._key, "rows": self._rows, "on": threads}
+        tensors = [[spec.oip() for spec in specs] for specs in (variant.inputs, variant.outputs)]
+        of = fingerprint(variant, self._root)
+        return {"of": of, "tensors": tensors, "data": self._key, "rows": self._rows, "on": threads}
 
     def _begin(self, folder: Path, variant: Variant) -> None:
         folder.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ from catalog.catalogue import NAMED, Catalogue
 from catalog.errors import ConfigError
 from catalog.faults import nearest
 from catalog.profiles.profile_cache import cache_dir
+from catalog.variant import Variant
 from deployments.messages.worker import WorkerSpec
 from deployments.router.tables.making import Grids
 from dispatch.balancing.registry import create_balancer
@@ -25,7 +26,15 @@ from dispatch.selection.ramsis.tables.grid import TableGrid
 from dispatch.selection.ramsis.tables.work import worth_a_table
 from dispatch.selection.registry import create_selection
 from dispatch.table_plan import with_tables
-from serve_app.build.candidates import Profiles, candidates_of, served_variants, variants_of, within_pools
+from serve_app.build.candidates import (
+    Profiles,
+    candidates_of,
+    held_by_none,
+    served_variants,
+    stage_variants,
+    variants_of,
+    within_pools,
+)
 from serve_app.build.endpoints.ensembles import ballots_of, ensemble_plan
 from serve_app.build.endpoints.lengths import rule_of, stage_lengths
 from serve_app.build.endpoints.pipelines import CSV, pipeline_info, pipeline_plan, wired_pipeline
@@ -108,7 +117,7 @@ def assemble(
             candidate.variant
             for name, plan in plans.items()
             if pool in config.pools_of(name)
-            for candidate in plan.candidates[spec.device]
+            for candidate in plan.candidates.get(spec.device, ())
         }
         # With a planner, or where not everything fits, the controller says who loads what.
         told = config.controller.kind.assigns or spec.memory_bytes is not None
@@ -206,11 +215,24 @@ def _check_pools(config: AppConfig, catalogue: Catalogue) -> None:
                     f"that do are {', '.join(sorted(served))}"
                 )
     for name, endpoint in config.endpoints.items():
-        own, pools = variants_of(name, endpoint, catalogue), config.pools_of(name).values()
-        if not any(pool.may_hold(variant.name) for variant in own for pool in pools):
-            raise ConfigError(
-                f"endpoints.{name}: none of its pools may hold any of its variants; see pools.NAME.variants"
-            )
+        for stage, own in stage_variants(name, endpoint, catalogue).items():
+            where = f"endpoints.{name}" + (f".pipeline.stages.{stage}" if stage != ONLY_STAGE else "")
+            _check_held(where, endpoint, own, held_by_none(own, config.pools_of(name).values()))
+
+
+def _check_held(where: str, endpoint: EndpointConfig, variants: tuple[Variant, ...], nowhere: tuple[str, ...]) -> None:
+    """Refuse a config that needs a variant which no pool may hold; warn of others that no pool may hold."""
+    if not nowhere:
+        return
+    if len(nowhere) == len(variants):
+        raise ConfigError(f"{where}: none of its pools may hold any of its variants; see pools.NAME.variants")
+    names = ", ".join(nowhere)
+    remedy = f"add to pools.NAME.variants of one of its pools, or leave out of {where}.variants"
+    if endpoint.ensemble is not None:
+        raise ConfigError(f"{where}.ensemble: none of its pools may hold {names}, of its members; {remedy}")
+    if (fixed := endpoint.selection.variant) in nowhere:
+        raise ConfigError(f"{where}.selection.variant: none of its pools may hold {fixed}; {remedy}")
+    logger.warning("%s: none of its pools may hold %s, which never answer; %s.", where, names, remedy)
 
 
 def _warn_of_shared_workers(config: AppConfig) -> None:

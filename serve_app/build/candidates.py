@@ -1,6 +1,6 @@
 """Which variants may serve an endpoint or a stage of it, and what they take there."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from catalog.catalogue import Catalogue
 from catalog.errors import ConfigError
@@ -48,7 +48,10 @@ def stage_variants(name: str, endpoint: EndpointConfig, catalogue: Catalogue) ->
 def candidates_of(
     name: str, config: AppConfig, catalogue: Catalogue, profiles: Profiles
 ) -> dict[str, tuple[Candidate, ...]]:
-    """Device to the variants that may serve an endpoint there, for every device of its pools; raises `ConfigError`."""
+    """Device to the variants that may serve an endpoint there, for devices whose pools may hold any.
+
+    Raises `ConfigError` for a variant that a pool of a device may hold and that has no profile of it.
+    """
     return _candidates(name, variants_of(name, config.endpoints[name], catalogue), config, profiles)
 
 
@@ -66,13 +69,15 @@ def _candidates(
     found: dict[str, dict[str, PoolConfig]] = {}
     for pool_name, pool in config.pools_of(name).items():
         found.setdefault(pool.device, {})[pool_name] = pool
-    return {
+    held = {
         device: tuple(
             _candidate(within_pools(variant, pools), device, profiles[device], config.transport_ms)
             for variant in variants
+            if any(pool.may_hold(variant.name) for pool in pools.values())
         )
         for device, pools in found.items()
     }
+    return {device: own for device, own in held.items() if own}
 
 
 def pools_of_variants(config: AppConfig, catalogue: Catalogue) -> dict[str, dict[str, PoolConfig]]:
@@ -83,6 +88,12 @@ def pools_of_variants(config: AppConfig, catalogue: Catalogue) -> dict[str, dict
             own = found.setdefault(variant.name, {})
             own |= {pool: each for pool, each in config.pools_of(name).items() if each.may_hold(variant.name)}
     return found
+
+
+def held_by_none(variants: Sequence[Variant], pools: Iterable[PoolConfig]) -> tuple[str, ...]:
+    """Names of the variants that none of these pools may hold."""
+    every = tuple(pools)
+    return tuple(each.name for each in variants if not any(pool.may_hold(each.name) for pool in every))
 
 
 def within_some_pool(variant: Variant, pools: Mapping[str, PoolConfig]) -> Variant:

@@ -179,7 +179,14 @@ def proteus_options(given: ProteusConfig) -> ProteusOptions:
 def _pool(pool: PoolConfig) -> PoolSettings:
     batch_bytes = inf if pool.batch_bytes is None else pool.batch_bytes
     return PoolSettings(
-        pool.device, pool.workers, pool.bounds, pool.model_bytes, pool.price_per_h, pool.start_up_s, batch_bytes
+        pool.device,
+        pool.workers,
+        pool.bounds,
+        pool.model_bytes,
+        pool.price_per_h,
+        pool.start_up_s,
+        batch_bytes,
+        None if pool.variants is None else tuple(pool.variants),
     )
 
 

@@ -1,6 +1,7 @@
 """The policies of a config that decide by the load alone: which variant serves which load on which device."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import inf
 
 from catalog.catalogue import Catalogue
@@ -26,24 +27,25 @@ def ladders_for(
     """By endpoint the policy of those that are served by load alone; raises `ConfigError`.
 
     Response latencies for ``model_switching`` are simulated here, unless they are kept from an earlier start. Where
-    workers differ, the ladder of a device is made as if all were of it.
+    workers differ, the ladder of a device is made as if all were of it; one that is given by hand goes there without
+    the rungs whose variants no pool of the device may hold.
     """
-    return {
-        name: LadderSelection(
-            endpoint.selection.policy,
-            {
-                device: _ladder(name, config, device, offered, on_progress)
-                for device, offered in candidates_of(name, config, catalogue, profiles).items()
-            },
-        )
-        for name, endpoint in config.endpoints.items()
-        if endpoint.selection.policy in LADDERS
-    }
+    found = {}
+    for name, endpoint in config.endpoints.items():
+        if endpoint.selection.policy in LADDERS:
+            offered = candidates_of(name, config, catalogue, profiles)
+            if endpoint.selection.policy == load_ladder.NAME:
+                _check_rungs(name, config, offered)
+            made = {device: _ladder(name, config, own, on_progress) for device, own in offered.items()}
+            ladders = {device: ladder for device, ladder in made.items() if ladder is not None}
+            found[name] = LadderSelection(endpoint.selection.policy, ladders)
+    return found
 
 
 def _ladder(
-    name: str, config: AppConfig, device: str, offered: tuple[Candidate, ...], on_progress: OnProgress | None
-) -> LoadLadder:
+    name: str, config: AppConfig, offered: tuple[Candidate, ...], on_progress: OnProgress | None
+) -> LoadLadder | None:
+    """The ladder of one device's candidates; None where no rung that is given by hand has a variant of theirs."""
     endpoint = config.endpoints[name]
     slo_s = endpoint.slo_ms / 1e3
     workers = sum(pool.workers for pool in config.pools_of(name).values())
@@ -58,16 +60,27 @@ def _ladder(
     rungs = tuple(
         _rung(f"endpoints.{name}.selection.ladder[{number}]", rung, by_name, slo_s)
         for number, rung in enumerate(endpoint.selection.ladder)
+        if rung.variant in by_name
     )
+    if not rungs:
+        return None
+    rungs = (*rungs[:-1], replace(rungs[-1], below_qps=inf))
     return LoadLadder(load_ladder.NAME, max(1, workers), slo_s, rungs)
 
 
+def _check_rungs(name: str, config: AppConfig, offered: Mapping[str, tuple[Candidate, ...]]) -> None:
+    """Raise `ConfigError` for a rung whose variant serves the endpoint on no device."""
+    known = dict.fromkeys(candidate.variant for own in offered.values() for candidate in own)
+    for number, rung in enumerate(config.endpoints[name].selection.ladder or ()):
+        if rung.variant not in known:
+            raise ConfigError(
+                f"endpoints.{name}.selection.ladder[{number}].variant: {rung.variant!r} does not serve this endpoint; "
+                f"choose one of {', '.join(known) or 'none'}"
+            )
+
+
 def _rung(field: str, given: RungConfig, by_name: Mapping[str, Candidate], slo_s: float) -> Rung:
-    candidate = by_name.get(given.variant)
-    if candidate is None:
-        raise ConfigError(
-            f"{field}.variant: {given.variant!r} does not serve this endpoint; choose one of {', '.join(by_name)}"
-        )
+    candidate = by_name[given.variant]
     max_rows = adaptive_batch(candidate, slo_s) if given.max_rows is None else given.max_rows
     if max_rows > candidate.max_batch:
         raise ConfigError(

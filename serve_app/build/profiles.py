@@ -18,7 +18,8 @@ def profiles_for(
 ) -> dict[str, Mapping[str, LatencyProfile]]:
     """Device to variant to profile, for every device of the config's pools; paths must be resolved already.
 
-    Measures what no file gives and what is not kept from an earlier start. Raises `ConfigError` or `ArtifactError`.
+    Measures what no file gives and what is not kept from an earlier start; on a device only what some pool of that
+    device may hold for some endpoint. Raises `ConfigError` or `ArtifactError`.
     """
     variants = served_variants(config, catalogue)
     apart, serving = variants_apart(config, catalogue), pools_of_variants(config, catalogue)
@@ -34,7 +35,8 @@ def profiles_for(
         if path is not None:
             profiles[pool.device] = {name: row.profile for name, row in read_profiles(Path(path), pool.device).items()}
             continue
-        if "-" in pool.device and not all(variant.emulated for variant in variants):
+        held = [variant for variant in variants if alike[variant.name]]
+        if "-" in pool.device and not all(variant.emulated for variant in held):
             raise ConfigError(
                 f"profiles.{pool.device} names no file, and the machine that starts a service need not have this type "
                 f"of device; measure it where it is with `accord profile --output FILE.csv` and give profiles: "
@@ -44,7 +46,7 @@ def profiles_for(
         elsewhere = {variant.name for own in groups.values() for variant in own}
         try:
             measured = measured_profiles(
-                [within_some_pool(each, alike[each.name]) for each in variants if each.name not in elsewhere],
+                [within_some_pool(each, alike[each.name]) for each in held if each.name not in elsewhere],
                 catalogue.root,
                 pool.device,
                 pool.threads,
@@ -69,17 +71,19 @@ def profiles_for(
 def variants_apart(config: AppConfig, catalogue: Catalogue) -> dict[str, tuple[Variant, ...]]:
     """By pool the classes that only its workers may be able to run, for its ``runtime_env``, and that have no profile.
 
-    A class that another pool of the device may hold without one is measured like any other variant.
+    A class that another pool of the device may hold without one, for some endpoint, is measured like any other variant.
     """
+    serving = pools_of_variants(config, catalogue)
     found: dict[str, list[Variant]] = {}
     for variant in served_variants(config, catalogue):
         if variant.runtime != PYTHON:
             continue
         for device in {pool.device for pool in config.pools.values()} - config.profiles.keys():
-            holding = [n for n, pool in config.pools.items() if pool.device == device and pool.may_hold(variant.name)]
+            own = serving[variant.name]
+            holding = [name for name, pool in config.pools.items() if pool.device == device and name in own]
             if holding and all(config.pools[name].runtime_env for name in holding):
                 found.setdefault(holding[0], []).append(variant)
-    return {name: tuple(own) for name, own in found.items()}
+    return {name: tuple(variants) for name, variants in found.items()}
 
 
 def _measured_apart(

@@ -1,6 +1,6 @@
 """``accord chaos``: experiments on a service whose parts die; what runs them stands above this package."""
 
-import subprocess
+import os
 import sys
 from importlib.util import find_spec
 
@@ -20,4 +20,6 @@ def chaos(context: typer.Context) -> None:
         require("chaos", "accord chaos")
         if find_spec(PROGRAM) is None:
             raise ConfigError(f"the package {PROGRAM} is not installed; run `pip install 'accord[chaos]'`")
-    raise typer.Exit(subprocess.run([sys.executable, "-m", PROGRAM, *context.args]).returncode)
+    sys.stdout.flush()
+    # In the place of this process: signals reach it, and it rolls back and stops its service however long that takes.
+    os.execv(sys.executable, [sys.executable, "-m", PROGRAM, *context.args])

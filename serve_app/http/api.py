@@ -121,7 +121,8 @@ def build_api(
         waiting = [name for name in endpoints if not router.ready(name)]
         body: dict[str, Any] = {"ready": not waiting, "live": True}
         if waiting:
-            text = f"no worker holds a variant yet for {', '.join(waiting)}"
+            # Whoever asks needs no key: the names of endpoints are for those who have one.
+            text = f"no worker holds a variant yet for {len(waiting)} of {len(endpoints)} endpoint(s)"
             body |= {"error": text, "reason": NoWorker.__name__, "retryable": True}
         return JSONResponse(body, 503 if waiting else 200)
 

@@ -28,11 +28,14 @@ class Repository:
         self._controller = controller
 
     def ready(self, name: str) -> bool:
-        """Whether an endpoint can answer, or a worker holds the variant; raises `UnknownEndpoint`."""
+        """Whether an endpoint can answer, or a worker holds the variant.
+
+        Raises `UnknownEndpoint`, which names nothing else that is served: callers without a key may ask this.
+        """
         if name in self._endpoints:
             return self._router.ready(name)
         if name not in self._variants():
-            raise self._unknown(name)
+            raise UnknownEndpoint(f"no endpoint or variant {name!r}")
         return name in self._held()
 
     def index(self, only_ready: bool = False) -> list[dict[str, Any]]:

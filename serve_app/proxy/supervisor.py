@@ -35,7 +35,7 @@ class Supervisor:
         self._started = started
         self._relay = Relay(outer, inner)
         self._process: Process | None = None
-        self._stopping = False
+        self._stopping: signal.Signals | None = None
 
     async def run(self) -> int:
         """Exit code: that of an HAProxy that could not start or that was asked to stop."""
@@ -47,8 +47,8 @@ class Supervisor:
         try:
             code = await self._start(first=True)
             if code is not None:
-                return code
-            if not self._stopping:  # else the path is a successor's by now
+                return code if self._stopping is None else max(0, code)
+            if self._stopping is None:  # else the path is a successor's by now
                 await self._relay.open()
             return await self._keep()
         finally:
@@ -60,7 +60,7 @@ class Supervisor:
             began_s = time.monotonic()
             assert self._process is not None
             code = await self._process.wait()
-            if self._stopping:
+            if self._stopping is not None:
                 return max(0, code)
             early = early + 1 if time.monotonic() - began_s < EARLY_S else 0
             if early >= MOST_EARLY:
@@ -70,9 +70,14 @@ class Supervisor:
             await self._start(first=False)
 
     async def _start(self, first: bool) -> int | None:
-        """Start HAProxy and wait until it serves; its exit code where it does not."""
+        """Start HAProxy and wait until it serves; its exit code where it does not.
+
+        Where it is asked to stop before there is a process to tell, the new process is told at once.
+        """
         self._process = await asyncio.create_subprocess_exec(*self._command(first))
         self._started(self._process.pid)
+        if self._stopping is not None and self._process.returncode is None:
+            self._process.send_signal(self._stopping)
         while self._process.returncode is None:
             if await asyncio.to_thread(pid_behind, self._inner) == self._process.pid:
                 return None
@@ -81,7 +86,7 @@ class Supervisor:
 
     def _forward(self, number: signal.Signals) -> None:
         if number in STOPPING:
-            self._stopping = True
+            self._stopping = number
             self._relay.close()
         if self._process is not None and self._process.returncode is None:
             self._process.send_signal(number)

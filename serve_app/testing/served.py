@@ -14,6 +14,9 @@ from serve_app.cli.run.session import Session
 
 START_TIMEOUT_S = 120.0
 ENDING = (signal.SIGTERM, signal.SIGHUP)
+TOLD_TO_END = threading.Event()
+"""Set once such a signal came: whoever swallows `SystemExit` meanwhile is to end all the same."""
+
 RAY_ENV = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
 
 
@@ -62,6 +65,7 @@ def _ended_in_order() -> Iterator[None]:
 
 
 def _leave(number: int, _: object) -> None:
+    TOLD_TO_END.set()
     for each in ENDING:  # a second one would break off the stopping
         signal.signal(each, signal.SIG_IGN)
     raise SystemExit(128 + number)

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.chaos import __main__ as chaos
+from chaos.experiment import Experiment, experiment
 from chaos.report.journal import Journal
+from serve_app.testing.served import TOLD_TO_END
 
 JOURNALS = Path(__file__).parents[1] / "chaos" / "journals"
 ASKED = ("sent", "answered", "failed", "late", "duplicated", "unanswered", "accuracy_loss_points", "recovered_s")
@@ -34,3 +36,16 @@ def test_an_unknown_experiment_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(SystemExit) as refused:
         chaos.main()
     assert refused.value.code == 2
+
+
+def test_an_experiment_that_was_stopped_is_the_last_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(self: Experiment, results: Path, variables: object) -> Journal:
+        TOLD_TO_END.set()  # as a signal's handler does; Chaos Toolkit goes on as if nothing had come
+        return Journal.read(JOURNALS / "kill-worker.json")
+
+    monkeypatch.setattr(Experiment, "run", stopped)
+    try:
+        with pytest.raises(SystemExit, match="stopped in kill-worker, which was rolled back"):
+            chaos._run(experiment("kill-worker"), tmp_path, 1.0)
+    finally:
+        TOLD_TO_END.clear()

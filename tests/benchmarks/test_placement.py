@@ -28,3 +28,13 @@ def test_the_last_line_is_one_json_object(monkeypatch: pytest.MonkeyPatch, capsy
     assert (body["scale"]["machines"], body["scale"]["predictor"]) == (7, "forest")
     assert isinstance(body["goals_met"], bool)
     assert "scale.place_ms.median" in body["multiples"]
+
+
+def test_so_few_placements_that_nothing_is_removed_are_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["placement", "--machines", "7", "--variants", "6", "--placements", "3"])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 2
+    assert "--placements is 3, and a removal is timed after every 4; give at least 4" in capsys.readouterr().err

@@ -1,5 +1,6 @@
 """What a catalogue may declare of inputs of any length, and what is said of what it may not."""
 
+import time
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,14 @@ def test_texts_count_by_their_tokens_and_no_longer_than_they_are_cut() -> None:
     assert rule is not None
     texts = [np.array(each, dtype=object) for each in (["a film"], ["a film", "a warm , funny film"], ["so " * 99])]
     assert [rule.length_of({"text": each}) for each in texts] == [4, 7, 12]
+
+
+def test_a_text_of_megabytes_is_not_gone_through_for_its_tokens() -> None:
+    rule = variant([TEXT], [LABEL], lengths={"longest": 12}).length_rule
+    assert rule is not None
+    began_s = time.thread_time()
+    assert rule.length_of({"text": np.array(["so " * 5_000_000], dtype=object)}) == 12
+    assert time.thread_time() - began_s < 0.1
 
 
 def test_a_tensor_knows_which_items_are_its_own() -> None:

@@ -1,6 +1,8 @@
 """``accord chaos`` is ``python -m chaos``."""
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -36,3 +38,30 @@ def test_reports_are_written_from_journals(tmp_path: Path) -> None:
     told = orjson.loads(accord_chaos("report", str(tmp_path / "results"), "--json").stdout)
     assert told["kill-worker"]["answered"] == told["kill-worker"]["sent"]
     assert (folder / "report.md").exists()
+
+
+def test_reports_of_experiments_of_the_same_name_are_all_told(tmp_path: Path) -> None:
+    folders = [tmp_path / day / "kill-worker" for day in ("monday", "tuesday")]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        shutil.copy(JOURNAL, folder / "journal.json")
+    told = orjson.loads(accord_chaos("report", str(tmp_path), "--json").stdout)
+    assert sorted(told) == sorted(map(str, folders))
+
+
+def test_an_interrupt_leaves_an_experiment_the_time_that_it_needs(tmp_path: Path) -> None:
+    (tmp_path / "rolls_back.py").write_text(
+        "import pathlib, sys, time\n"
+        "print('up', flush=True)\n"
+        "try:\n    time.sleep(60)\n"
+        "except KeyboardInterrupt:\n    time.sleep(1.5)\n    pathlib.Path(sys.argv[1]).write_text('done')\n"
+    )
+    code = "from serve_app.cli import chaos, main; chaos.PROGRAM = 'rolls_back'; main.app()"
+    done = tmp_path / "done"
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    process = subprocess.Popen([sys.executable, "-c", code, "chaos", str(done)], stdout=subprocess.PIPE, env=env)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"up\n"
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 0
+    assert done.read_text() == "done"

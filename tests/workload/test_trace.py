@@ -107,3 +107,27 @@ def test_instants_from_the_epoch_are_counted_from_the_first(tmp_path: Path) -> N
 def test_the_mark_that_spreadsheets_put_first_is_no_part_of_a_column(tmp_path: Path) -> None:
     (tmp_path / "trace.csv").write_bytes(b"\xef\xbb\xbfarrival_s\r\n0.25\r\n")
     np.testing.assert_array_equal(read_trace(tmp_path / "trace.csv", seed=0).times_s(10.0), [0.25])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["arrival_ms\n500\n\n750\n\n", "\narrival_ms\n  \n500\n750\n", "arrival_ms\r\n\r\n500\r\n750"],
+)
+def test_blank_lines_are_skipped(tmp_path: Path, text: str) -> None:
+    path = write(tmp_path / "trace.csv", text)
+    np.testing.assert_allclose(read_trace(path, seed=0).times_s(10.0), [0.5, 0.75])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("arrival_ms\n5\n\nsoon\n", "line 4: 'soon' has no number"),
+        ("arrival_ms\n\n5\n\n4\n", "line 5: arrival_ms goes back in time"),
+        ("time_s,load_qps\n\n0,1\n,\n", "line 4: ',' has no number in time_s"),
+        ("arrival_ms\n\n\n", "holds no data"),
+        ("\n\n", "holds no data"),
+    ],
+)
+def test_blank_lines_count_where_a_line_is_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        read_trace(write(tmp_path / "trace.csv", text), seed=0)

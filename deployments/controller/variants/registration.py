@@ -1,7 +1,7 @@
 """New variants on a running service: each is profiled where it is to serve, beside the queries."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -65,7 +65,7 @@ async def profile_everywhere(
             f"variant {variant.name!r} does task {variant.task!r}, and no endpoint here would be served by it; the "
             f"endpoints' tasks are {tasks}, and an endpoint whose config lists its variants takes no others"
         )
-    pools = list(dict.fromkeys(pool for endpoint in endpoints for pool in endpoint.pools))
+    pools = _holding(variant.name, settings, dict.fromkeys(pool for each in endpoints for pool in each.pools))
     fitting = book.fits(variant, pools)
     size_bytes = await asyncio.to_thread(artifact_bytes, variant, settings.artifact_root, settings.artifact_rules)
     if size_bytes is None and any(pool.memory_bytes < inf for pool in settings.pools.values()):
@@ -77,6 +77,18 @@ async def profile_everywhere(
     _check_let_go(variant.name, known, worker_registry)  # a load of before may have ended while it was measured
     book.add(variant, {pool: tabulated_s(variant, profile) for pool, profile in profiles.items()}, size_bytes or 0)
     return profiles
+
+
+def _holding(name: str, settings: ControlSettings, pools: Iterable[str]) -> list[str]:
+    """Those of the pools that may hold a variant of that name; raises `BadRequest` where none may."""
+    listed = {pool: settings.pools[pool].variants for pool in pools}
+    found = [pool for pool, variants in listed.items() if variants is None or name in variants]
+    if not found:
+        raise BadRequest(
+            f"no pool may hold variant {name!r}: {', '.join(f'pools.{pool}.variants' for pool in listed)} list others; "
+            "add it to one of them"
+        )
+    return found
 
 
 def _check_let_go(name: str, known: ControllerState, worker_registry: WorkerRegistry) -> None:

@@ -1,6 +1,7 @@
 """What befell the workers of a router lately."""
 
 from collections import Counter, deque
+from collections.abc import Container
 from enum import StrEnum
 from typing import Any
 
@@ -34,6 +35,14 @@ class WorkerEvents:
             event = WorkerEvent.BACK
         self.counts[event] += 1
         self._last.append((now_s, worker, event))
+
+    def forget_hanging(self, worker: str) -> None:
+        """Drop a worker from those that do not answer, since this router does not ask it any more."""
+        self.hanging.pop(worker, None)
+
+    def keep_hanging(self, workers: Container[str]) -> None:
+        """Drop all workers but these from those that do not answer."""
+        self.hanging = {worker: since_s for worker, since_s in self.hanging.items() if worker in workers}
 
     def to_record(self, now_s: float) -> dict[str, Any]:
         """In JSON values; the newest first, with how long ago."""

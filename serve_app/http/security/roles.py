@@ -15,6 +15,8 @@ _MODEL = r"/v2/models/[^/]+(/versions/[^/]+)?"
 _HEALTH = re.compile(rf"/v2/health/(live|ready)|{_MODEL}/ready")
 _METADATA = re.compile(rf"/v2/?|{_MODEL}(/config)?")
 _INDEX = "/v2/repository/index"
+_ALL_STATISTICS = "/v2/models/stats"
+"""Of every endpoint; written like the metadata of one that is called ``stats``."""
 
 
 def needed_roles(method: str, path: str) -> frozenset[Role]:
@@ -27,4 +29,4 @@ def needed_roles(method: str, path: str) -> frozenset[Role]:
         return METADATA if path == _INDEX else CHANGING
     if _HEALTH.fullmatch(path):
         return OPEN
-    return METADATA if _METADATA.fullmatch(path) else OBSERVING
+    return METADATA if _METADATA.fullmatch(path) and path != _ALL_STATISTICS else OBSERVING

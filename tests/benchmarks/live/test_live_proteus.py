@@ -1,6 +1,7 @@
 """Excerpts, baselines, goals and the simulated side of the live comparison of planners."""
 
 import csv
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan
 from autoscaler.planners.registry import PLANNERS
 from benchmarks.live_proteus import loads
+from benchmarks.live_proteus.__main__ import main
 from benchmarks.live_proteus.figures import Outcome, Row, goals_of
 from benchmarks.live_proteus.live import Played, in_force_s
 from benchmarks.live_proteus.loads import Load, busiest_s, excerpt, made_up, most_frequent
@@ -93,6 +95,29 @@ def test_the_busiest_window_begins_at_an_arrival() -> None:
     assert most_frequent({"a": np.zeros(3), "b": np.zeros(5)}, 1) == ("b",)
     with pytest.raises(ConfigError, match="query types"):
         most_frequent({"a": np.zeros(3)}, 2)
+
+
+def test_traces_are_played_with_the_same_types() -> None:
+    one, other = {"a": np.zeros(3), "b": np.zeros(2)}, {"a": np.ones(1), "b": np.ones(1), "c": np.ones(9)}
+    found = loads.of_types({"twitter": one, "bursty": other}, ("a", "b"))
+    assert {name: list(of) for name, of in found.items()} == {"twitter": ["a", "b"], "bursty": ["a", "b"]}
+    with pytest.raises(
+        ConfigError, match=r"trace twitter has no query type c, and the most frequent of .* a, c; it has a, b"
+    ):
+        loads.of_types({"bursty": other, "twitter": one}, ("a", "c"))
+
+
+def test_a_second_trace_of_other_types_is_refused_before_anything_is_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["live_proteus", "--endpoints", "1"]
+    for name, query_type in (("twitter", "alpha"), ("bursty", "gamma")):
+        path = tmp_path / f"{name}.csv"
+        path.write_text(f"arrival_ms,query_type\n0,{query_type}\n5,{query_type}\n")
+        arguments += [f"--{name}", str(path)]
+    monkeypatch.setattr(sys, "argv", arguments)
+    with pytest.raises(SystemExit, match=r"trace bursty has no query type alpha.* it has gamma; give traces"):
+        main()
 
 
 def test_made_up_traces_are_the_same_again_and_have_bursts() -> None:

@@ -13,10 +13,18 @@ SECONDS = 120.0
 @pytest.mark.parametrize("what", ["grew", "leaked_files"])
 @pytest.mark.parametrize("only_watches", [True, False])
 def test_what_only_watches_the_cluster_is_told_of_and_fails_no_goal(what: str, only_watches: bool) -> None:
+    fine = {"process": "router", "grew": False, "leaked_files": False, "only_watches": False}
     grown = {"process": "name", "grew": False, "leaked_files": False, "only_watches": only_watches, what: True}
-    body = judged({"unanswered": 0, "duplicated": 0}, RandomFaults(0), [grown])
+    faults = RandomFaults(0)
+    faults.done["worker hangs"] += 1
+    body = judged({"unanswered": 0, "duplicated": 0}, faults, [fine, grown])
     assert body["goals_met"] is only_watches
     assert body["observers_that_grew"] == (["name"] if only_watches else [])
+
+
+def test_goals_of_which_nothing_was_measured_are_missed() -> None:
+    body = judged({"unanswered": 0, "duplicated": 0}, RandomFaults(0), [])
+    assert [name for name, met in body["goals"].items() if met] == ["no_stuck_query"]
 
 
 @pytest.mark.cluster

@@ -1,10 +1,12 @@
 """The file of measured accuracies beside a catalogue."""
 
 import logging
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from user_code_scene import variant, write_module
 
 from catalog.catalogue import load_catalogue
 from catalog.errors import ConfigError
@@ -17,6 +19,7 @@ from catalog.evaluation.accuracy_file import (
     write_accuracies,
 )
 from catalog.evaluation.measured import AccuracySource, Measured
+from catalog.variant import Artifact
 from toy_models import write_toy_catalogue
 
 MEASURED = Measured("accuracy", 0.6, 0.8, 100, "data.npz")
@@ -50,15 +53,46 @@ def test_another_model_or_other_options_are_not_what_was_measured(
     catalogue: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     measure(catalogue)
-    variant = load_catalogue(catalogue).variant("good")
+    good = load_catalogue(catalogue).variant("good")
     root = str(catalogue.parent)
-    assert fingerprint(replace(variant, options={"max_length": 3}), root) != fingerprint(variant, root)
-    with (catalogue.parent / variant.artifact.uri).open("ab") as model:
+    assert fingerprint(replace(good, options={"max_length": 3}), root) != fingerprint(good, root)
+    with (catalogue.parent / good.artifact.uri).open("ab") as model:
         model.write(b"changed")
     with caplog.at_level(logging.WARNING):
         changed = load_catalogue(catalogue).variant("good")
     assert changed.measured is None
     assert "Run `accord evaluate` again" in caplog.text
+
+
+def test_a_class_with_another_helper_module_or_another_file_of_its_options_is_not_what_was_measured(
+    tmp_path: Path,
+) -> None:
+    write_module(tmp_path, "class Doubles: ...")
+    helper = write_module(tmp_path, "FACTOR = 2", "helper")
+    weights = tmp_path / "weights.npz"
+    weights.write_bytes(b"two")
+    own = variant(options={"weights": weights.name})
+    of = [fingerprint(own, str(tmp_path))]
+    os.utime(weights, ns=(1, 1))
+    assert fingerprint(own, str(tmp_path)) == of[0]
+    weights.write_bytes(b"six")
+    of.append(fingerprint(own, str(tmp_path)))
+    helper.write_text("FACTOR = 6")
+    of.append(fingerprint(own, str(tmp_path)))
+    assert len(set(of)) == 3
+
+
+def test_recorded_outputs_beside_an_emulated_variant_are_part_of_it(catalogue: Path) -> None:
+    emulated = replace(
+        load_catalogue(catalogue).variant("good"),
+        runtime="emulated",
+        artifact=Artifact("profiles.csv", "0" * 64),
+        options={"outputs": "recorded.npz"},
+    )
+    root = catalogue.parent
+    before = fingerprint(emulated, str(root))
+    (root / "recorded.npz").write_bytes(b"recorded")
+    assert fingerprint(emulated, str(root)) != before
 
 
 def test_a_measurement_is_not_typed_in(catalogue: Path) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from user_code_scene import variant, write_module
 
 from catalog.profiles import profile_cache
 from catalog.profiles.profile import BatchLatency, LatencyProfile
@@ -74,10 +75,21 @@ def test_another_version_of_a_runtime_has_another_file(monkeypatch: pytest.Monke
 def test_a_file_without_a_checksum_counts_by_its_time_of_change(tmp_path: Path) -> None:
     file = tmp_path / "small.onnx"
     file.write_bytes(b"")
-    variant = replace(_VARIANT, artifact=Artifact("small.onnx"))
-    before = path_of(variant, root=str(tmp_path))
+    unchecked = replace(_VARIANT, artifact=Artifact("small.onnx"))
+    before = path_of(unchecked, root=str(tmp_path))
     os.utime(file, ns=(1, 1))
-    assert path_of(variant, root=str(tmp_path)) != before
+    assert path_of(unchecked, root=str(tmp_path)) != before
+
+
+def test_a_class_counts_by_the_python_files_beside_it_and_the_files_that_its_options_name(tmp_path: Path) -> None:
+    files = [write_module(tmp_path, "class Doubles: ..."), write_module(tmp_path, "", "helper"), tmp_path / "weights"]
+    files[-1].write_bytes(b"")
+    own = variant(options={"layers": [{"weights": "weights"}]})
+    paths = [path_of(own, root=str(tmp_path))]
+    for file in files:
+        os.utime(file, ns=(1, 1))
+        paths.append(path_of(own, root=str(tmp_path)))
+    assert len(set(paths)) == len(paths)
 
 
 def test_what_was_saved_is_loaded() -> None:

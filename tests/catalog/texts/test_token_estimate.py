@@ -4,6 +4,8 @@ import statistics
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
@@ -12,7 +14,7 @@ from tokenizers.processors import TemplateProcessing
 from tokenizers.trainers import WordPieceTrainer
 
 from catalog import catalogue, errors, lengths, variant
-from catalog.texts.token_estimate import estimated_tokens
+from catalog.texts.token_estimate import characters_for, estimated_tokens, estimated_up_to
 
 SENTENCES = [
     line.strip()
@@ -46,3 +48,19 @@ def test_every_sign_and_long_words_count() -> None:
     assert estimated_tokens("unbelievable") == 4
     assert estimated_tokens("这部电影很好看") >= 7
     assert estimated_tokens("\ud800") >= 2
+
+
+_WORDS = st.lists(st.text(st.characters(exclude_categories=["Zs", "Zl", "Zp", "Cc", "Cs"]), min_size=1))
+
+
+@given(_WORDS, st.integers(1, 40), st.integers(1, 50))
+def test_an_estimate_up_to_a_bound_is_the_estimate_or_the_bound(words: list[str], most: int, times: int) -> None:
+    text = " ".join(words * times)
+    assert estimated_up_to(text, most) == min(estimated_tokens(text), most)
+
+
+def test_words_that_lie_far_apart_count_as_far_as_a_text_is_tokenised() -> None:
+    apart = "film" + " " * 40
+    assert estimated_up_to(apart * 64, 50) == 50
+    assert estimated_up_to(apart * 64, 100) == 66
+    assert estimated_up_to("film" + " " * characters_for(100) + "film " * 99, 100) == 3

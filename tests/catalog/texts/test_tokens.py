@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from text_scene import word_tokenizer
 
+from catalog.texts.token_estimate import characters_for
 from catalog.texts.tokens import TextTokenizer
 
 
@@ -45,3 +46,14 @@ def test_no_tokens_are_one_place_of_padding(tmp_path: Path) -> None:
     ids, mask = TextTokenizer(tmp_path / "tokenizer.json", 16)([""])
     assert ids.tolist() == [[0]]
     assert mask.tolist() == [[0]]
+
+
+@pytest.mark.parametrize("max_length", [3, 16, 64])
+def test_no_more_of_a_text_is_tokenised_than_has_the_tokens_that_are_kept(file: Path, max_length: int) -> None:
+    tokenizer = TextTokenizer(file, max_length)
+    near, far = ("film" + " " * (characters_for(max_length) + more) + "dull" for more in (-8, 0))
+    assert tokenizer.ids([near, far]) == [tokenizer.ids(["film dull"])[0], tokenizer.ids(["film"])[0]]
+    long = ["the film is fine and warm , " * 10_000, "a " * 100_000]
+    whole = word_tokenizer()
+    whole.enable_truncation(max_length)
+    assert tokenizer.ids(long) == [whole.encode(text).ids for text in long]

@@ -45,7 +45,7 @@ def test_an_artifact_that_is_not_there_is_told(played: tuple[Trial, psutil.Proce
 
 def test_without_a_file_system_of_its_own_the_controller_may_not_write(played: tuple[Trial, psutil.Process]) -> None:
     _, controller = played
-    assert files.fill_state_disk() == f"process {controller.pid} may not write"
+    assert files.fill_state_disk() == f"process {controller.pid} may not write; a controller that comes after it may"
     assert resource.prlimit(controller.pid, resource.RLIMIT_FSIZE)[0] == 0
     assert files.free_state_disk() is True
     assert resource.prlimit(controller.pid, resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY

@@ -16,6 +16,7 @@ from transformers import AutoTokenizer, BertConfig, BertForSequenceClassificatio
 
 from catalog.errors import ArtifactError, ConfigError
 from catalog.tensor import TensorSpec
+from catalog.texts.token_estimate import characters_for
 from catalog.variant import Artifact, Variant
 from deployments.runtimes.base import RuntimeOptions
 from deployments.runtimes.registry import create
@@ -107,6 +108,24 @@ def test_max_length_cuts_texts_shorter(artifact, model):
     given = runtime.run({"text": np.array([text], object)})["probabilities"][0]
     np.testing.assert_allclose(given, expected(model, text, 4), rtol=1e-4, atol=1e-6)
     assert np.abs(given - expected(model, text)).max() > 1e-3
+
+
+def test_of_a_text_of_any_length_no_more_is_tokenised_than_is_kept(runtime, model):
+    apart = np.array(["good" + " " * characters_for(POSITIONS) + "bad"], object)
+    given = runtime.run({"text": apart})["probabilities"][0]
+    np.testing.assert_allclose(given, expected(model, "good"), rtol=1e-4, atol=1e-6)
+
+
+def test_a_tokenizer_that_keeps_the_end_of_a_text_gets_the_end(model, tmp_path):
+    build_tokenizer().save_pretrained(tmp_path)
+    settings = tmp_path / "tokenizer_config.json"
+    settings.write_text(json.dumps(json.loads(settings.read_text()) | {"truncation_side": "left"}))
+    model.save_pretrained(tmp_path)
+    runtime = create(VARIANT, tmp_path, RuntimeOptions())
+    runtime.load()
+    end = "very bad film " * 10  # all that is kept
+    given = runtime.run({"text": np.array(["good " * 10_000 + end], object)})["probabilities"][0]
+    np.testing.assert_allclose(given, expected(model, end), rtol=1e-4, atol=1e-6)
 
 
 def test_only_the_outputs_of_the_catalogue_are_given(artifact):

@@ -1,12 +1,16 @@
 """Answers of real models to labelled examples, kept and taken up again."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from user_code_scene import variant, write_module
 
 from catalog.catalogue import Catalogue, load_catalogue
 from catalog.errors import ArtifactError
+from catalog.tensor import TensorSpec
+from catalog.variant import Artifact
 from deployments.runtimes.base import RuntimeOptions
 from deployments.worker.evaluation import CHUNK_ROWS, Evaluation
 from toy_models import LIMIT, write_toy_catalogue
@@ -52,6 +56,46 @@ def test_other_data_or_another_model_is_run_anew(catalogue: Catalogue, tmp_path:
     model = Path(catalogue.root) / good.artifact.uri
     model.write_bytes((Path(catalogue.root) / "brittle.onnx").read_bytes())
     assert evaluation(catalogue, tmp_path / "answers", key="other", rows=10).answers(good, float).kept_rows == 0
+
+
+def test_an_entry_with_another_output_is_run_anew(catalogue: Catalogue, tmp_path: Path) -> None:
+    given = replace(catalogue.variant("good"), runtime="emulated", artifact=Artifact("profiles.csv"))
+    run = evaluation(catalogue, tmp_path / "answers", rows=4)
+    assert run.answers(given, float).outputs.keys() == {"y"}
+    more = replace(given, outputs=(*given.outputs, TensorSpec("z", "INT64", (-1,))))
+    found = run.answers(more, float)
+    assert (sorted(found.outputs), found.kept_rows) == (["y", "z"], 0)
+    assert run.answers(more, float).kept_rows == 4
+
+
+def test_a_class_is_run_anew_once_a_helper_module_or_a_file_of_its_options_has_changed(tmp_path: Path) -> None:
+    write_module(
+        tmp_path,
+        """
+        import pathlib
+
+        class Scaled:
+            def __init__(self, weights):
+                self.weights = pathlib.Path(__file__).parent / weights
+
+            def setup(self, device):
+                self.factor = float(self.weights.read_text())
+
+            def predict(self, inputs):
+                return {"y": inputs["x"] * self.factor}
+        """,
+        "scaled",
+    )
+    (tmp_path / "weights.txt").write_text("2")
+    own = variant("scaled:Scaled", options={"weights": "weights.txt"})
+    run = Evaluation(str(tmp_path), {"x": np.ones((4, 3), np.float32)}, "data", tmp_path / "out", RuntimeOptions())
+    assert run.answers(own, float).outputs["y"].max() == 2
+    (tmp_path / "weights.txt").write_text("3")
+    changed = run.answers(own, float)
+    assert (changed.kept_rows, changed.outputs["y"].max()) == (0, 3)
+    assert run.answers(own, float).kept_rows == 4
+    write_module(tmp_path, "FACTOR = 1", "layers")
+    assert run.answers(own, float).kept_rows == 0
 
 
 def test_a_model_that_cannot_be_loaded_is_said(catalogue: Catalogue, tmp_path: Path) -> None:

@@ -193,3 +193,39 @@ def test_endpoints_of_other_policies_have_no_ladder(catalogue: Catalogue) -> Non
 def test_a_ladder_is_needed_where_the_config_asks_for_one(catalogue: Catalogue) -> None:
     with pytest.raises(ConfigError, match=r"endpoints.digits.selection: selection policy 'jellyfish_plus' is made"):
         assemble(quickstart("jellyfish_plus"), catalogue, PROFILES, {})
+
+
+APART: dict[str, dict[str, Any]] = {
+    "a": {"variants": ["digits-cnn-xl", "digits-mlp"]},
+    "b": {"device": "cuda", "num_gpus": 1, "variants": ["digits-ensemble", "digits-cnn-xl"]},
+}
+"""Of the rungs by hand one pool lacks the first, the other the last."""
+
+
+def test_a_ladder_by_hand_goes_without_the_rungs_whose_variants_no_pool_of_the_device_may_hold(
+    catalogue: Catalogue,
+) -> None:
+    held: Profiles = {
+        "cpu": {name: ON_CPU[name] for name in APART["a"]["variants"]},
+        "cuda": {name: ON_CPU[name] for name in APART["b"]["variants"]},
+    }
+    (selection,) = ladders_for(quickstart("load_ladder", APART), catalogue, held).values()
+    assert {
+        device: [(rung.below_qps, rung.variant) for rung in ladder.rungs]
+        for device, ladder in selection.ladders.items()
+    } == {
+        "cpu": [(1200.0, "digits-cnn-xl"), (inf, "digits-mlp")],
+        "cuda": [(400.0, "digits-ensemble"), (inf, "digits-cnn-xl")],
+    }
+
+
+@pytest.mark.parametrize(("policy", "devices"), [("load_ladder", {"cuda"}), ("jellyfish_plus", {"cpu", "cuda"})])
+def test_a_device_without_any_rung_by_hand_has_no_ladder(catalogue: Catalogue, policy: str, devices: set[str]) -> None:
+    pools = {"a": {"variants": ["digits-cnn-s"]}, "b": APART["b"] | {"variants": None}}
+    (selection,) = ladders_for(quickstart(policy, pools), catalogue, PROFILES).values()
+    assert selection.ladders.keys() == devices
+
+
+def test_a_rung_whose_variant_no_pool_may_hold_is_refused(catalogue: Catalogue) -> None:
+    with pytest.raises(ConfigError, match=r"ladder\[0\].variant: 'digits-ensemble' does not serve this endpoint"):
+        ladders_for(quickstart("load_ladder", {"a": APART["a"]}), catalogue, PROFILES)

@@ -282,3 +282,24 @@ def test_an_emulated_variant_may_claim_the_size_of_the_model_that_it_stands_for(
     claims = new(tmp_path, runtime="emulated", options={"memory_bytes": 5_000_000})
     assert artifact_bytes(claims, str(tmp_path)) == 5_000_000
     assert artifact_bytes(new(tmp_path, runtime="emulated"), str(tmp_path)) == 7
+
+
+def test_a_pool_that_lists_its_variants_takes_no_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    lists = replace(pool(), variants=("slow", "fast"))
+    both = endpoint(pools=("cpu", "gpu"))
+
+    async def scene(played: Scene) -> None:
+        for name in ("cpu", "gpu"):
+            played.pools[name].come(f"{name}1")
+        await played.start()
+        assert (await played.register(new(tmp_path))).keys() == {"gpu"}
+
+    play(monkeypatch, settings(pools={"cpu": lists, "gpu": pool()}, endpoints={"digits": both}), scene)
+
+    async def nowhere(played: Scene) -> None:
+        played.pools["cpu"].come("w1")
+        await played.start()
+        with pytest.raises(BadRequest, match=r"no pool may hold variant 'new': pools.cpu.variants list others"):
+            await played.register(new(tmp_path))
+
+    play(monkeypatch, settings(pools={"cpu": lists}), nowhere)

@@ -147,6 +147,7 @@ def test_members_and_files_beside_an_artifact_are_looked_at_too(vetted: Vet, roo
         {"max_batch": 2**40},
         {"runtime": "stacked"},
         {"runtime": "stacked", "options": {"members": [{}]}},
+        *({"runtime": "stacked", "options": {"members": members}} for members in (5, None, True, "x", {"x": 1}, [5])),
         {"runtime": "emulated", "options": {"command": "x"}},
         {"inputs": []},
         {"artifact": 7},

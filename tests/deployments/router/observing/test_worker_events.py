@@ -30,3 +30,15 @@ def test_only_the_last_events_are_remembered_and_all_are_counted() -> None:
     seen = events.to_record(100.0)
     assert len(seen["last"]) == MOST_REMEMBERED
     assert seen["counts"]["died"] == 3 * MOST_REMEMBERED
+
+
+def test_workers_that_are_not_asked_any_more_are_not_said_to_hang_and_stay_counted() -> None:
+    events = WorkerEvents()
+    for worker in ("w1", "w2", "w3"):
+        events.on_event(worker, WorkerEvent.HANGS, 1.0)
+    events.keep_hanging({"w1", "w2", "w9"})
+    assert events.to_record(3.0)["hanging_s"] == {"w1": 2.0, "w2": 2.0}
+    events.forget_hanging("w1")
+    events.forget_hanging("w9")
+    seen = events.to_record(3.0)
+    assert (seen["hanging_s"], seen["counts"]["does not answer"]) == ({"w2": 2.0}, 3)

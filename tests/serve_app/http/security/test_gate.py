@@ -55,6 +55,9 @@ async def test_health_is_open(client: httpx2.AsyncClient, path: str) -> None:
         ("GET", INFER, {"infer"}),
         ("GET", "/v2", {"infer", "observe"}),
         ("GET", "/v2/models/digits", {"infer", "observe"}),
+        ("GET", "/v2/models/stats/config", {"infer", "observe"}),
+        ("GET", "/v2/models/stats", {"observe"}),
+        ("GET", "/v2/models/digits/stats", {"observe"}),
         ("GET", "/accord/status", {"observe"}),
         ("GET", "/accord/plan", {"observe"}),
         ("GET", "/openapi.json", {"observe"}),
@@ -79,7 +82,7 @@ async def test_a_request_needs_a_key_with_its_role(
         if role not in roles:
             response = await client.request(method, path, headers=bearer(key))
             assert (response.status_code, response.json()["reason"]) == (403, "Forbidden")
-        elif path not in ("/accord/status",):  # needs a router
+        elif path not in ("/accord/status", "/v2/models/stats"):  # need a router
             for headers in (bearer(key), {"X-Api-Key": key}, {"authorization": f"bEaReR  {key}"}):
                 response = await client.request(method, path, headers=headers)
                 assert response.status_code not in (401, 403, 500)

@@ -73,8 +73,8 @@ def mean_gain(result: Result) -> tuple[float, float]:
 
 
 def _broken(result: Result, system: str) -> bool:
-    """Whether the system, or IPA beside it, keeps its promise at no setting on the tuning excerpts: costs do not compare
-    then."""
+    """Whether the system, or IPA beside it, keeps its promise at no setting on the tuning excerpts, so that costs do
+    not compare."""
     violations_pct = result.tuned.violations_pct
     return any(violations_pct[name] > VIOLATIONS_PCT for name in (system, IPA))
 

@@ -53,6 +53,7 @@ class TransformersRuntime:
         self._tokenizer: Any = None
         self._model: Any = None
         self._max_length = 0
+        self._keeps_end = False
 
     def load(self) -> None:
         """See `ModelRuntime.load`."""
@@ -79,6 +80,7 @@ class TransformersRuntime:
             raise base.load_error(self._variant, self._artifact, error) from error
         self._check_model(model, report)
         self._max_length = self._token_limit(tokenizer, model)
+        self._keeps_end = tokenizer.truncation_side == "left"
         self._tokenizer, self._model = tokenizer, model.to(device).eval()
         base.trial_run(self, self._variant)
 
@@ -101,7 +103,7 @@ class TransformersRuntime:
     def _cut(self, text: str) -> str:
         """The side of a text that the tokenizer keeps: it would go through all of a text of megabytes first."""
         characters = characters_for(self._max_length)
-        return text[-characters:] if self._tokenizer.truncation_side == "left" else text[:characters]
+        return text[-characters:] if self._keeps_end else text[:characters]
 
     def unload(self) -> None:
         """See `ModelRuntime.unload`."""

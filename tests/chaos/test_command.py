@@ -59,9 +59,10 @@ def test_an_interrupt_leaves_an_experiment_the_time_that_it_needs(tmp_path: Path
     code = "from serve_app.cli import chaos, main; chaos.PROGRAM = 'rolls_back'; main.app()"
     done = tmp_path / "done"
     env = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
-    process = subprocess.Popen([sys.executable, "-c", code, "chaos", str(done)], stdout=subprocess.PIPE, env=env)
-    assert process.stdout is not None
-    assert process.stdout.readline() == b"up\n"
-    process.send_signal(signal.SIGINT)
-    assert process.wait(30) == 0
+    command = [sys.executable, "-c", code, "chaos", str(done)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=env) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"up\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
     assert done.read_text() == "done"

@@ -51,7 +51,8 @@ def test_reports_of_experiments_of_the_same_name_are_all_told(tmp_path: Path) ->
 
 def test_an_interrupt_leaves_an_experiment_the_time_that_it_needs(tmp_path: Path) -> None:
     (tmp_path / "rolls_back.py").write_text(
-        "import pathlib, sys, time\n"
+        "import pathlib, signal, sys, time\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored where the tests run in the background
         "print('up', flush=True)\n"
         "try:\n    time.sleep(60)\n"
         "except KeyboardInterrupt:\n    time.sleep(1.5)\n    pathlib.Path(sys.argv[1]).write_text('done')\n"

@@ -8,7 +8,13 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from catalog.errors import ConfigError
-from catalog.evaluation.accuracy_file import accuracy_path, read_accuracies, with_measured
+from catalog.evaluation.accuracy_file import (
+    accuracy_path,
+    fingerprints,
+    outdated_votes,
+    read_accuracies,
+    with_measured,
+)
 from catalog.extras import require
 from catalog.faults import describe
 from catalog.variant import Variant
@@ -41,13 +47,15 @@ class Catalogue:
 
     ``votes`` has, by task, the file of votes that were recorded of its variants (`catalog.votes`), where there is one,
     and ``pipelines``, by name, the file of accuracies that were measured of a whole pipeline
-    (`catalog.measured_accuracy`).
+    (`catalog.measured_accuracy`). ``outdated`` has, by file of votes, the variants that are another model by now than
+    the one that gave the votes there.
     """
 
     variants: tuple[Variant, ...]
     root: str
     votes: Mapping[str, str] = field(default_factory=dict)
     pipelines: Mapping[str, str] = field(default_factory=dict)
+    outdated: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names = [variant.name for variant in self.variants]
@@ -102,9 +110,10 @@ def load_catalogue(path: str | Path, on_progress: OnProgress | None = None) -> C
     """Read a catalogue from a YAML file; ``builtin`` and ``sentiment`` name those that come with Accord.
 
     Accuracies that were measured, and votes recorded with them, are those of the file beside it
-    (`catalog.evaluation.accuracy_file`); votes that the catalogue names itself come first. ``sentiment`` is built where
-    that has not been done yet, which ``on_progress`` hears of. Raises `ConfigError` naming the file, the field and the
-    value that are wrong, and `ArtifactError` where what is built from cannot be had.
+    (`catalog.evaluation.accuracy_file`), with a warning where a variant has changed since; votes that the catalogue
+    names itself come first. ``sentiment`` is built where that has not been done yet, which ``on_progress`` hears of.
+    Raises `ConfigError` naming the file, the field and the value that are wrong, and `ArtifactError` where what is
+    built from cannot be had.
     """
     file = _located(str(path), on_progress)
     content = read_yaml(file, f"catalogue {file}", "the path of a YAML file, 'builtin' or 'sentiment'")
@@ -120,9 +129,14 @@ def load_catalogue(path: str | Path, on_progress: OnProgress | None = None) -> C
         )
     root, beside = str(file.parent), accuracy_path(file)
     found = read_accuracies(beside)
-    votes = {task: str(file.parent / path) for task, path in {**found.votes, **parsed.votes}.items()}
+    named = {**found.votes, **parsed.votes}
+    votes = {task: str(file.parent / path) for task, path in named.items()}
     pipelines = {name: str(file.parent / path) for name, path in parsed.pipelines.items()}
-    return Catalogue(with_measured(parsed.variants, root, found, beside), root, votes, pipelines)
+    now = fingerprints(parsed.variants, root, found)
+    own_votes = [task for task, path in found.votes.items() if named[task] == path]
+    voters = {task: found.voters[task] for task in own_votes if task in found.voters}
+    outdated = {votes[task]: members for task, members in outdated_votes(voters, now, beside).items()}
+    return Catalogue(with_measured(parsed.variants, found, now, beside), root, votes, pipelines, outdated)
 
 
 def _located(path: str, on_progress: OnProgress | None) -> Path:

@@ -73,9 +73,10 @@ class Dispatcher:
         job, others = started
         stage = endpoint.stages[job.stage]
         stage.on_row(now_s) if job.rows == 1 else stage.on_rows(job.rows, now_s)
-        if endpoint.rows + job.rows + (endpoint.on_rows(others, now_s) if others else 0) > endpoint.max_queued_rows:
+        rows = job.rows + endpoint.on_rows(others, now_s) if others else job.rows
+        if endpoint.rows + rows > endpoint.max_queued_rows:
             endpoint.flow.withdraw(query)
-            return [*commands, Reject(query, refusals.saturated(endpoint.plan, endpoint.rows))]
+            return [*commands, Reject(query, refusals.no_room(endpoint.plan, endpoint.rows, rows))]
         self._enqueue(job, stage, now_s, commands)
         for other in others:
             self._enqueue(other, endpoint.stages[other.stage], now_s, commands)
@@ -101,8 +102,7 @@ class Dispatcher:
 
     def on_worker_ready(self, worker: str, info: WorkerInfo, variants: Iterable[str], now_s: float) -> list[Command]:
         """A worker is there, or holds other variants than before."""
-        state = self.workers.setdefault(worker, WorkerState(worker, info))
-        state.variants = frozenset(variants)
+        self.workers.setdefault(worker, WorkerState(worker, info)).variants = frozenset(variants)
         return self._after_change(now_s)
 
     def reassign(self, held: Mapping[str, Iterable[str]], now_s: float) -> list[Command]:

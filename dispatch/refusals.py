@@ -3,7 +3,9 @@
 from collections.abc import Iterable
 
 from catalog.errors import (
+    AccordError,
     AdapterFailed,
+    BadRequest,
     DeadlineMissed,
     NoWorker,
     PoisonQuery,
@@ -29,8 +31,14 @@ def removed_endpoint(query: Query) -> UnknownEndpoint:
     return UnknownEndpoint(f"endpoint {query.endpoint!r} was removed while the query waited")
 
 
-def saturated(endpoint: EndpointPlan, queued: int) -> Saturated:
-    """The queue is full."""
+def no_room(endpoint: EndpointPlan, queued: int, rows: int) -> AccordError:
+    """The queue is full, or never holds a query of so many ``rows``, of all its jobs: then no later try helps."""
+    if rows > endpoint.limits.max_queued_rows:
+        return BadRequest(
+            f"the query brings {rows} rows (of an ensemble, one for each item and member), and endpoint "
+            f"{endpoint.name!r} holds {endpoint.limits.max_queued_rows} at most; split it into several requests, or "
+            "raise its max_queued_rows"
+        )
     return Saturated(
         f"endpoint {endpoint.name!r} has {queued} rows waiting and holds {endpoint.limits.max_queued_rows} at most; "
         "try again later or raise its max_queued_rows"

@@ -46,14 +46,20 @@ class _File(BaseModel):
     version: int = 1
     variants: dict[str, MeasuredVariant] = {}
     votes: dict[str, str] = {}
+    voters: dict[str, dict[str, str]] = {}
 
 
 @dataclass(frozen=True)
 class MeasuredAccuracies:
-    """By name what was measured of variants, and by task the file of their recorded votes, relative to this one."""
+    """By name what was measured of variants, and by task the file of their recorded votes, relative to this one.
+
+    ``voters`` has, by task and member, the `fingerprint` of what gave these votes; a file that an older version wrote
+    has none, and its votes are taken to be those of the variants as they are.
+    """
 
     variants: Mapping[str, MeasuredVariant] = field(default_factory=dict)
     votes: Mapping[str, str] = field(default_factory=dict)
+    voters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def accuracy_path(catalogue: Path) -> Path:
@@ -90,12 +96,13 @@ def read_accuracies(path: Path) -> MeasuredAccuracies:
         raise ConfigError(
             f"measured accuracies {path}: {describe(error, _File)}; write them anew with `accord evaluate`"
         ) from error
-    return MeasuredAccuracies(found.variants, found.votes)
+    return MeasuredAccuracies(found.variants, found.votes, found.voters)
 
 
 def write_accuracies(path: Path, found: MeasuredAccuracies) -> None:
     """Write the file, whole; raises `ConfigError` where it cannot be written."""
-    body = _File(variants=dict(found.variants), votes=dict(found.votes)).model_dump(mode="json")
+    voters = {task: dict(own) for task, own in found.voters.items()}
+    body = _File(variants=dict(found.variants), votes=dict(found.votes), voters=voters).model_dump(mode="json")
     try:
         with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
             file.write(json.dumps(body, indent=1) + "\n")
@@ -112,15 +119,49 @@ def measured_share(variant: Variant, root: str, share: float, examples: int, dat
     return MeasuredVariant(of=fingerprint(variant, root), accuracy=round(share, DIGITS), measured=measured)
 
 
-def with_measured(variants: Iterable[Variant], root: str, found: MeasuredAccuracies, where: Any) -> tuple[Variant, ...]:
-    """The variants with the accuracies that were measured of them; those that have changed since keep their own."""
-    return tuple(_with_own(variant, root, found.variants.get(variant.name), where) for variant in variants)
+def fingerprints(variants: Iterable[Variant], root: str, found: MeasuredAccuracies) -> dict[str, str]:
+    """By name the `fingerprint` of each variant as it is now, of those that something was measured or recorded of."""
+    known = {*found.variants, *(name for own in found.voters.values() for name in own)}
+    return {variant.name: fingerprint(variant, root) for variant in variants if variant.name in known}
 
 
-def _with_own(variant: Variant, root: str, own: MeasuredVariant | None, where: Any) -> Variant:
-    if own is None:
-        return variant
-    if own.of != fingerprint(variant, root):
+def outdated_votes(
+    voters: Mapping[str, Mapping[str, str]], now: Mapping[str, str], where: Any
+) -> dict[str, frozenset[str]]:
+    """By task the variants whose recorded votes another model or other options gave, with a warning.
+
+    ``voters`` are as in `MeasuredAccuracies`, and ``now`` the `fingerprints` of the variants.
+    """
+    outdated = {}
+    for task, own in voters.items():
+        changed = frozenset(name for name, of in own.items() if name in now and of != now[name])
+        if changed:
+            outdated[task] = changed
+            logger.warning(
+                "The votes of %s that %s names were recorded of another model or other options, and are not used. Run "
+                "`accord evaluate` again for all variants of task %s.",
+                ", ".join(sorted(changed)),
+                where,
+                task,
+            )
+    return outdated
+
+
+def with_measured(
+    variants: Iterable[Variant], found: MeasuredAccuracies, now: Mapping[str, str], where: Any
+) -> tuple[Variant, ...]:
+    """The variants with the accuracies that were measured of them; those that have changed since keep their own.
+
+    ``now`` are their `fingerprints`.
+    """
+    return tuple(
+        variant if (own := found.variants.get(variant.name)) is None else _with_own(variant, own, now, where)
+        for variant in variants
+    )
+
+
+def _with_own(variant: Variant, own: MeasuredVariant, now: Mapping[str, str], where: Any) -> Variant:
+    if own.of != now[variant.name]:
         logger.warning(
             "The accuracy of variant %s in %s was measured of another model or other options; its declared accuracy "
             "%s holds. Run `accord evaluate` again.",

@@ -101,4 +101,4 @@ def write_entries(catalogue: Path, entries: Sequence[Mapping[str, Any]], example
         for name, variant in ((entry["name"], _VARIANT.validate_python(entry)) for entry in entries)
     }
     known = {name: each for name, each in {**found.variants, **measured}.items() if name in names}
-    write_accuracies(accuracy_path(catalogue), MeasuredAccuracies(known, found.votes))
+    write_accuracies(accuracy_path(catalogue), MeasuredAccuracies(known, found.votes, found.voters))

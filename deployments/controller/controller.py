@@ -10,6 +10,7 @@ from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan, NoPlan
 from autoscaler.demand.demand import MovingMaximum
 from autoscaler.planners.registry import planner_kind
+from catalog.variant import Variant
 from deployments.controller.loop_start import NO_PLAN, as_loop_counts, new_loop
 from deployments.controller.plan_maker import Change, PlanMaker
 from deployments.controller.plan_views import plan_view
@@ -162,9 +163,9 @@ class Controller:
         self._spawn(self._state.save())
         self._ask(reason)
 
-    def knows(self, variant: str) -> bool:
-        """Whether there is a variant of that name."""
-        return variant in self._known.book.names
+    def variant(self, name: str) -> Variant | None:
+        """The variant of that name which may serve, None where there is none."""
+        return self._known.book.variant(name) if name in self._known.book.names else None
 
     def change(self, settings: ControlSettings) -> None:
         """Other objectives, queues or pool sizes from now on, with the same endpoints and pools."""
@@ -214,8 +215,7 @@ class Controller:
     def _take_windows(self) -> None:
         for statistics in self._reports.closed():
             counted = as_loop_counts(statistics, self._began_s, self._settings.endpoints)
-            reason = self._loop.on_statistics(counted)
-            if reason is not None:
+            if (reason := self._loop.on_statistics(counted)) is not None:
                 self._spawn(self._roll_out(reason))
 
     async def _meet(self) -> bool:

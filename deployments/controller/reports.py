@@ -18,8 +18,9 @@ LATE_S = WINDOW_S + GRACE_S
 """What is reported so long after its end says nothing of the load now."""
 
 
-CLOCK_REPORTS = 20
-"""A router's clock is compared by so many reports: the one that was on its way the shortest says how far it is off."""
+LEAST_CLOCK_REPORTS, CLOCK_REPORTS = 5, 20
+"""A router's clock is compared by so many reports: the one that was on its way the shortest says how far it is off.
+Fewer may all have waited for a controller that was to come."""
 
 
 class Reports:
@@ -91,6 +92,8 @@ class Reports:
             return 0
         behind_s = self._behind_s.setdefault(router, deque(maxlen=CLOCK_REPORTS))
         behind_s.append(now_s - sent_s)
+        if len(behind_s) < LEAST_CLOCK_REPORTS:
+            return 0
         shift = round(min(behind_s) / WINDOW_S)
         if shift != self._shifts.get(router, 0):
             logger.warning(

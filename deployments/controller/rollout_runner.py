@@ -47,6 +47,7 @@ class RolloutRunner:
         """The plan in force, without what single workers cannot load."""
         self._settled_run = 0
         """Which of the runs begun that is of."""
+        self._settled_change: Change | None = None
         self._rollout: Rollout | None = None
         """That run's, which knows the workers that have gone since it began."""
         self._loading = asyncio.Lock()
@@ -68,7 +69,7 @@ class RolloutRunner:
         Ends when all is there that can be had, or when the next plan is to be made true, which may be so already.
         """
         rollout = self._rollout
-        if rollout is None:
+        if rollout is None or change is not self._settled_change:
             return
         number, loader = self._settled_run, FallbackLoader(self._settled, rollout.orphans)
         while number == self._begun:
@@ -94,6 +95,7 @@ class RolloutRunner:
             return None
         await asyncio.sleep(LEFT_OUT_S)
         left_out = self._left_out if number == self._begun else frozenset()
+        left_out -= await self._worker_registry.dead(left_out)
         return f"worker {', '.join(sorted(left_out))} answers again" if left_out else None
 
     # -- inner steps ------------------------------------------------------------------------------------------
@@ -129,7 +131,7 @@ class RolloutRunner:
             if not rollout.ready:
                 await early.take_back()
                 return self._give_up(barred, decision)
-        self._settled, self._settled_run, self._rollout = plan, number, rollout
+        self._settled, self._settled_run, self._settled_change, self._rollout = plan, number, change, rollout
         decision.workers = {
             worker: {"pool": report.info.pool, "device": report.info.device, "router": report.router}
             for worker, report in self._worker_registry.reports.items()

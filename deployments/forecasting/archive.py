@@ -34,6 +34,10 @@ class KeptModels:
         """With another training; the model stays where none was promoted."""
         return KeptModels(promoted or self.promoted, (*self.trainings, record)[-MOST_RECORDS:])
 
+    def behind(self, before: "KeptModels") -> "KeptModels":
+        """What was kept before and could not be read then, with these behind it."""
+        return KeptModels(self.promoted or before.promoted, (*before.trainings, *self.trainings)[-MOST_RECORDS:])
+
 
 def read_kept_models(store: StateStore, endpoint: str) -> KeptModels:
     """What is kept of an endpoint; what makes no sense is logged and left out; blocks. Raises `StateUnavailable`."""

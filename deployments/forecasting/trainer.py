@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from math import inf
 
+from catalog.errors import StateUnavailable
 from deployments.forecasting.archive import KeptModels, read_kept_models, write_kept_models
 from deployments.forecasting.choice import length, task_of
 from deployments.forecasting.training import LEAST_HISTORY_S, Trained, TrainingRecord, TrainingRequest
@@ -53,11 +54,17 @@ class ForecastTrainer:
         self._at_work: str | None = None
         self._unsaved: set[str] = set()
         """Endpoints whose last training is not in the store yet."""
+        self._unread: set[str] = set()
+        """Endpoints of which the store could not be read: it is, before anything is written over."""
 
     async def restore(self) -> dict[str, bytes]:
         """Take up what another controller left; gives the models that it promoted, by endpoint."""
         for name in self._kept_models:
-            self._kept_models[name] = await asyncio.to_thread(read_kept_models, self._store, name)
+            try:
+                self._kept_models[name] = await asyncio.to_thread(read_kept_models, self._store, name)
+            except StateUnavailable as error:
+                logger.error("Endpoint %s: its forecaster cannot be read just now: %s", name, error)
+                self._unread.add(name)
         await self._count_hours()
         return {
             name: kept_models.promoted
@@ -123,7 +130,7 @@ class ForecastTrainer:
             endpoint,
             self._forecast.model,
             task_of(self._ahead_s()),
-            begun_s - self._forecast.history_s,
+            begun_s - SETTLED_S - self._forecast.history_s,
             begun_s - SETTLED_S,
             await self._rival(endpoint, begun_s),
         )
@@ -151,6 +158,10 @@ class ForecastTrainer:
         """Write what is not written yet; a store that cannot be used is tried again within a minute."""
         for endpoint in list(self._unsaved):
             try:
+                if endpoint in self._unread:
+                    before = await asyncio.to_thread(read_kept_models, self._store, endpoint)
+                    self._kept_models[endpoint] = self._kept_models[endpoint].behind(before)
+                    self._unread.discard(endpoint)
                 await asyncio.to_thread(write_kept_models, self._store, endpoint, self._kept_models[endpoint])
                 self._unsaved.discard(endpoint)
             except Exception as error:

@@ -14,8 +14,11 @@ from forecast.series.series import LoadSeries
 from forecast.training.promotion import judge
 from forecast.training.task import ForecastTask
 
-LEAST_HISTORY_S = 86_400
-"""Load has the rhythm of a day; from less, a model would learn that mornings go on for ever."""
+LEAST_HISTORY_S = 23 * 3600
+"""Load has the rhythm of a day; from much less, a model would learn that mornings go on for ever.
+
+An hour less than a day, so that a history of one day is enough where minutes of it were not observed.
+"""
 
 HELD_OUT_SHARE = 0.2
 MOST_HELD_OUT_S = 86_400
@@ -86,7 +89,10 @@ def train(store: StateStore, request: TrainingRequest) -> Trained:
     series = kept_series(store, request.from_s, request.until_s).get(request.endpoint)
     known_s = 0 if series is None else len(series)
     if series is None or known_s < LEAST_HISTORY_S:
-        raise BadSeries(f"{length(known_s)} of load are known, {length(LEAST_HISTORY_S)} are needed; wait")
+        raise BadSeries(
+            f"{length(known_s)} of load are known, {length(LEAST_HISTORY_S)} are needed; wait for "
+            f"{length(LEAST_HISTORY_S - known_s)} more"
+        )
     held_out_from_s = _held_out_from_s(series)
     learned = series.slice(0, series.position(held_out_from_s))
     candidate = make(request.model, request.task)

@@ -36,12 +36,18 @@ class PoolSettings:
 class StageSettings:
     """One stage of an endpoint: ``variants`` narrows its task down, None takes all, also those registered later.
 
-    ``after`` names the stages whose outputs it takes.
+    ``after`` names the stages whose outputs it takes. ``excluded`` names variants of the config that it never runs:
+    the stacked ensembles that only other endpoints declare.
     """
 
     task: str
     variants: tuple[str, ...] | None
     after: tuple[str, ...] = ()
+    excluded: frozenset[str] = frozenset()
+
+    def takes(self, variant: str) -> bool:
+        """Whether a variant of its task with that name may run it."""
+        return variant not in self.excluded and (self.variants is None or variant in self.variants)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,10 +71,7 @@ class EndpointSettings:
 
     def takes(self, task: str, variant: str) -> bool:
         """Whether some stage may be run by a variant of that task and name."""
-        return any(
-            stage.task == task and (stage.variants is None or variant in stage.variants)
-            for stage in self.stages.values()
-        )
+        return any(stage.task == task and stage.takes(variant) for stage in self.stages.values())
 
 
 @dataclass(frozen=True)

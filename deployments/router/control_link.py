@@ -10,6 +10,7 @@ from catalog.errors import NoController
 from deployments.controller.client import ControllerClient
 from deployments.messages.control import WINDOW_S, RouterReport
 from deployments.router.router import Router
+from dispatch.plan import Plan
 
 logger = logging.getLogger("ray.serve")
 
@@ -24,13 +25,21 @@ MOST_UNSENT = 1200
 class ControlLink:
     """Runs beside the router, on its event loop; while the controller is away the router goes on as it is.
 
-    ``wall_clock`` gives seconds since the epoch: windows are the same for all routers.
+    ``wall_clock`` gives seconds since the epoch: windows are the same for all routers. ``on_plan`` hears of the plan in
+    force whenever the controller has put a newer one there.
     """
 
-    def __init__(self, router: Router, controller: ControllerClient, wall_clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        router: Router,
+        controller: ControllerClient,
+        wall_clock: Callable[[], float],
+        on_plan: Callable[[Plan], None] = lambda plan: None,
+    ) -> None:
         self._router = router
         self._controller = controller
         self._wall_clock = wall_clock
+        self._on_plan = on_plan
         self._unsent: deque[RouterReport] = deque(maxlen=MOST_UNSENT)
         self._ended = asyncio.Event()
         self._changed = asyncio.Event()
@@ -90,4 +99,5 @@ class ControlLink:
                 continue
             if routing_table is not None:
                 self._router.follow(routing_table)
+                self._on_plan(self._router.plan)
                 self._changed.set()

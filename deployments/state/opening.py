@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from catalog.errors import StateUnavailable
+from deployments.state.load_history import PREFIX
 from deployments.state.schema import VersionedStore, bring_up_to_date
 from deployments.state.store import FsspecStateStore, SqliteStateStore, StateStore
 
@@ -65,8 +66,12 @@ class AwayStore:
         return None
 
     def write(self, name: str, value: Any) -> None:
-        """Writes nothing: raises `StateUnavailable` while the place cannot be used, and `StateIsBack` once it can."""
-        open_store(self._where)
+        """Writes nothing: raises `StateUnavailable` while the place cannot be used, and `StateIsBack` once all that a
+        controller begins with can be read."""
+        store = open_store(self._where)
+        hours = sorted(store.names(PREFIX))
+        for document in (*(each for each in store.names("") if each not in hours), *hours[-2:]):
+            store.read(document)
         raise StateIsBack(f"the controller's state at {self._where} can be used again")
 
     def names(self, prefix: str) -> list[str]:

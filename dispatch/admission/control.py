@@ -17,6 +17,7 @@ from dispatch.plan import EndpointPlan
 from dispatch.query import NORMAL_PRIORITY, ONLY_STAGE, Batch, Job, Query
 from dispatch.queues.lane import Lane
 from dispatch.queues.stage_queues import StageQueues
+from dispatch.refusals import no_room
 from dispatch.selection.greedy import NEARLY
 from dispatch.selection.policy import Choice, QueueView
 
@@ -170,7 +171,7 @@ class AdmissionControl:
         limit_s = self._limit_s(query.arrival_s, query.deadline_s)
         end_s = self._end_s(stage, lane, query, now_s)
         if end_s > limit_s and lane is not stage.common:
-            other = min(stage.lanes, key=_backlog_s)
+            other = min(stage.healthy_lanes(now_s), key=_backlog_s)
             if (sooner_s := self._end_s(stage, other, query, now_s)) < end_s:
                 lane, end_s = other, sooner_s
                 stage.choice = lane.index
@@ -218,12 +219,12 @@ class AdmissionControl:
     def _make_room(self, query: Query, waiting_rows: int) -> Verdict:
         """The queue is full."""
         rows = waiting_rows + query.rows - self._plan.limits.max_queued_rows
-        if query.priority < self._lowest:
+        if query.priority < self._lowest and query.rows <= self._plan.limits.max_queued_rows:
             for stage in self._stages.values():
                 for lane in stage.distinct_lanes():
                     if out := displaced(lane, query, rows, ahead=False):
                         return self._with_room(out)
-        return Verdict(refusals.saturated(self._plan, waiting_rows))
+        return Verdict(no_room(self._plan, waiting_rows, query.rows))
 
     def _with_room(self, out: Sequence[Job]) -> Verdict:
         self.forget()

@@ -1,6 +1,6 @@
 """Why a query is not let in, or not kept, in words for the client."""
 
-from catalog.errors import DeadlineMissed, Displaced, Infeasible, NoWorker, Saturated
+from catalog.errors import DeadlineMissed, Displaced, Infeasible, NoWorker
 from dispatch.plan import EndpointPlan
 from dispatch.query import Query
 
@@ -35,14 +35,6 @@ def too_short(endpoint: EndpointPlan, query: Query, least_s: float, now_s: float
 def nobody_home(endpoint: EndpointPlan) -> NoWorker:
     """There is nobody who could answer in time."""
     return NoWorker(f"no worker holds a variant for endpoint {endpoint.name!r} just now")
-
-
-def saturated(endpoint: EndpointPlan, queued: int) -> Saturated:
-    """The queue is full."""
-    return Saturated(
-        f"endpoint {endpoint.name!r} has {queued} rows waiting and holds {endpoint.limits.max_queued_rows} at most; "
-        "try again later or raise its max_queued_rows"
-    )
 
 
 def making_room(endpoint: EndpointPlan) -> Displaced:

@@ -50,8 +50,9 @@ class Agreement:
 class GroundTruth:
     """Keeps answers of one endpoint for a while and counts what labels say of them.
 
-    ``counts`` are of ``members`` [classes, members], as the weights of their votes are learned from. ``right`` of
-    ``labelled`` rows were answered correctly. Bounded in memory by `WINDOW_S` and `REMEMBERED`.
+    ``counts`` are of ``members`` [classes, members], as the weights of their votes are learned from; votes are of these
+    alone, and others may join (`add`). ``right`` of ``labelled`` rows were answered correctly. Bounded in memory by
+    `WINDOW_S` and `REMEMBERED`.
     """
 
     def __init__(self, members: Sequence[str], classes: int) -> None:
@@ -64,6 +65,16 @@ class GroundTruth:
         self._columns = {member: column for column, member in enumerate(members)}
         self._answers: OrderedDict[str, bytes] = OrderedDict()  # by `_kept`
         self._expired: OrderedDict[str, None] = OrderedDict()
+
+    def add(self, member: str) -> None:
+        """Count one more from now on, unless it is a member already; what was counted of others stays."""
+        if member in self._columns:
+            return
+        self._columns[member] = len(self.members)
+        self.members = (*self.members, member)
+        self.agreement[member] = Agreement()
+        known = (self.counts.seen, self.counts.right, self.counts.said)
+        self.counts = VoteCounts(*(np.pad(each, ((0, 0), (0, 1))) for each in known))
 
     def remember(self, request_id: str, answered: Answered) -> None:
         """An answer went out under this id; of two with one id the later counts."""

@@ -92,6 +92,12 @@ class StageQueues(Stage):
             self.choice = self._best(self.choice, NO_RUNS, now_s)
         return self.choice
 
+    def healthy_lanes(self, now_s: float) -> list[Lane]:
+        """Those of workers with a variant that is not avoided; all where there are none."""
+        if not self._health.any_avoided:
+            return self.lanes
+        return [lane for lane in self.lanes if not self._rank(lane.index, NO_RUNS, now_s)] or self.lanes
+
     def for_others(self, lane: Lane, job: Job, now_s: float) -> bool:
         """Whether another worker than the lane's should run a job, since runs raised here."""
         return self._best(lane.index, job.excluded, now_s) != lane.index

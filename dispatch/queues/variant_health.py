@@ -49,4 +49,8 @@ class VariantHealth:
 
     def not_avoided(self, worker: str, candidates: tuple[Candidate, ...], now_s: float) -> tuple[Candidate, ...]:
         """Candidates not avoided at ``now_s``, perhaps none."""
+        if expired := [key for key, until_s in self._avoid_until_s.items() if until_s <= now_s]:
+            for key in expired:
+                del self._avoid_until_s[key]
+            self.any_avoided = bool(self._avoid_until_s)
         return tuple(c for c in candidates if self._avoid_until_s.get((worker, c.variant), now_s) <= now_s)

@@ -33,8 +33,9 @@ class EndpointShadow:
     """Draws queries that another variant than the ``reference`` answered, and counts how often both agree.
 
     The reference is the most accurate variant that a worker holds; None while there is only one to choose from.
-    ``agreements`` are by variant and reference. ``drawn`` queries are ``compared`` in the end, or ``dropped``, for want
-    of spare capacity or because the run came to nothing.
+    ``agreements`` are by variant and reference, both offered by the plan with the accuracies that they had when these
+    began. ``drawn`` queries are ``compared`` in the end, or ``dropped``, for want of spare capacity or because the run
+    came to nothing.
     """
 
     def __init__(self, rules: ShadowRules) -> None:
@@ -45,22 +46,35 @@ class EndpointShadow:
         self.waiting: deque[Sample] = deque()
         self._generator = np.random.Generator(np.random.PCG64(rules.seed))
         self._skip = self._gap() - 1  # queries until the next is drawn
-        self._accuracies: dict[str, float] = {}
+        self._accuracies: dict[str, float] = {}  # of the variants that the plan offers
 
     def _gap(self) -> int:
         return int(self._generator.geometric(self.rules.share))
 
     def refresh(self, stage: Stage) -> None:
-        """Workers or variants are others than before."""
+        """Workers or variants are others than before.
+
+        What was compared of variants that the plan no longer offers is dropped, and of those that are others by now
+        under the same name, by their accuracy: neither says anything of what answers from now on.
+        """
         held = {each.variant: each for lane in stage.lanes for each in lane.offered}
-        self._accuracies = {name: each.accuracy for name, each in held.items()}
+        self._accuracies = {each.variant: each.accuracy for own in stage.plan.candidates.values() for each in own}
         best = max(held.values(), key=lambda each: (each.accuracy, each.variant), default=None)
         self.reference = best if len(held) > 1 else None
+        self.agreements = {
+            pair: each
+            for pair, each in self.agreements.items()
+            if self._offered(*pair) and each.baseline == self._baseline(*pair)
+        }
+        waiting = [sample for sample in self.waiting if self._offered(sample.variant)]
+        self.dropped += len(self.waiting) - len(waiting)
+        self.waiting = deque(waiting)
 
     def on_done(self, done: BatchDone) -> None:
         """Draw from a batch of queries that came back."""
         batch = done.batch
-        if self.reference is None or batch.variant == self.reference.variant:
+        reference = self.reference
+        if reference is None or batch.variant == reference.variant or batch.variant not in self._accuracies:
             return
         count = len(batch.jobs)
         while self._skip < count:
@@ -94,7 +108,10 @@ class EndpointShadow:
             self.dropped += 1
 
     def on_result(self, sample: Sample, reference: str, outputs: Mapping[str, Any]) -> None:
-        """The reference answered a drawn query as well."""
+        """The reference answered a drawn query as well; nothing is counted of variants that are gone by now."""
+        if not self._offered(sample.variant, reference):
+            self.dropped += 1
+            return
         try:
             heard = self.rules.ballots.read(outputs, sample.job.rows)
         except ValueError:
@@ -105,14 +122,19 @@ class EndpointShadow:
         for ours, theirs in zip(sample.said, heard, strict=True):
             agreement.observe(ours == theirs)
 
+    def _offered(self, *variants: str) -> bool:
+        return all(each in self._accuracies for each in variants)
+
     def _right(self, variant: str) -> Right:
         declared = self._accuracies.get(variant, 0.0)
         return self.rules.right.get(variant, Right(declared, declared))
 
+    def _baseline(self, variant: str, reference: str) -> Baseline:
+        together = self.rules.together.get((variant, reference))
+        return Baseline(*self._right(variant), reference, *self._right(reference), together)
+
     def _agreement(self, variant: str, reference: str) -> Agreement:
         found = self.agreements.get((variant, reference))
         if found is None:
-            together = self.rules.together.get((variant, reference))
-            baseline = Baseline(*self._right(variant), reference, *self._right(reference), together)
-            found = self.agreements[variant, reference] = Agreement(baseline)
+            found = self.agreements[variant, reference] = Agreement(self._baseline(variant, reference))
         return found

@@ -1,6 +1,7 @@
 """What models have in common that give one number and learn their spread from how far they were off."""
 
 from collections.abc import Mapping
+from math import ceil
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,7 +56,14 @@ class PointModel:
         found = enough(series, self.task, self.reach_s, self.task.block_s, LEAST_EXAMPLES)
         ahead = self.task.horizon_s // series.step_s
         newest = found[int(len(found) * (1 - CALIBRATION))]
-        self.learn(series, found[found + ahead <= newest], fitting or Fitting())
+        older = found[found + ahead <= newest]
+        if len(older) < LEAST_EXAMPLES:
+            raise BadSeries(
+                f"the series to learn from has {len(series) * series.step_s} s observed, and the older "
+                f"{1 - CALIBRATION:.0%} of it makes {len(older)} examples of {LEAST_EXAMPLES} needed; give at least "
+                f"{self._enough_s} s in one piece, or a shorter window"
+            )
+        self.learn(series, older, fitting or Fitting())
         held_out = found[found >= newest]
         truth_qps, point_qps = targets(series, self.task, held_out), np.maximum(self.points(series, held_out), 0.0)
         self.ratios = ratios(truth_qps, point_qps)
@@ -85,6 +93,13 @@ class PointModel:
         for key in ("ratios", *self.learned):
             setattr(self, key, arrays[key])
         self.ratios_by_clock = arrays.get("ratios_by_clock")
+
+    @property
+    def _enough_s(self) -> int:
+        """Length in seconds of a history in one piece with enough examples before the part the spread is from."""
+        block_s = self.task.block_s
+        older = LEAST_EXAMPLES - 1 + ceil(self.task.horizon_s / block_s)
+        return self.reach_s + self.task.horizon_s + ceil(older / (1 - CALIBRATION)) * block_s
 
     def _begins_s(self, series: LoadSeries, at: Origins) -> NDArray[np.int64]:
         """When the windows of forecasts at these origins begin."""

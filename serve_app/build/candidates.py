@@ -28,9 +28,15 @@ def variants_of(name: str, endpoint: EndpointConfig, catalogue: Catalogue) -> tu
         of_stages = stage_variants(name, endpoint, catalogue).values()
         return tuple({variant.name: variant for own in of_stages for variant in own}.values())
     variants = _of_task(f"endpoints.{name}", endpoint.task, catalogue)
-    stacked = {"+".join(members) for members in endpoint.stacked.sets} if endpoint.stacked is not None else set()
+    stacked = stacked_names(endpoint)
     variants = tuple(v for v in variants if v.runtime != STACKED or v.name in stacked)
     return _kept(f"endpoints.{name}", endpoint.task, variants, endpoint.variants, stacked)
+
+
+def stacked_names(endpoint: EndpointConfig) -> frozenset[str]:
+    """Names of the stacked ensembles that an endpoint declares; they serve it beside the variants that it lists."""
+    sets = () if endpoint.stacked is None else endpoint.stacked.sets
+    return frozenset("+".join(members) for members in sets)
 
 
 def stage_variants(name: str, endpoint: EndpointConfig, catalogue: Catalogue) -> dict[str, tuple[Variant, ...]]:

@@ -9,6 +9,7 @@ from autoscaler.loop.sizing import Bounds
 from autoscaler.planners.ipa.problem import Accuracy, IpaOptions
 from autoscaler.planners.proteus.options import Accuracy as ProteusAccuracy
 from autoscaler.planners.proteus.options import Overload, ProteusOptions
+from autoscaler.planners.registry import PLANNERS, planner_kind
 from catalog.artifacts.rules import ArtifactRules
 from catalog.catalogue import Catalogue
 from catalog.errors import ConfigError
@@ -24,7 +25,14 @@ from deployments.messages.control_settings import (
 )
 from dispatch.query import ONLY_STAGE
 from forecast.model_file import read
-from serve_app.build.candidates import Profiles, pools_of_variants, served_variants, variants_of, within_pools
+from serve_app.build.candidates import (
+    Profiles,
+    pools_of_variants,
+    served_variants,
+    stacked_names,
+    variants_of,
+    within_pools,
+)
 from serve_app.build.endpoints.pipelines import WiredPipeline, measured_accuracy, wired_pipeline
 from serve_app.config.endpoints.endpoint import EndpointConfig
 from serve_app.config.live_changes import LiveChanges, PoolChange
@@ -43,6 +51,7 @@ def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles
         for name, endpoint in config.endpoints.items()
         if endpoint.pipeline is not None
     }
+    stacked = frozenset(each for endpoint in config.endpoints.values() for each in stacked_names(endpoint))
     limited = any(pool.memory_bytes is not None for pool in config.pools.values())
     rules = config.artifacts.rules
     sized = limited or config.controller.kind.assigns
@@ -52,7 +61,7 @@ def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles
         state=config.controller.state or "",
         endpoints={
             name: EndpointSettings(
-                stages=_stages(name, endpoint, catalogue, wired.get(name)),
+                stages=_stages(name, endpoint, catalogue, wired.get(name), stacked),
                 limits=endpoint.limits,
                 pools=tuple(config.pools_of(name)),
                 by_tables=endpoint.policy == "ramsis",
@@ -101,6 +110,7 @@ def changed(settings: ControlSettings, changes: LiveChanges) -> ControlSettings:
         if name not in pools:
             raise ConfigError(f"user_config.pools.{name} is no pool; there are {', '.join(pools)}")
         pools[name] = _resized(name, pools[name], resized)
+        _check_sized(name, pools[name], settings.planner)
     forecast = settings.forecast
     if changes.forecast.quantile is not None:
         if forecast is None:
@@ -121,19 +131,25 @@ def _sizes(variants: Iterable[Variant], root: str, rules: ArtifactRules, *, limi
 
 
 def _stages(
-    name: str, endpoint: EndpointConfig, catalogue: Catalogue, wired: WiredPipeline | None
+    name: str, endpoint: EndpointConfig, catalogue: Catalogue, wired: WiredPipeline | None, stacked: frozenset[str]
 ) -> dict[str, StageSettings]:
-    """An ensemble keeps to the members that it begins with."""
+    """By the rule of `variants_of`; an ensemble keeps to the members that it begins with.
+
+    ``stacked`` names the stacked ensembles of all endpoints.
+    """
+    own = stacked_names(endpoint)
+    others = stacked - own
     if wired is not None and endpoint.pipeline is not None:
         configs = endpoint.pipeline.stages
         return {
-            stage: StageSettings(configs[stage].task, configs[stage].variants, after)
+            stage: StageSettings(configs[stage].task, configs[stage].variants, after, others)
             for stage, after in wired.sources.items()
         }
     if endpoint.ensemble is None:
-        return {ONLY_STAGE: StageSettings(endpoint.task, endpoint.variants)}
+        listed = None if endpoint.variants is None else tuple(dict.fromkeys((*endpoint.variants, *sorted(own))))
+        return {ONLY_STAGE: StageSettings(endpoint.task, listed, excluded=others)}
     members = tuple(variant.name for variant in variants_of(name, endpoint, catalogue))
-    return {ONLY_STAGE: StageSettings(endpoint.task, members)}
+    return {ONLY_STAGE: StageSettings(endpoint.task, members, excluded=others)}
 
 
 def _ipa(config: AppConfig) -> IpaOptions:
@@ -200,8 +216,11 @@ def _forecast(config: ForecastConfig | None) -> ForecastSettings | None:
 
 
 def _resized(name: str, pool: PoolSettings, change: PoolChange) -> PoolSettings:
-    """With ``workers`` alone the pool has that size; bounds that are not given stay, where it is not fixed."""
-    fixed = change.min_workers is None and change.max_workers is None
+    """With ``workers`` alone the pool has that size; bounds that are not given stay, where it is not fixed.
+
+    A change that gives no number leaves the pool as it is.
+    """
+    fixed = change.workers is not None and change.min_workers is None and change.max_workers is None
     workers = pool.workers if change.workers is None else change.workers
     least = workers if fixed else pool.bounds.least if change.min_workers is None else change.min_workers
     most = workers if fixed else pool.bounds.most if change.max_workers is None else change.max_workers
@@ -212,3 +231,14 @@ def _resized(name: str, pool: PoolSettings, change: PoolChange) -> PoolSettings:
         )
     bounds = Bounds(least, most)
     return replace(pool, workers=bounds.within(workers), bounds=bounds)
+
+
+def _check_sized(name: str, pool: PoolSettings, planner: str) -> None:
+    """Raise `ConfigError` for bounds that leave a size open where the planner chooses none, as for ``args``."""
+    if pool.bounds.least == pool.bounds.most or planner_kind(planner).sizes:
+        return
+    able = ", ".join(kind.name for kind in PLANNERS.values() if kind.sizes)
+    raise ConfigError(
+        f"user_config.pools.{name} has min_workers or max_workers, and planner {planner!r} chooses no sizes, so that "
+        f"the pool would never grow; give workers alone, or controller.planner {able} in args"
+    )

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from ray import serve
 from ray.serve.handle import DeploymentHandle
 
-from catalog.errors import AccordError, ConfigError, NameInUse, NoWorker
+from catalog.errors import ConfigError
 from catalog.faults import describe
 from catalog.profiles.profile_cache import cache_dir
 from deployments.controller.controller import Controller
@@ -24,13 +24,13 @@ from deployments.state.learned_weights import Learned
 from deployments.state.opening import begun_on, open_or_wait
 from deployments.state.store import StateStore
 from deployments.worker.client import WorkerClient
+from serve_app.build.config_variants import ConfigVariants
 from serve_app.build.control import changed
 from serve_app.config.live_changes import LiveChanges
 
 logger = logging.getLogger("ray.serve")
 
 T = TypeVar("T")
-RETRY_S = 2.0
 
 
 class ControllerApp:
@@ -53,10 +53,14 @@ class ControllerApp:
         self._controller = begun_on(state, await asyncio.to_thread(open_or_wait, state), begin)
         self._working: set[asyncio.Task[Any]] = set()
         self._context = contextvars.copy_context()
+        self._variants = ConfigVariants(self._controller, self._begin)
         await self._controller.start()
 
     async def reconfigure(self, user_config: dict[str, Any]) -> None:
-        """Called by Serve with the deployment's ``user_config``, at the start and whenever it changes."""
+        """Called by Serve with the deployment's ``user_config``, at the start and whenever it changes.
+
+        It is empty where the file has none, so that all is as in ``args`` again once it is taken out.
+        """
         try:
             changes = LiveChanges.model_validate(user_config)
             settings = changed(self._settings, changes)
@@ -68,9 +72,7 @@ class ControllerApp:
             return
         self._controller.refused = None
         self._controller.change(settings)
-        for variant in changes.variants:
-            if not self._controller.knows(str(variant.get("name"))):
-                self._begin(self._register(variant))
+        self._variants.follow(changes.variants)
 
     async def check_health(self) -> None:
         """Called by Serve, which replaces the replica when this raises."""
@@ -124,18 +126,6 @@ class ControllerApp:
         """See `Controller.take_back`."""
         return self._controller.take_back(variant)
 
-    async def _register(self, variant: dict[str, Any]) -> None:
-        """A variant of ``user_config``, as soon as there are workers to measure it on, and none hold one of before."""
-        while True:
-            try:
-                await self._controller.register(variant)
-                return
-            except (NoWorker, NameInUse):
-                await asyncio.sleep(RETRY_S)
-            except AccordError as error:
-                logger.error("Variant %r of user_config was not registered: %s", variant.get("name"), error)
-                return
-
     def _begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Out of the context of the request at hand: Serve gives up on a request's calls when its client leaves."""
         task = asyncio.get_running_loop().create_task(work, context=self._context.copy())
@@ -146,6 +136,7 @@ class ControllerApp:
 
 as_controller = serve.deployment(
     name="Controller",
+    user_config={},  # not None, for which Serve does not call `reconfigure`: what is taken out of the file is undone
     max_ongoing_requests=1000,
     health_check_period_s=1,
     health_check_timeout_s=10,

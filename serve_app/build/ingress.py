@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from math import inf
 from typing import Any
 
 from ray import serve
@@ -100,7 +101,9 @@ class Ingress(GrpcMethods):
             self._table_maker.begin()  # while workers load their variants
         watch = GuaranteeWatch(self._router, GuaranteeMetrics(), time.monotonic)
         stats = self._router.observer.meter.slowdowns
-        link = ControlLink(self._router, self._controller, epoch_clock())
+        wait = FrontWait(inf, time.monotonic)
+        wait.on_plan(self._router.plan)
+        link = ControlLink(self._router, self._controller, epoch_clock(), wait.on_plan)
         exchange = LearnedExchange(self._name, self._labels, self._controller)
         slowdowns = SlowdownMetrics(lambda: {w: stats.of(w) for w in self._router.workers.using})
         refusals = RefusalMetrics(lambda: self._router.observer.stats)
@@ -115,7 +118,7 @@ class Ingress(GrpcMethods):
         intake = Intake(
             self._settings.intake,
             RequestAge(boot_id()),
-            FrontWait(self._settings.shortest_slo_s, time.monotonic),
+            wait,
             FrontShedding(self._endpoints, time.monotonic),
             ProxyRefusals(boot_id()),
             self._settings.token_buckets(),

@@ -21,7 +21,6 @@ class RouterSettings:
     intake: IntakeLimits
     path_s: float  # what a batch is taken to need to a worker and back, until it is measured
     warm_up_s: float  # 0 for none
-    shortest_slo_s: float  # of all endpoints
     balancing: Mapping[str, Balancing]
     security: SecurityConfig
     formulations: Mapping[str, Formulation] = field(default_factory=dict)
@@ -41,7 +40,6 @@ def router_settings(config: AppConfig) -> RouterSettings:
         intake=IntakeLimits(config.max_body_bytes, config.body_timeout_s, config.max_requests, config.clients.header),
         path_s=config.transport_ms / 1e3,
         warm_up_s=config.warm_up_s,
-        shortest_slo_s=min(endpoint.slo_ms for endpoint in config.endpoints.values()) / 1e3,
         balancing={
             name: cast(Balancing, endpoint.balancing)
             for name, endpoint in config.endpoints.items()

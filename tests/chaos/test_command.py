@@ -53,8 +53,7 @@ def test_an_interrupt_leaves_an_experiment_the_time_that_it_needs(tmp_path: Path
     (tmp_path / "rolls_back.py").write_text(
         "import pathlib, signal, sys, time\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored where the tests run in the background
-        "print('up', flush=True)\n"
-        "try:\n    time.sleep(60)\n"
+        "try:\n    print('up', flush=True)\n    time.sleep(60)\n"
         "except KeyboardInterrupt:\n    time.sleep(1.5)\n    pathlib.Path(sys.argv[1]).write_text('done')\n"
     )
     code = "from serve_app.cli import chaos, main; chaos.PROGRAM = 'rolls_back'; main.app()"

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from catalog.errors import DeadlineMissed, NoWorker, Saturated, UnknownEndpoint, VariantFailed
+from catalog.errors import BadRequest, DeadlineMissed, NoWorker, Saturated, UnknownEndpoint, VariantFailed
 from dispatch.balancing.round_robin import RoundRobin
 from dispatch.commands import Reject, WakeAt
 from dispatch.dispatcher import Dispatcher
@@ -74,6 +74,18 @@ def test_a_full_queue_refuses_with_the_numbers() -> None:
     (reject,) = [c for c in d.on_arrival(query(4), 0.0) if isinstance(c, Reject)]
     assert isinstance(reject.error, Saturated)
     assert "2 rows waiting and holds 2 at most" in str(reject.error)
+
+
+def test_a_query_of_more_rows_than_the_queue_ever_holds_is_refused_for_good() -> None:
+    d = dispatcher()
+    d.apply(Plan(2, {"digits": endpoint(max_queued_rows=2)}), 0.0)
+    (reject,) = [c for c in d.on_arrival(query(1, rows=3), 0.0) if isinstance(c, Reject)]
+    assert isinstance(reject.error, BadRequest)
+    assert not reject.error.retryable
+    assert "brings 3 rows" in str(reject.error)
+    assert "'digits' holds 2 at most" in str(reject.error)
+    (batch,) = launched(d.on_arrival(query(2, rows=2), 0.0))
+    assert answered(finish(d, batch, 0.01)) == [2]
 
 
 def test_an_unknown_endpoint_is_refused_with_the_known_ones() -> None:

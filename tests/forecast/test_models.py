@@ -1,5 +1,7 @@
 """What is asked of every forecaster, by name."""
 
+import re
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -166,6 +168,35 @@ def test_no_load_at_all_is_forecast_as_none(name: str) -> None:
 def test_a_history_too_short_is_refused_with_what_is_needed(name: str) -> None:
     with pytest.raises(BadSeries, match=r"150 s observed.*(give|takes)"):
         make(name, TASK).fit(LoadSeries.regular(np.full(150, 10.0)))
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "deepar"])
+def test_a_window_too_long_for_the_history_is_refused_with_what_is_needed(name: str) -> None:
+    series = LoadSeries.regular(np.full(7200, 10.0))
+    with pytest.raises(BadSeries, match=r"7200 s observed.* makes 0 examples of 20 needed; give at least \d+ s"):
+        make(name, ForecastTask(window_s=3600)).fit(series)
+
+
+@pytest.mark.parametrize("name", ["constant", "linear", "logistic", "seasonal_naive", "trend"])
+@pytest.mark.parametrize(
+    "task",
+    [
+        ForecastTask(window_s=3600),
+        ForecastTask(window_s=600, lead_s=55, block_s=60, statistic="mean"),
+        ForecastTask(window_s=7),
+    ],
+    ids=["an hour", "ten minutes", "seconds"],
+)
+def test_the_length_that_is_said_to_be_needed_is_enough(name: str, task: ForecastTask) -> None:
+    forecaster = make(name, task)
+    with pytest.raises(BadSeries) as refused:
+        forecaster.fit(sine().slice(0, task.context_s + task.horizon_s + 20 * task.block_s))
+    found = re.search(r"give at least (\d+) s", str(refused.value))
+    assert found is not None
+    series = sine().slice(0, int(found[1]))
+    forecaster.fit(series)
+    forecast = forecaster.predict(series, np.array([len(series)]))
+    assert np.isfinite(forecast.quantiles).all()
 
 
 @pytest.mark.parametrize("name", NAMES)

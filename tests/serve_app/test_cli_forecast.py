@@ -201,6 +201,18 @@ def test_a_training_that_cannot_be_is_refused_in_words(
     assert json.loads(accord("train", *arguments, "--json").stdout)["error"]
 
 
+@pytest.mark.parametrize("model", ["constant", "linear", "seasonal_naive"])
+def test_a_window_too_long_for_the_series_is_refused_in_words(model: str, tmp_path: Path) -> None:
+    series, out = tmp_path / "load.csv", tmp_path / "model.safetensors"
+    series.write_text("requests_per_s\n" + "50\n" * 9000)
+    options = ("--series", series, "--model", model, "--out", out, "--window-s", 3600)
+    result = accord("train", *options)
+    assert result.exit_code == 1
+    assert "examples of 20 needed; give at least 8460 s in one piece, or a shorter window" in words(result.stderr)
+    assert "Traceback" not in result.stderr
+    assert not out.exists()
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -164,7 +164,7 @@ class VariantBook:
         return tuple(
             variant
             for variant in self._catalogue.of_task(stage.task)
-            if variant.name not in self._withdrawn and (stage.variants is None or variant.name in stage.variants)
+            if variant.name not in self._withdrawn and stage.takes(variant.name)
         )
 
     def stages(self, endpoint: EndpointSettings, candidates: Mapping[str, tuple[Candidate, ...]]) -> tuple[Stage, ...]:

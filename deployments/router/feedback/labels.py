@@ -20,7 +20,9 @@ class Labels:
     """Remembers what was answered under which id, and learns from labels how good variants are.
 
     The weights of ensembles follow at once, those that other routers learned with `learn`. ``ballots`` says how each
-    endpoint's answers name classes; endpoints without are those whose answers do not.
+    endpoint's answers name classes; endpoints without are those whose answers do not. An ensemble has the members that
+    it was built with; elsewhere a variant that begins to answer later, such as a registered one, is counted from its
+    first answer on.
     """
 
     def __init__(self, endpoints: Mapping[str, EndpointPlan], ballots: Mapping[str, Ballots]) -> None:
@@ -50,8 +52,11 @@ class Labels:
         except ValueError:  # a variant that names another class than the task has: no label can be its
             return
         votes = answer.votes or {answer.variant: winners}
-        known = {member: said for member, said in votes.items() if member in truth.members}
         flow = self._flows.get(endpoint)
+        if flow is None:
+            for member in votes:
+                truth.add(member)
+        known = {member: said for member, said in votes.items() if member in truth.members}
         constraint = None if flow is None else flow.constraint(answer.query)
         truth.remember(request_id, Answered(now_s, winners, known, constraint))
 

@@ -16,7 +16,10 @@ TAGS = ("endpoint", "variant")
 
 class ShadowMetrics:
     """Gauges with the tags ``endpoint`` and ``variant``, and a counter of shadow runs by endpoint; needs a Serve
-    replica around it. ``shadows`` gives what is compared, by endpoint."""
+    replica around it. ``shadows`` gives what is compared, by endpoint.
+
+    A variant that is compared no more, since it is gone or is the reference by now, has not drifted any more.
+    """
 
     def __init__(self, shadows: Callable[[], Mapping[str, EndpointShadow]]) -> None:
         self._shadows = shadows
@@ -29,6 +32,7 @@ class ShadowMetrics:
         self._runs = metrics.Counter("accord_shadow_runs", "Queries compared with the reference.", ("endpoint",))
         self._counted: dict[str, int] = {}
         self._told: dict[str, list[str]] = {}
+        self._exported: set[tuple[str, str]] = set()
 
     async def run(self) -> None:
         """Export until cancelled."""
@@ -36,9 +40,11 @@ class ShadowMetrics:
 
     def export(self) -> None:
         """Set the gauges, raise the counter by what came since the last time, and log what is new."""
+        exported: set[tuple[str, str]] = set()
         for endpoint, shadow in self._shadows().items():
             seen = shadow_status(shadow)
             assert seen is not None
+            exported.update((endpoint, variant) for variant in seen["variants"])
             for variant, each in seen["variants"].items():
                 tags = {"endpoint": endpoint, "variant": variant}
                 if each["accuracy"] is not None:
@@ -49,6 +55,9 @@ class ShadowMetrics:
                 self._counted[endpoint] = shadow.compared
             drifted = [variant for variant, each in seen["variants"].items() if each["drifted"]]
             if drifted != self._told.get(endpoint, []):
-                for alert in seen["alerts"] or ["all variants agree with the reference again as they should"]:
+                for alert in seen["alerts"] or ["no variant that is compared with the reference has drifted any more"]:
                     logger.warning("Endpoint %s: %s.", endpoint, alert)
                 self._told[endpoint] = drifted
+        for gone in self._exported - exported:
+            self._drift.set(0.0, dict(zip(TAGS, gone, strict=True)))
+        self._exported = exported

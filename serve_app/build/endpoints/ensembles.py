@@ -43,7 +43,7 @@ def ensemble_plan(
     ballots = _needed_ballots(name, variants[0])
     path = config.votes or catalogue.votes.get(endpoint.task)
     where = f"endpoints.{name}.ensemble.votes"
-    votes = None if path is None else recorded_votes(where, path, variants, ballots.classes)
+    votes = None if path is None else recorded_votes(where, path, variants, ballots.classes, catalogue)
     members = [_member(variant, candidates) for variant in variants]
     accuracies = {variant.name: variant.accuracy for variant in variants}
     weights = ClassWeights(accuracies, ballots.classes) if votes is None else ClassWeights.learned(votes)
@@ -92,8 +92,13 @@ def _described(spec: TensorSpec) -> str:
     return f"{spec.name} {spec.datatype} {list(spec.shape)}"
 
 
-def recorded_votes(where: str, path: str, variants: Sequence[Variant], classes: int) -> RecordedVotes:
-    """Votes of these variants to learn from; raises `ConfigError` that names the field ``where``."""
+def recorded_votes(
+    where: str, path: str, variants: Sequence[Variant], classes: int, catalogue: Catalogue
+) -> RecordedVotes:
+    """Votes of these variants to learn from; raises `ConfigError` that names the field ``where``.
+
+    Votes that another model gave than the ``catalogue`` has by now are refused: weights would be the old model's.
+    """
     try:
         recorded = read_votes(path).get(LEARNED_FROM)
     except ConfigError as error:
@@ -104,6 +109,13 @@ def recorded_votes(where: str, path: str, variants: Sequence[Variant], classes: 
     if missing:
         raise ConfigError(
             f"{where}: {path} has no votes of {', '.join(missing)}; record them, or name the endpoint's variants"
+        )
+    outdated = [variant.name for variant in variants if variant.name in catalogue.outdated.get(path, ())]
+    if outdated:
+        raise ConfigError(
+            f"{where}: {path} has votes that another model or other options gave under the name of "
+            f"{', '.join(outdated)}; record them again with `accord evaluate` for all variants of the task, or name "
+            "the endpoint's variants"
         )
     if recorded.classes > classes:
         raise ConfigError(f"{where}: {path} names class {recorded.classes - 1}; the task has {classes} classes")

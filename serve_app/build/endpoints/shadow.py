@@ -22,7 +22,10 @@ JUDGED_BY = ("test", "dev")
 def shadow_rules(
     name: str, endpoint: EndpointConfig, catalogue: Catalogue, variants: Sequence[Variant]
 ) -> ShadowRules | None:
-    """What is compared, None where nothing is; raises `ConfigError` where answers cannot be compared."""
+    """What is compared, None where nothing is; raises `ConfigError` where answers cannot be compared.
+
+    Votes of a variant that is another model by now say nothing of it (`Catalogue.outdated`).
+    """
     if endpoint.shadow is None:
         return None
     ballots = ballots_of(variants[0])
@@ -38,7 +41,8 @@ def shadow_rules(
     if path is None:
         return ShadowRules(endpoint.shadow.share, ballots, {}, right, endpoint.shadow.seed)
     votes = _judging(path)
-    names = [variant.name for variant in variants if variant.name in votes.members]
+    recorded = set(votes.members) - catalogue.outdated.get(path, frozenset())
+    names = [variant.name for variant in variants if variant.name in recorded]
     right |= {name: _right(votes, name) for name in names}
     return ShadowRules(endpoint.shadow.share, ballots, _together(votes, names), right, endpoint.shadow.seed)
 

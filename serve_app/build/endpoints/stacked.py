@@ -55,7 +55,7 @@ def _stacked(name: str, endpoint: EndpointConfig, catalogue: Catalogue, members:
             f"{where}.votes is missing, and the catalogue has none for task {endpoint.task!r}; record some with "
             "`accord evaluate`: the accuracy of an ensemble is counted on them"
         )
-    votes = recorded_votes(f"{where}.votes", path, members, ballots.classes)
+    votes = recorded_votes(f"{where}.votes", path, members, ballots.classes, catalogue)
     weights = ClassWeights.learned(votes)
     return Variant(
         name=stacked_name([member.name for member in members]),

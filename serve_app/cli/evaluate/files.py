@@ -1,7 +1,8 @@
 """What an evaluation writes: accuracies and votes where the catalogue reads them, and tables into its folder."""
 
 import csv
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +20,13 @@ from catalog.evaluation.measured import Measured
 from catalog.profiles.profile_cache import file_name
 from catalog.variant import Variant
 from catalog.votes import SPLITS, RecordedVotes, read_votes, write_votes
+from serve_app.cli.console import ERR
 from serve_app.cli.evaluate.figures import Evaluated
 
 SPLITTING = ("both", *SPLITS)
+
+VOTERS = "voters.json"
+"""By variant the fingerprint of what gave the votes in the folder."""
 
 
 def votes_path(target: Path, task: str) -> Path:
@@ -41,35 +46,37 @@ def write_files(
     """What was written where. Accuracies go to ``target``, unless it is None, and ``with_votes`` votes beside it."""
     out.mkdir(parents=True, exist_ok=True)
     wrote = {}
+    of = {each.name: fingerprint(each, root) for each in variants}
     votes = _votes(found, variants, split) if found.of_classes else {}
     if votes:
-        write_votes(out / "votes.csv", _with_kept(out / "votes.csv", votes))
+        write_votes(out / "votes.csv", _with_kept(out / "votes.csv", votes, of, _voters(out / VOTERS)))
+        (out / VOTERS).write_text(json.dumps(of, indent=1) + "\n", encoding="utf-8")
         wrote["votes"] = str(out / "votes.csv")
     _write_members(out / "members.csv", found)
     wrote["members"] = str(out / "members.csv")
     if target is not None:
         known = read_accuracies(target)
-        files = dict(known.votes)
+        files, voters = dict(known.votes), dict(known.voters)
         if votes and with_votes:
             beside = votes_path(target, found.task)
-            write_votes(beside, _with_kept(beside, votes))
-            files[found.task] = beside.name
+            write_votes(beside, _with_kept(beside, votes, of, voters.get(found.task, {})))
+            files[found.task], voters[found.task] = beside.name, of
             wrote["recorded_votes"] = str(beside)
-        measured = {each.name: _measured(found, each, root) for each in variants}
-        write_accuracies(target, MeasuredAccuracies({**known.variants, **measured}, files))
+        measured = {each.name: _measured(found, each.name, of[each.name]) for each in variants}
+        write_accuracies(target, MeasuredAccuracies({**known.variants, **measured}, files, voters))
         wrote["accuracies"] = str(target)
     return wrote
 
 
-def _measured(found: Evaluated, variant: Variant, root: str) -> MeasuredVariant:
-    score = found.variants[variant.name].score
+def _measured(found: Evaluated, variant: str, of: str) -> MeasuredVariant:
+    score = found.variants[variant].score
     low, high = (round(each, DIGITS) for each in (score.low, score.high))
     classes = {
         name: {key: round(value, DIGITS) for key, value in figures.items()}
-        for name, figures in found.classes(variant.name).items()
+        for name, figures in found.classes(variant).items()
     }
     return MeasuredVariant(
-        of=fingerprint(variant, root),
+        of=of,
         accuracy=round(score.value, DIGITS),
         measured=Measured(found.metric, low, high, len(found.labels), found.data),
         classes=classes,
@@ -88,13 +95,40 @@ def _votes(found: Evaluated, variants: Sequence[Variant], split: str) -> dict[st
     return {name: half for name, half in halves.items() if half.rows}
 
 
-def _with_kept(path: Path, votes: dict[str, RecordedVotes]) -> dict[str, RecordedVotes]:
-    """The votes, and those of other splits that the file holds of the same variants."""
+def _with_kept(
+    path: Path, votes: dict[str, RecordedVotes], of: Mapping[str, str], before: Mapping[str, str]
+) -> dict[str, RecordedVotes]:
+    """The votes, and those of other splits that the file holds of the same variants.
+
+    ``of`` has the fingerprints of the variants now, ``before`` of what gave the votes in the file, empty where that is
+    not known. Where a variant has changed, its old answers do not go with the new ones.
+    """
     if not path.exists():
         return votes
     members = next(iter(votes.values())).members
-    kept = {split: each for split, each in read_votes(path).items() if each.members == members}
-    return {split: each for split in SPLITS if (each := votes.get(split, kept.get(split))) is not None}
+    others = {split: each for split, each in read_votes(path).items() if split not in votes}
+    kept = {split: each for split, each in others.items() if each.members == members}
+    changed = [name for name in members if before and before.get(name) != of[name]]
+    if kept and changed:
+        ERR.print(
+            f"{path}: the rows of split {', '.join(kept)} are left out: {', '.join(changed)} gave them as another "
+            "model or with other options; evaluate that split again",
+            style="red",
+            markup=False,
+            soft_wrap=True,
+        )
+        return votes
+    every = {**kept, **votes}
+    return {split: every[split] for split in SPLITS if split in every}
+
+
+def _voters(path: Path) -> dict[str, str]:
+    """What stands in such a file; nothing where there is none that can be read."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {str(name): str(of) for name, of in found.items()} if isinstance(found, dict) else {}
 
 
 def _write_members(path: Path, found: Evaluated) -> None:

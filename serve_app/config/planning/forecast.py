@@ -31,7 +31,7 @@ class ForecastConfig(Strict):
         description="endpoint to the file or URL of a model to begin with; relative to where `serve run` is started",
     )
     retrain_every_s: float | None = Field(
-        default=DAY_S, ge=60, description="seconds between trainings, once a day of load is known; `null`: never"
+        default=DAY_S, ge=60, description="seconds between trainings, once 23 hours of load are known; `null`: never"
     )
     history_s: float = Field(
         default=14 * DAY_S, ge=DAY_S, le=28 * DAY_S, description="how much of the kept load it learns from, in seconds"

@@ -10,6 +10,8 @@ time, but all of them later.
 from collections.abc import Callable
 from math import inf
 
+from dispatch.plan import Plan
+
 HEADER = b"x-accord-wait"
 SHARE = 0.2
 """Of the shortest latency objective: so much may pass between the proxy and the router's first look at a request."""
@@ -31,19 +33,23 @@ WEIGHT, ANSWER_WEIGHT = 1 / 64, 1 / 256
 class FrontWait:
     """Moving averages of the ages at which requests come, as percent of what they may be (``slo_s`` x `SHARE`), of
     refusals among answers, as percent of `REFUSED_SHARE`, and of what answers take beside runs, as percent of
-    `BESIDE_SHARE`. ``clock`` in seconds."""
+    `BESIDE_SHARE`. ``slo_s`` is the shortest objective, until a plan says otherwise; ``clock`` in seconds."""
 
     def __init__(self, slo_s: float, clock: Callable[[], float]) -> None:
         self._to_pct = 100 / (slo_s * SHARE)
         self._clock = clock
-        self._pct = 0.0
+        self._age_s = 0.0
         self._refused = 0.0
         self._beside = 0.0
         self._refusing_until_s = -inf
 
     def saw(self, age_s: float) -> None:
         """A request came that the proxy had so long ago."""
-        self._pct += (age_s * self._to_pct - self._pct) * WEIGHT
+        self._age_s += (age_s - self._age_s) * WEIGHT
+
+    def on_plan(self, plan: Plan) -> None:
+        """The plan in force from now on: ages are held against its shortest objective."""
+        self._to_pct = 100 / (min((each.slo_s for each in plan.endpoints.values()), default=inf) * SHARE)
 
     def answered(self, *, refused: bool) -> None:
         """An answer goes out; ``refused`` where there was no capacity for the query."""
@@ -60,7 +66,7 @@ class FrontWait:
     @property
     def header(self) -> tuple[bytes, bytes]:
         """For every answer; HAProxy takes it off (`serve_app.proxy.config_text`)."""
-        pct = max(self._pct, self._refused * 100 / REFUSED_SHARE)
+        pct = max(self._age_s * self._to_pct, self._refused * 100 / REFUSED_SHARE)
         if self._clock() < self._refusing_until_s:
             pct = max(pct, self._beside * 100 / BESIDE_SHARE)
         return HEADER, b"%d" % pct

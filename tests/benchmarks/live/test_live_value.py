@@ -62,6 +62,15 @@ def test_half_the_violations_at_equal_accuracy_are_enough(late: float, met: bool
     assert goals_met(goals) is met
 
 
+def test_where_none_is_late_anyway_nobody_is_ahead_at_equal_accuracy() -> None:
+    goals = goals_of(medians((97.0, 0.0), accurate=(97.5, 0.0), fastest=(75.0, 0.0)))
+    assert goals["at_equal_accuracy"]["best_rule"] == "accurate"
+    assert not goals["at_equal_accuracy"]["met"]
+    assert not goals_met(goals)
+    some = goals_of(medians((97.0, 0.0), accurate=(97.5, 0.1), fastest=(75.0, 0.0)))
+    assert some["at_equal_accuracy"]["met"]
+
+
 def test_accord_alone_at_one_percent_is_ahead() -> None:
     goals = goals_of(medians((90.0, 0.9), accurate=(97.0, 9.0)))
     assert goals["at_one_percent"]["met"]

@@ -64,6 +64,31 @@ def test_another_model_or_other_options_are_not_what_was_measured(
     assert "Run `accord evaluate` again" in caplog.text
 
 
+def test_votes_of_a_variant_that_has_changed_since_are_outdated(
+    catalogue: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    loaded = load_catalogue(catalogue)
+    of = {each.name: fingerprint(each, loaded.root) for each in loaded.variants}
+    recorded = MeasuredAccuracies({}, {"toy": "votes.csv"}, {"toy": of})
+    write_accuracies(accuracy_path(catalogue), recorded)
+    assert read_accuracies(accuracy_path(catalogue)) == recorded
+    with caplog.at_level(logging.WARNING):
+        assert load_catalogue(catalogue).outdated == {}
+        assert caplog.text == ""
+        with (catalogue.parent / loaded.variant("good").artifact.uri).open("ab") as model:
+            model.write(b"changed")
+        changed = load_catalogue(catalogue)
+    assert changed.outdated == {changed.votes["toy"]: {"good"}}
+    assert "The votes of good that" in caplog.text
+    assert "Run `accord evaluate` again for all variants of task toy" in caplog.text
+    text = catalogue.read_text()
+    catalogue.write_text("votes: {toy: own.csv}\n" + text)
+    assert load_catalogue(catalogue).outdated == {}, "it names votes of its own"
+    catalogue.write_text(text)
+    write_accuracies(accuracy_path(catalogue), replace(recorded, voters={}))
+    assert load_catalogue(catalogue).outdated == {}, "as an older version wrote it"
+
+
 def test_a_class_with_another_helper_module_or_another_file_of_its_options_is_not_what_was_measured(
     tmp_path: Path,
 ) -> None:

@@ -40,7 +40,7 @@ def test_a_registered_variant_is_profiled_and_planned_with(monkeypatch: pytest.M
         made = await service.one.register(described(tmp_path))
         assert made["variant"] == "new"
         assert made["profiles"] == {"cpu": {"batch_sizes": [1, 2, 4], "p95_ms": pytest.approx([4.0, 8.0, 16.0])}}
-        assert service.one.knows("new")
+        assert service.one.variant("new") is not None
         await until(lambda: service.held() == {"w1": ["new"], "w2": ["new"]})
         assert service.in_force.reason == "variant new was registered"
 
@@ -56,7 +56,7 @@ def test_an_unregistered_variant_is_let_go_of_and_may_come_again(
         await service.one.register(described(tmp_path))
         await until(lambda: service.held() == {"w1": ["new"], "w2": ["new"]})
         assert service.one.unregister("new") == {"variant": "new"}
-        assert not service.one.knows("new")
+        assert service.one.variant("new") is None
         with pytest.raises(BadRequest, match=r"workers still hold the 'new' of before \(w1, w2\)"):
             await service.one.register(described(tmp_path))
         await until(lambda: service.held() == before)
@@ -81,7 +81,7 @@ def test_a_wrong_variant_or_load_is_refused_in_words(monkeypatch: pytest.MonkeyP
         ):
             with pytest.raises(BadRequest, match=words):
                 await service.one.register(wrong)
-        assert not service.one.knows("new")
+        assert service.one.variant("new") is None
         for load, words in (({"letters": 1.0}, "'letters'.*digits"), ({"digits": -1.0}, "-1.0")):
             with pytest.raises(BadRequest, match=words):
                 await service.one.simulate(load)

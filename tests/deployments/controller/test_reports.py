@@ -9,7 +9,7 @@ from controller_parts import settings
 from autoscaler.cluster.observation import Statistics
 from autoscaler.demand.profile_drift import BIN_COUNT, bin_of
 from autoscaler.placement.standing import Standing
-from deployments.controller.reports import GRACE_S, Reports
+from deployments.controller.reports import GRACE_S, LEAST_CLOCK_REPORTS, Reports
 from deployments.controller.variants.variant_book import VariantBook
 from deployments.messages.control import WINDOW_S, RouterReport, RouterState
 from deployments.state.load_history import HOUR_S
@@ -183,16 +183,30 @@ def test_load_of_a_router_whose_clock_is_off_is_counted_where_it_belongs(behind_
         learned = known()
         reports = Reports(learned, wall_clock)
         await asyncio.sleep(2 * WINDOW_S)
-        for number in range(1, 5):
+        for number in range(-LEAST_CLOCK_REPORTS, 5):
             await asyncio.sleep(WINDOW_S)
             own_s = wall_clock() - behind_s
             window = int(own_s / WINDOW_S + 1e-6) - 1
             late_s = 0.2 if number == 2 else 0.0  # on its way
             await asyncio.sleep(late_s)
-            reports.take(replace(report("r1", window, 10 * number), sent_s=own_s))
+            reports.take(replace(report("r1", window, 10 * max(number, 0)), sent_s=own_s))
             await asyncio.sleep(-late_s % WINDOW_S if late_s else 0.0)
         await asyncio.sleep(2.0)
         assert sum(each.arrived.get("digits", 0) for each in reports.closed()) == 100
         assert reports.caught_up()
 
     in_virtual_time(scene)
+
+
+def test_reports_that_waited_for_the_controller_say_nothing_of_a_clock(caplog: pytest.LogCaptureFixture) -> None:
+    async def scene() -> None:
+        reports = Reports(known(), wall_clock)
+        for number in range(3):
+            reports.take(replace(report("r1", NOW - 4 + number, 10), sent_s=wall_clock() - 2.0))
+        for number in range(10):
+            await asyncio.sleep(WINDOW_S)
+            reports.take(replace(report("r1", NOW + number, 10), sent_s=wall_clock()))
+        assert sum(each.arrived.get("digits", 0) for each in reports.closed()) == 100
+
+    in_virtual_time(scene)
+    assert "differ" not in caplog.text

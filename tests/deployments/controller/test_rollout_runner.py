@@ -220,9 +220,12 @@ def test_fallbacks_of_a_plan_are_not_loaded_once_the_next_one_has_begun(monkeypa
         await asyncio.sleep(0.1)
         await played.runner.load_fallbacks(first, played.decision)
         assert await running is None
+        await asyncio.sleep(0.2)
+        assert played.serves == {"w1": {"fast"}, "w2": {"fast"}}
+        followed = len(played.log)
         await played.runner.load_fallbacks(first, played.decision)
         await asyncio.sleep(1.0)
-        assert played.serves == {"w1": {"fast"}, "w2": {"fast"}}
+        assert played.log[followed:] == [], "nothing of the plan before is said once the next one is in force"
         assert not [each for each in played.log if each[2] == "middle"]
 
     play(monkeypatch, scene)

@@ -35,7 +35,7 @@ def test_without_history_the_load_that_is_there_counts_and_the_view_says_why(mon
         await asyncio.sleep(61.0)
         view = seen(keeper)
         assert view["model"] == "moving_maximum"
-        assert view["why"] == "no model was trained yet: 3 h of history, 24 h are needed"
+        assert view["why"] == "no model was trained yet: 3 h of history, 23 h are needed"
         assert (view["forecast_qps"], view["training"], view["quantile"]) == (None, None, 0.9)
         assert keeper.demand.demand_qps() == {"digits": 0.1}
 

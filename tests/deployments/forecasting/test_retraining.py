@@ -1,6 +1,7 @@
 """When forecasters are trained anew, and whether the new one takes the place of the one that serves."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from forecast_scene import (
@@ -15,11 +16,13 @@ from forecast_scene import (
     waves,
 )
 
+from catalog.errors import StateUnavailable
 from deployments.forecasting.archive import KeptModels, opened, read_kept_models, write_kept_models
 from deployments.forecasting.choice import task_of
 from deployments.forecasting.keeper import ForecastKeeper
 from deployments.forecasting.trainer import RETRY_S
 from deployments.forecasting.training import TrainingRecord
+from forecast.series.series import LoadSeries
 from virtual_time import EPOCH_S, until
 
 
@@ -141,9 +144,52 @@ def test_a_training_that_fails_changes_nothing_and_is_told(
 
     async def scene(keeper: ForecastKeeper) -> None:
         await until(lambda: seen(keeper)["training"] is not None, within_s=100.0)
-        assert seen(keeper)["why"] == "no model was promoted yet: 3600 s of load are known, 24 h are needed; wait"
+        told = "3600 s of load are known, 23 h are needed; wait for 22 h more"
+        assert seen(keeper)["why"] == f"no model was promoted yet: {told}"
         assert seen(keeper)["training"]["scores"] == {}
         await asyncio.sleep(200.0)
 
     assert len(play(monkeypatch, scene, forecasting(), store).requests) == 1
     assert any("forecaster linear was not trained" in each.getMessage() for each in caplog.records)
+
+
+@pytest.mark.parametrize("gap_s", [0, 1200])
+def test_a_history_of_one_day_is_enough_also_with_a_gap_of_minutes(monkeypatch: pytest.MonkeyPatch, gap_s: int) -> None:
+    """The newest seconds are not learned from, as routers may not have reported them."""
+    load = waves(2 * DAY_S, NOW_S + 200)
+    there = (load.times_s < NOW_S - 7200) | (load.times_s >= NOW_S - 7200 + gap_s)
+    store = store_with(digits=LoadSeries(load.times_s[there], load.loads_qps[there]))
+
+    async def scene(keeper: ForecastKeeper) -> None:
+        await until(lambda: seen(keeper)["training"] is not None, within_s=100.0)
+        assert seen(keeper)["training"]["scores"], seen(keeper)["why"]
+
+    [request] = play(monkeypatch, scene, forecasting(history_s=DAY_S), store).requests
+    assert request.until_s - request.from_s == DAY_S
+
+
+def test_what_could_not_be_read_is_read_before_anything_is_written_over_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = store_with(digits=waves())
+    kept = record(at_s=EPOCH_S - DAY_S, why="of before")
+    write_kept_models(store, "digits", KeptModels(b"a model", (kept,)))
+    away, read = {"forecast/digits"}, store.read
+
+    def reads(name: str) -> Any:
+        if name in away:
+            raise StateUnavailable("throttled")
+        return read(name)
+
+    monkeypatch.setattr(store, "read", reads)
+
+    async def scene(keeper: ForecastKeeper) -> None:
+        await until(lambda: seen(keeper)["model"] == "linear", within_s=100.0)
+        await asyncio.sleep(130.0)
+        assert read("forecast/digits")["trainings"][-1]["why"] == "of before", "not written over"
+        away.clear()
+        await asyncio.sleep(62.0)
+
+    play(monkeypatch, scene, forecasting(), store)
+    kept_models = read_kept_models(store, "digits")
+    assert len(kept_models.trainings) == 2
+    assert kept_models.trainings[0].why == "of before"
+    assert kept_models.promoted not in (None, b"a model")

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from forecast_scene import NOW_S, keep, trained, waves
+from forecast_scene import NOW_S, keep, store_with, trained, waves
 
 from catalog.errors import BadSeries, TrainingFailed
 from deployments.forecasting import training_process
 from deployments.forecasting.archive import opened
 from deployments.forecasting.choice import task_of
-from deployments.forecasting.training import TrainingRequest
+from deployments.forecasting.training import LEAST_HISTORY_S, TrainingRequest, train
 from deployments.forecasting.training_process import train_apart
 from deployments.state.opening import open_store
 from deployments.state.store import StateStore
@@ -51,8 +51,14 @@ async def test_a_model_is_trained_elsewhere_on_what_the_store_keeps(store: State
 async def test_errors_of_the_training_pass_through(tmp_path: Path) -> None:
     store = open_store(str(tmp_path / "state.db"))
     keep(store, letters=waves(7200))
-    with pytest.raises(BadSeries, match="2 h of load are known, 24 h are needed"):
+    with pytest.raises(BadSeries, match="2 h of load are known, 23 h are needed"):
         await train_apart(store, request("letters"))
+
+
+def test_how_much_load_is_missing_is_told() -> None:
+    store = store_with(digits=waves(LEAST_HISTORY_S - 10))
+    with pytest.raises(BadSeries, match="23 h of load are known, 23 h are needed; wait for 10 s more"):
+        train(store, request())
 
 
 async def test_a_training_that_takes_too_long_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """A router's reports and the controller's routing tables, with a controller that is away, comes back and has news."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import cast
@@ -14,7 +14,8 @@ from deployments.messages.control import WINDOW_S, RouterReport, RouterState, Ro
 from deployments.router import control_link
 from deployments.router.control_link import RETRY_S, WAIT_S, ControlLink
 from deployments.router.router import Router
-from router_scene import BOTH, Scene, routing, routing_table, settled, virtually
+from dispatch.plan import Plan
+from router_scene import BOTH, Scene, routing, routing_table, service, settled, virtually
 from virtual_time import wall_clock
 
 
@@ -87,10 +88,10 @@ class Linked:
 
 
 @asynccontextmanager
-async def linked(*, away: bool = False) -> AsyncIterator[Linked]:
+async def linked(*, away: bool = False, on_plan: Callable[[Plan], None] = lambda plan: None) -> AsyncIterator[Linked]:
     async with routing() as scene:
         controller = PlayedController(away=away)
-        link = ControlLink(scene.router, cast(ControllerClient, controller), wall_clock)
+        link = ControlLink(scene.router, cast(ControllerClient, controller), wall_clock, on_plan)
         running = asyncio.create_task(link.run())
         await settled()
         yield Linked(scene, controller)
@@ -247,3 +248,13 @@ async def test_a_controller_that_refuses_or_a_directive_that_cannot_be_followed_
         last = await link.begin_window()
         await asyncio.sleep(WINDOW_S)
         assert link.controller.windows[-1] == last
+
+
+@virtually
+async def test_whoever_is_beside_the_router_hears_of_the_plan_with_every_routing_table() -> None:
+    slos_s: list[float] = []
+    async with linked(on_plan=lambda plan: slos_s.append(plan.endpoints["digits"].slo_s)) as link:
+        for version, slo_s in ((1, 0.1), (2, 0.06)):
+            link.controller.tell(routing_table(version, {"w1": BOTH}, endpoint=service(slo_s=slo_s)))
+            await asyncio.sleep(0.1)
+        assert slos_s == [0.1, 0.06]

@@ -111,3 +111,25 @@ def test_what_cannot_be_read_after_all_is_begun_without_and_waited_for(tmp_path:
     with pytest.raises(StateIsBack):
         begun.write("plan", 1)
     assert begun_on(where, begun, lambda store: store) is begun
+
+
+def test_a_store_with_a_document_that_cannot_be_read_is_not_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = str(tmp_path / "state")
+    open_store(where).write("variants", [])
+    damaged = {"variants"}
+
+    def read(self: FsspecStateStore, name: str) -> object:
+        if name in damaged:
+            raise StateUnavailable("input/output error")
+        return whole(self, name)
+
+    whole = FsspecStateStore.read
+    monkeypatch.setattr(FsspecStateStore, "read", read)
+    away = AwayStore(where)
+    with pytest.raises(StateUnavailable, match="input/output"):
+        away.write("plan", 1)
+    damaged.clear()
+    with pytest.raises(StateIsBack):
+        away.write("plan", 1)

@@ -2,7 +2,7 @@
 
 from admission_scene import busy, error_of, let_in
 
-from catalog.errors import Displaced, Saturated
+from catalog.errors import BadRequest, Displaced, Saturated
 from dispatch.selection.fixed import FixedSelection
 from dispatch_scene import query, rejected
 
@@ -44,6 +44,13 @@ def test_a_full_queue_has_room_for_a_higher_priority() -> None:
     assert rejected(d.on_arrival(query(20, 0.001, priority=BACKGROUND), 0.001)) == {20: Saturated}
     assert list(rejected(d.on_arrival(query(21, 0.001), 0.001)).values()) == [Displaced]
     assert d.queues.rows("digits") == 5
+
+
+def test_a_query_of_more_rows_than_the_queue_ever_holds_displaces_nobody_and_is_refused_for_good() -> None:
+    d = busy(max_queued_rows=2)
+    let_in(d, 10, 2, 0.001, priority=BACKGROUND)
+    assert rejected(d.on_arrival(query(20, 0.001, rows=3, priority=URGENT), 0.001)) == {20: BadRequest}
+    assert d.queues.rows("digits") == 2
 
 
 def test_nobody_is_displaced_in_vain() -> None:

@@ -119,6 +119,22 @@ def test_agreement_needs_no_label_and_counts_rows() -> None:
     assert truth.labelled == 0
 
 
+def test_a_member_that_is_added_is_counted_from_then_on_and_the_others_as_before() -> None:
+    truth = known()
+    truth.remember("x", answered(1.0, 2, a=[2]))
+    truth.tell("x", [2], 1.0)
+    for _ in range(2):
+        truth.add("d")
+    truth.add("a")
+    assert truth.members == ("a", "b", "c", "d")
+    truth.remember("y", answered(2.0, 1, d=[1]))
+    truth.tell("y", [0], 2.0)
+    assert truth.counts.seen.tolist() == [[0, 0, 0, 1], [0, 0, 0, 0], [1, 0, 0, 0]]
+    assert truth.counts.right.tolist() == [[0, 0, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0]]
+    assert truth.counts.said.tolist() == [[0, 0, 0, 0], [0, 0, 0, 1], [1, 0, 0, 0]]
+    assert (truth.agreement["a"].rows, truth.agreement["d"].rows, truth.agreement["d"].agreed) == (1, 1, 1)
+
+
 def test_counts_are_those_of_all_labelled_rows_by_a_loop() -> None:
     rng = np.random.default_rng(5)
     truth, classes = known(), 3

@@ -2,7 +2,7 @@
 
 import pytest
 
-from catalog.errors import DeadlineMissed, NoWorker, Saturated, UnknownEndpoint, VariantFailed
+from catalog.errors import BadRequest, DeadlineMissed, NoWorker, Saturated, UnknownEndpoint, VariantFailed
 from dispatch.commands import Reject
 from dispatch.plan import Plan
 from dispatch.worker_info import WorkerInfo
@@ -308,3 +308,10 @@ def test_a_full_queue_refuses_a_query_with_all_its_jobs() -> None:
     assert refused(ask(d, 2)) == {}
     assert refused(ask(d, 3)) == {3: Saturated}
     assert (d.queues.rows("e"), made.open_queries) == (3, 2)
+
+
+def test_a_query_whose_members_are_more_than_the_queue_ever_holds_is_refused_for_good() -> None:
+    made = flow(EVERYONE)
+    d = scene(made, max_queued_rows=2)
+    assert refused(ask(d)) == {1: BadRequest}
+    assert nothing_is_left(d, made)

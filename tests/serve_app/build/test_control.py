@@ -166,9 +166,14 @@ def test_objectives_and_queues_change() -> None:
         (pool(2, 1, 4), {"workers": 3}, 3, Bounds(3, 3)),
         (pool(2, 1, 4), {"min_workers": 3}, 3, Bounds(3, 4)),
         (pool(2, 1, 4), {"max_workers": 1}, 1, Bounds(1, 1)),
+        (pool(2, 1, 8), {}, 2, Bounds(1, 8)),
+        (pool(2, 1, 8), {"workers": None, "min_workers": None, "max_workers": None}, 2, Bounds(1, 8)),
+        (pool(2), {}, 2, Bounds(2, 2)),
     ],
 )
-def test_pools_change_in_size(before: PoolSettings, change: dict[str, int], workers: int, bounds: Bounds) -> None:
+def test_pools_change_in_size(
+    before: PoolSettings, change: dict[str, int | None], workers: int, bounds: Bounds
+) -> None:
     after = changed(settings(pools={"cpu": before}), changes(pools={"cpu": change})).pools["cpu"]
     assert (after.workers, after.bounds) == (workers, bounds)
     assert after.memory_bytes == before.memory_bytes
@@ -187,6 +192,15 @@ def test_pools_change_in_size(before: PoolSettings, change: dict[str, int], work
 def test_a_wrong_change_is_refused_naming_field_and_remedy(change: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         changed(settings(), changes(**change))
+
+
+@pytest.mark.parametrize("change", [{"max_workers": 4}, {"min_workers": 1}, {"workers": 3, "min_workers": 1}])
+def test_bounds_are_refused_where_the_planner_chooses_no_sizes(change: dict[str, int]) -> None:
+    before = settings(planner="everywhere")
+    with pytest.raises(ConfigError, match=r"pools.cpu has min_workers .*'everywhere'.*planner proteus, ipa"):
+        changed(before, changes(pools={"cpu": change}))
+    assert changed(before, changes(pools={"cpu": {"workers": 3}})).pools["cpu"].bounds == Bounds(3, 3)
+    assert changed(before, changes(pools={"cpu": {"min_workers": 3, "max_workers": 3}})).pools["cpu"].workers == 3
 
 
 def test_what_the_planner_weighs_is_what_the_config_says(tmp_path: Path) -> None:

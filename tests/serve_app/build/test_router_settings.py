@@ -43,7 +43,6 @@ def test_what_the_config_says_is_taken() -> None:
     made = router_settings(config(transport_ms=2.5, warm_up_s=0, max_body_bytes=4096, endpoints=greedy()))
     assert (made.path_s, made.warm_up_s, made.balancing) == (0.0025, 0.0, {})
     assert made.intake == IntakeLimits(4096, 10.0, 4000)
-    assert made.shortest_slo_s == 0.1
     assert made.security == SecurityConfig()
 
 

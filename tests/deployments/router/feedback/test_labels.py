@@ -137,9 +137,18 @@ def test_an_endpoint_without_an_ensemble_counts_what_its_variants_said() -> None
     assert status is not None
     assert (status["labelled"], status["right"]) == (4, 3)
     counts = {member: (seen["labelled"], seen["right"]) for member, seen in status["members"].items()}
-    assert counts == {"fast": (1, 1), "best": (2, 1)}, "of one that came later nothing is known by name"
+    assert counts == {"fast": (1, 1), "best": (2, 1), "newcomer": (1, 1)}, "one that came later is counted as well"
     assert known.learned() == {}, "there are no weights to share"
     known.learn({"e": LearnedVotes.of(("fast", "best"), VoteCounts.none(CLASSES, 2))})
+
+
+def test_an_ensemble_has_the_members_that_it_was_built_with() -> None:
+    d, _, _, known = labels()
+    known.remember("e", "x", an_answer(d, 1)._replace(votes={"a": [1], "newcomer": [1]}), 0.02)
+    assert known.tell("e", [("x", (1,))], 0.5) == [Told.MATCHED]
+    status = known.status("e")
+    assert status is not None
+    assert {member: each["labelled"] for member, each in status["members"].items()} == {"a": 1, "b": 0, "c": 0}
 
 
 def test_the_status_counts_labels_and_agreement_by_member() -> None:

@@ -25,6 +25,7 @@ from serve_app.build.assemble import Assembly, assemble, resolve_paths
 from serve_app.build.candidates import Profiles
 from serve_app.build.control import control_settings
 from serve_app.build.endpoints.ensembles import ballots_of
+from serve_app.build.endpoints.stacked import with_stacked
 from serve_app.build.router_settings import router_settings
 from serve_app.build.tables import problems_for
 from serve_app.config.schema import AppConfig
@@ -160,6 +161,27 @@ def test_votes_that_lack_a_member_are_refused(tmp_path: Path) -> None:
         assembled(config({"votes": path}))
     with pytest.raises(ConfigError, match="record them, or name the endpoint's variants"):
         assembled(config(variants=None), replace(DIGITS, votes={"digits": path}))
+
+
+def test_votes_of_another_model_than_a_member_is_by_now_are_refused() -> None:
+    retrained = replace(DIGITS, outdated={DIGITS.votes["digits"]: frozenset({THREE[1]})})
+    message = rf"endpoints.digits.ensemble.votes: .* under the name of {THREE[1]}; record them again with `accord eval"
+    with pytest.raises(ConfigError, match=message):
+        assembled(config(), retrained)
+    others = flow_of(config(variants=[THREE[0], THREE[2]]), retrained)
+    assert others.weights.members == (THREE[0], THREE[2])
+
+
+def test_a_stacked_set_has_no_accuracy_by_votes_of_another_model_than_a_member_is_by_now() -> None:
+    retrained = replace(DIGITS, outdated={DIGITS.votes["digits"]: frozenset({THREE[1]})})
+
+    def stacked(*members: str) -> AppConfig:
+        endpoint = {"task": "digits", "slo_ms": 100, "stacked": {"sets": [list(members)]}}
+        return AppConfig.model_validate({"endpoints": {"e": endpoint}, "pools": {"cpu": {}}})
+
+    with pytest.raises(ConfigError, match=rf"endpoints.e.stacked.votes: .* under the name of {THREE[1]}; record them"):
+        with_stacked(stacked(*THREE[:2]), retrained)
+    assert with_stacked(stacked(THREE[0], THREE[2]), retrained).variants[-1].name == f"{THREE[0]}+{THREE[2]}"
 
 
 def test_votes_for_classes_that_the_task_does_not_have_are_refused(tmp_path: Path) -> None:

@@ -47,6 +47,18 @@ def test_without_votes_what_was_measured_as_accuracy_is_what_is_known_of_right_c
     }
 
 
+def test_votes_of_another_model_say_nothing_of_the_one_of_today() -> None:
+    config = endpoint()
+    retrained = replace(CATALOGUE, outdated={CATALOGUE.votes["digits"]: frozenset({"digits-mlp"})})
+    rules = shadow_rules("digits", config, retrained, variants_of("digits", config, retrained))
+    assert rules is not None
+    assert rules.together
+    assert not any("digits-mlp" in pair for pair in rules.together)
+    variant = CATALOGUE.variant("digits-mlp")
+    assert variant.measured is not None
+    assert rules.right["digits-mlp"] == (variant.accuracy, variant.measured.low), "what was measured of it holds"
+
+
 def test_an_endpoint_without_it_compares_nothing() -> None:
     config = EndpointConfig(task="digits", slo_ms=100)
     assert shadow_rules("digits", config, CATALOGUE, CATALOGUE.of_task("digits")) is None

@@ -124,6 +124,50 @@ def test_votes_of_two_splits_end_up_in_one_file(digits: Path, data: Path, tmp_pa
         assert {name: votes.rows for name, votes in read_votes(path).items()} == {"dev": ROWS, "test": 100}
 
 
+def retrain(catalogue: Path) -> None:
+    """The first variant is another model from now on."""
+    models, content = catalogue.parent / "models", yaml.safe_load(catalogue.read_text())
+    shutil.copy(BUILTIN.parent / "models" / "digits-cnn-s.onnx", models / f"{NAMES[0]}.onnx")
+    for entry in content["variants"]:
+        entry["artifact"].pop("sha256", None)
+    catalogue.write_text(yaml.safe_dump(content))
+
+
+def test_votes_of_a_variant_that_was_retrained_are_not_used_until_all_ran_again(
+    digits: Path, data: Path, tmp_path: Path
+) -> None:
+    common = (str(digits), "--data", str(data), "--out", str(tmp_path / "e"), "--limit", "100")
+    assert evaluate(*common).exit_code == 0
+    before = load_catalogue(digits)
+    assert before.outdated == {}
+    retrain(digits)
+    done = evaluate(*common, "--variant", NAMES[0])
+    assert done.exit_code == 0, done.output
+    loaded = load_catalogue(digits)
+    assert loaded.variant(NAMES[0]).accuracy > before.variant(NAMES[0]).accuracy, "which is measured anew"
+    assert loaded.outdated == {loaded.votes["digits"]: {NAMES[0]}}
+    assert evaluate(*common).exit_code == 0
+    assert load_catalogue(digits).outdated == {}
+
+
+def test_rows_of_the_other_split_that_an_older_model_gave_are_left_out(
+    digits: Path, data: Path, tmp_path: Path
+) -> None:
+    common = (str(digits), "--data", str(data), "--out", str(tmp_path / "e"), "--limit", "100")
+    for split in ("dev", "test"):
+        assert evaluate(*common, "--split", split).exit_code == 0
+    files = (tmp_path / "e" / "votes.csv", Path(load_catalogue(digits).votes["digits"]))
+    assert [set(read_votes(path)) for path in files] == [{"dev", "test"}] * 2
+    retrain(digits)
+    done = evaluate(*common, "--split", "dev")
+    assert done.exit_code == 0, done.output
+    assert [set(read_votes(path)) for path in files] == [{"dev"}] * 2
+    assert f"the rows of split test are left out: {NAMES[0]} gave them" in " ".join(done.stderr.split())
+    assert load_catalogue(digits).outdated == {}
+    assert evaluate(*common, "--split", "test").exit_code == 0
+    assert [set(read_votes(path)) for path in files] == [{"dev", "test"}] * 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -85,7 +85,7 @@ FORECASTS = {
     },
     "plates": {
         "model": "moving_maximum",
-        "why": "no model was trained yet: 3 h of history, 24 h are needed",
+        "why": "no model was trained yet: 3 h of history, 23 h are needed",
         "trained_until": None,
         "scores": {},
         "horizon_s": 20,
@@ -103,7 +103,7 @@ def test_a_person_sees_who_forecasts_the_load_and_why_nobody_does(server: Any) -
     for part in (
         "│ digits │ deepar │ 20 s │ 0.9 │ 312.3 │ 2026-03-01",
         "│ plates │ moving_maximum │ 20 s │ 0.9 │ - │ - │",
-        "- plates: no model was trained yet: 3 h of history, 24 h are needed",
+        "- plates: no model was trained yet: 3 h of history, 23 h are needed",
         "deepar): the new model was better: so",
     ):
         assert part in shown

@@ -1,5 +1,9 @@
 """What a router tells the proxy about waits in front of it."""
 
+from dataclasses import replace
+
+from dispatch.plan import Plan
+from router_scene import digits
 from serve_app.http.in_front.wait import BESIDE_SHARE, HEADER, IN_FRONT_S, RUNS, SHARE, FrontWait
 
 
@@ -21,6 +25,22 @@ def told(*ages_s: float) -> int:
 
 def test_it_is_a_share_of_the_wait_that_the_objective_bears() -> None:
     assert 95 <= told(*[0.1 * SHARE] * 500) <= 100
+
+
+def plan(*slos_s: float) -> Plan:
+    built = digits()
+    endpoints = {f"e{slo_s:g}": replace(built, limits=replace(built.limits, slo_s=slo_s)) for slo_s in slos_s}
+    return Plan(1, endpoints)
+
+
+def test_ages_are_held_against_the_shortest_objective_of_the_plan_in_force() -> None:
+    wait = FrontWait(0.1, Clock())
+    for _ in range(500):
+        wait.saw(0.1 * SHARE)
+    wait.on_plan(plan(0.4, 0.05, 0.2))
+    assert 190 <= pct(wait) <= 200
+    wait.on_plan(plan(0.4, 0.2))
+    assert 47 <= pct(wait) <= 50
 
 
 def test_one_late_request_is_no_overload() -> None:

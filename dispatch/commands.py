@@ -39,7 +39,7 @@ class BatchDone(NamedTuple):
     """``batch`` came back, which is to be metered; what it means for queries is in other commands.
 
     ``outputs`` are what the host gave to ``on_done``: one mapping per job, in the batch's order. Nobody waits any more
-    for the ``withdrawn`` jobs, which are named by id.
+    for the ``withdrawn`` jobs, which are named by id. It ``waited_s`` at its worker for the run before it.
     """
 
     batch: Batch
@@ -47,6 +47,7 @@ class BatchDone(NamedTuple):
     run_s: float
     done_s: float
     withdrawn: frozenset[int] = frozenset()
+    waited_s: float = 0.0
 
 
 class StageRun(NamedTuple):
@@ -105,7 +106,7 @@ class Answers(NamedTuple):
 
     def each(self) -> Iterator[Answer]:
         """One answer per query that is still waited for."""
-        batch, outputs, run_s, done_s, withdrawn = self.done
+        batch, outputs, run_s, done_s, withdrawn, _ = self.done
         for job, own in zip(batch.jobs, outputs, strict=True):
             if job.id not in withdrawn:
                 yield Answer(job.query, batch.variant, batch.accuracy, own, batch.rows, batch.launched_s, done_s, run_s)

@@ -26,6 +26,8 @@ from dispatch.recovery.retries import Loss, Retries
 from dispatch.shadow.shadows import Shadows
 from dispatch.worker_info import WorkerInfo
 
+Outputs = Sequence[Mapping[str, Any]]
+
 _by_id = attrgetter("id")
 
 
@@ -96,7 +98,8 @@ class Dispatcher:
         self._retries.budget.settle(now_s)
         if overdue := self._watch.on_time(now_s):
             commands += self._lose(overdue, Loss.OVERDUE, now_s)
-        for worker in sorted((each for each in self.workers.values() if each.hold_s <= now_s), key=_by_id):
+        for worker in sorted((each for each in self.workers.values() if each.ask_s <= now_s), key=_by_id):
+            worker.release(now_s)
             self._launch(worker, now_s, commands)
         return commands + self._wake_ups.for_all(now_s)
 
@@ -118,12 +121,14 @@ class Dispatcher:
         return self._lose(workers, Loss.DIED if died else Loss.GONE, now_s)
 
     def on_done(
-        self, worker: str, batch_id: int, outputs: Sequence[Mapping[str, Any]], run_s: float, now_s: float
+        self, worker: str, batch_id: int, outputs: Outputs, run_s: float, now_s: float, waited_s: float = 0.0
     ) -> list[Command]:
-        """A batch came back, with the outputs of each of its jobs; one that nobody waits for any more is ignored."""
-        if (state := self.workers.get(worker)) is None or (batch := state.batch) is None or batch.id != batch_id:
+        """A batch came back, with the outputs of each of its jobs, having ``waited_s`` at the worker before its run.
+
+        One that nobody waits for any more is ignored.
+        """
+        if (state := self.workers.get(worker)) is None or (batch := state.take(batch_id)) is None:
             return []
-        state.finish()
         state.proven.add(batch.variant)
         self._health.on_success(worker, batch.variant)
         if batch_id < 0:
@@ -134,9 +139,9 @@ class Dispatcher:
         if (lane := state.lanes.get(batch.stage)) is not None:
             lane.on_done(batch, now_s)
             if self.learning is not None:
-                self.learning.on_done(state, lane, batch, run_s, now_s)
+                self.learning.on_done(state, lane, batch, run_s, now_s, waited_s)
         endpoint = self._running.pop(batch_id)
-        done = quick(BatchDone, (batch, outputs, run_s, now_s, endpoint.on_done(batch, now_s)))
+        done = quick(BatchDone, (batch, outputs, run_s, now_s, endpoint.on_done(batch, now_s), waited_s))
         commands: list[Command] = [done]
         if self.shadows.by_endpoint:
             self.shadows.on_answered(done)
@@ -145,9 +150,8 @@ class Dispatcher:
 
     def on_failed(self, worker: str, batch_id: int, reason: str, now_s: float) -> list[Command]:
         """A batch raised on its variant: its jobs go on, each alone, on another worker or variant if possible."""
-        if (state := self.workers.get(worker)) is None or (batch := state.batch) is None or batch.id != batch_id:
+        if (state := self.workers.get(worker)) is None or (batch := state.take(batch_id)) is None:
             return []
-        state.finish()
         self._health.on_failure(worker, batch.variant, now_s)
         commands: list[Command] = []
         self._retry(batch, Loss.FAILED, now_s, commands, reason)
@@ -243,11 +247,11 @@ class Dispatcher:
                 if (made := self._batches.next(worker, lane, now_s)) is None:
                     break
                 if isinstance(made, Batch):
-                    worker.start(made)
+                    worker.start(made, lane.release_s(made))
                     self._running[made.id] = self._endpoints[made.stage.endpoint]
                     self._retries.budget.launched += len(made.jobs)
                     commands.append(quick(Launch, (made,)))
-                    commands += self._wake_ups.on_launch(now_s)
+                    commands += (*self._wake_ups.on_launch(now_s), *self._wake_ups.at(worker.ask_s))
                     return
                 for job in made:
                     error = refusals.deadline_out_of_reach(job.query, now_s)
@@ -259,6 +263,7 @@ class Dispatcher:
 
     def _go_on(self, worker: WorkerState, now_s: float, commands: list[Command]) -> list[Command]:
         """A worker is idle: it gets its next batch; what stays idle may run what no client waits for."""
+        worker.release(now_s)
         self._launch(worker, now_s, commands)
         for batch in self.shadows.begin(self.workers.values(), now_s) if self.shadows.by_endpoint else ():
             commands += [Launch(batch), *self._wake_ups.on_launch(now_s)]
@@ -272,9 +277,10 @@ class Dispatcher:
             self._health.on_worker_lost(state.id)
             if self.learning is not None:
                 self.learning.latency.forget(state.id)
-            if (batch := state.batch) is not None:
-                if loss is Loss.OVERDUE:
-                    commands.append(GiveUp(batch, now_s - batch.launched_s, state.info, state.variants))
+            if loss is Loss.OVERDUE:
+                first = state.under_way[0]
+                commands.append(GiveUp(first, now_s - first.launched_s, state.info, state.variants))
+            for batch in state.under_way:
                 self._retry(batch, loss, now_s, commands)
         return commands + self._after_change(now_s)
 

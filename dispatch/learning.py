@@ -28,7 +28,9 @@ class Learning:
                 if lane.latency is None or worker.id in changed:
                     lane.measured(self.latency.estimate(worker.id))
 
-    def on_done(self, worker: WorkerState, lane: Lane, batch: Batch, run_s: float, now_s: float) -> None:
+    def on_done(
+        self, worker: WorkerState, lane: Lane, batch: Batch, run_s: float, now_s: float, waited_s: float = 0.0
+    ) -> None:
         """A batch of the lane's stage came back."""
         stage = lane.stage
         slo_s = stage.slo_s
@@ -37,7 +39,7 @@ class Learning:
         stage.endpoint.feedback.on_batch(len(queries), late, promised_rate(batch.promise), queries[0].arrival_s, now_s)
         load_qps = stage.plan.load.load_qps(now_s)
         total_s = now_s - batch.launched_s
-        self._on_batch(worker, lane, batch.variant, batch.rows, run_s, total_s, load_qps, now_s, batch.length)
+        self._on_batch(worker, lane, batch.variant, batch.rows, run_s, total_s, load_qps, now_s, batch.length, waited_s)
 
     def on_shadow(self, worker: WorkerState, batch: Batch, run_s: float, now_s: float) -> None:
         """A batch came back that no client waited for (`dispatch.shadow`), beside whatever load there is."""
@@ -66,6 +68,7 @@ class Learning:
         load_qps: float,
         now_s: float,
         length: int = 0,
+        waited_s: float = 0.0,
     ) -> None:
         for candidate in lane.offered:
             if (
@@ -73,7 +76,9 @@ class Learning:
             ):  # else the plan has changed since the launch
                 lengths = lane.stage.plan.lengths
                 ratio = lengths.ratio(lane.device, candidate, length, rows) if lengths is not None and length else 1.0
-                estimate = self.latency.on_batch(worker.id, candidate, rows, run_s, total_s, load_qps, now_s, ratio)
+                estimate = self.latency.on_batch(
+                    worker.id, candidate, rows, run_s, total_s, load_qps, now_s, ratio, waited_s
+                )
                 if estimate is not None:
                     _correct(worker, estimate)
                 return

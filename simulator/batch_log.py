@@ -82,7 +82,7 @@ class BatchLog:
     def _pack(self) -> None:
         if not self._done:
             return
-        batches, _, _, done_s, _ = zip(*self._done, strict=True)
+        batches, _, _, done_s, _, _ = zip(*self._done, strict=True)
         _, workers, _, variants, accuracies, jobs, _, launched_s, _, _ = zip(*batches, strict=True)
         self._workers += workers
         self._variants += variants

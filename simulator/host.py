@@ -73,6 +73,8 @@ class Host:
         self._nodes = nodes
         self._due_s: dict[int, float] = {}  # by batch, with nodes: an entry of `_running` at another time is outdated
         self._running: list[tuple[float, int, Batch, float]] = []
+        self._idle_s: dict[str, float] = {}  # by worker, when it will have run what was launched
+        self._waited_s: dict[int, float] = {}  # by batch, where it does not begin at once
         self._given_up: dict[int, GiveUp] = {}
         self._wake_s = inf
         self._log = BatchLog()
@@ -163,7 +165,9 @@ class Host:
                 self._carry_out(self._back(given_up, now_s), now_s)
                 return
             outputs = NOTHING_SAID if self._outputs is None else self._outputs(batch)
-            self._carry_out(self._dispatcher.on_done(batch.worker, batch.id, outputs, run_s, now_s), now_s)
+            waited_s = self._waited_s.pop(batch.id, 0.0)
+            done = self._dispatcher.on_done(batch.worker, batch.id, outputs, run_s, now_s, waited_s)
+            self._carry_out(done, now_s)
         else:
             now_s, self._wake_s = self._wake_s, inf
             self._carry_out(self._dispatcher.on_timer(now_s), now_s)
@@ -174,9 +178,11 @@ class Host:
                 batch = command.batch
                 run_s, path_s = self._latency.times_s(self._devices[batch.worker], batch)
                 if self._nodes is None:
-                    heappush(self._running, (now_s + run_s + path_s, batch.id, batch, run_s))
+                    due = self._alone(batch, run_s, path_s, now_s)
+                    heappush(self._running, (due.done_s, batch.id, batch, run_s))
                 else:
-                    self._reschedule(self._nodes.start(batch, run_s, path_s, now_s))
+                    beside = self._nodes.start(batch, run_s, path_s, now_s)
+                    self._reschedule([self._alone(batch, run_s, path_s, now_s)] if beside is None else beside)
             elif isinstance(command, BatchDone):
                 self._log.on_batch(command)
                 if self._control is not None:
@@ -197,6 +203,15 @@ class Host:
             elif isinstance(command, Reject) and self._control is not None:
                 self._control.traffic.on_reject(command)
 
+    def _alone(self, batch: Batch, run_s: float, path_s: float, now_s: float) -> Due:
+        """A batch is launched: half of its way goes to its worker, which may still run the one before."""
+        waited_s = max(self._idle_s.get(batch.worker, 0.0) - (now_s + path_s / 2.0), 0.0)
+        if waited_s:
+            self._waited_s[batch.id] = waited_s
+        done_s = now_s + run_s + path_s + waited_s
+        self._idle_s[batch.worker] = done_s - path_s / 2.0
+        return Due(done_s, batch, run_s, waited_s)
+
     def _back(self, given_up: GiveUp, now_s: float) -> list[Command]:
         """A worker that was given up has ended its batch, which nobody waits for: it is there again."""
         worker = given_up.batch.worker
@@ -206,8 +221,9 @@ class Host:
     def _reschedule(self, changed: Sequence[Due]) -> None:
         """Batches will be done at other instants than before; the first entry is never an outdated one."""
         running = self._running
-        for done_s, batch, run_s in changed:
+        for done_s, batch, run_s, waited_s in changed:
             self._due_s[batch.id] = done_s
+            self._waited_s[batch.id] = waited_s
             heappush(running, (done_s, batch.id, batch, run_s))
         while running and self._due_s.get(running[0][1]) != running[0][0]:
             heappop(running)

@@ -45,8 +45,12 @@ class WorkerReport:
 
 @dataclass(frozen=True)
 class BatchResult:
-    """What a batch came to: stacked ``outputs``, or ``error`` in one line. ``run_s`` is the time on the device."""
+    """What a batch came to: stacked ``outputs``, or ``error`` in one line.
+
+    ``run_s`` is the time on the device, ``waited_s`` how long it was here before that.
+    """
 
     outputs: Arrays
     run_s: float
     error: str | None = None
+    waited_s: float = 0.0

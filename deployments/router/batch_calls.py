@@ -40,7 +40,7 @@ class BatchCalls:
         endpoint = self._dispatcher.plan.endpoints.get(batch.endpoint)
         lengths = None if endpoint is None else endpoint.stages[batch.stage.stage].lengths
         rule = None if lengths is None else lengths.rule
-        self._workers.calls[batch.worker] = self._spawn(self._run(batch, rule))
+        self._workers.calls[batch.worker].add(self._spawn(self._run(batch, rule)))
 
     def give_up(self, command: GiveUp) -> None:
         """See `GiveUp`; returns at once."""
@@ -69,7 +69,9 @@ class BatchCalls:
             now_s = self._clock()
             if result.error is None:
                 outputs = unstack(batch, result.outputs, rule)
-                commands = self._dispatcher.on_done(batch.worker, batch.id, outputs, result.run_s, now_s)
+                commands = self._dispatcher.on_done(
+                    batch.worker, batch.id, outputs, result.run_s, now_s, result.waited_s
+                )
             else:
                 commands = self._dispatcher.on_failed(batch.worker, batch.id, result.error, now_s)
         except WorkerGone as error:

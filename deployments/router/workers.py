@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from math import inf
 from typing import Any
@@ -26,7 +27,7 @@ FIRST_WORKERS_S = 5.0
 (`deployments.controller.routing_tables`)."""
 
 LEAVE_S = 5.0
-"""A worker that goes has so long for the batch that it runs; then others get it."""
+"""A worker that goes has so long for what it runs; then others get it."""
 
 NOTHING: frozenset[str] = frozenset()
 
@@ -62,7 +63,7 @@ class RouterWorkers:
         self._joining: set[str] = set()
         self._leaving: dict[str, asyncio.TimerHandle] = {}
         self.reports: dict[str, WorkerReport] = {}
-        self.calls: dict[str, asyncio.Task[None]] = {}
+        self.calls: defaultdict[str, set[asyncio.Task[None]]] = defaultdict(set)
         self.events = WorkerEvents()
         self.on_change: Callable[[], None] = lambda: None
 
@@ -135,10 +136,11 @@ class RouterWorkers:
         self._begin_join(worker, DESCRIBE_RETRY_S)
 
     def ended(self, batch: Batch) -> None:
-        """A batch came back from its worker, which may run another by now."""
-        if self.calls.get(batch.worker) is asyncio.current_task():
-            del self.calls[batch.worker]
-        if batch.worker in self._leaving:
+        """A batch came back from its worker, which may run others by now."""
+        if (task := asyncio.current_task()) is not None:
+            self.calls.get(batch.worker, set()).discard(task)
+        state = self._dispatcher.workers.get(batch.worker)
+        if batch.worker in self._leaving and (state is None or not state.under_way):
             self.lose(batch.worker)
 
     # -- inner steps ------------------------------------------------------------------------------------------
@@ -147,9 +149,9 @@ class RouterWorkers:
         self.reports.pop(worker, None)
         if (timer := self._leaving.pop(worker, None)) is not None:
             timer.cancel()
-        call = self.calls.pop(worker, None)
-        if call is not None and call is not asyncio.current_task():
-            call.cancel()
+        for call in self.calls.pop(worker, ()):
+            if call is not asyncio.current_task():
+                call.cancel()
 
     def _on_members(self, pool: str, live: frozenset[str]) -> None:
         """Serve says who is alive, or who is not told to stop."""
@@ -209,7 +211,7 @@ class RouterWorkers:
         if state is None or worker in self._leaving:
             return
         self._carry_out(self._dispatcher.reassign({worker: NOTHING}, self._clock()))
-        if state.batch is None:
+        if not state.under_way:
             self.lose(worker)
         else:
             give_up = functools.partial(self.lose, worker)

@@ -90,7 +90,7 @@ class Worker:
         ``router`` is who asks; raises `WorkerNotAssigned` where it belongs to another one by the time it would run.
         """
         self._check_meant(worker)
-        return await _on(self._batches, self._run, variant, inputs, router)
+        return await _on(self._batches, self._run, variant, inputs, router, time.perf_counter())
 
     async def assign(self, router: str | None, worker: str | None = None) -> WorkerReport:
         """Run batches of this router only, after those that are here already; of nobody where it is None.
@@ -190,7 +190,7 @@ class Worker:
             runtime.unload()
         return self._describe()
 
-    def _run(self, variant: str, inputs: Arrays, router: str | None) -> BatchResult:
+    def _run(self, variant: str, inputs: Arrays, router: str | None, came_s: float) -> BatchResult:
         if not self._runs_for_anyone and router != self._router:
             raise WorkerNotAssigned(f"this worker belongs to router {self._router}, not {router}")
         runtime = self._runtimes.get(variant)
@@ -205,7 +205,7 @@ class Worker:
             if self._raised.raised():
                 self._try_alone(variant, runtime)
             return BatchResult({}, time.perf_counter() - started_s, reason(error))
-        return BatchResult(outputs, time.perf_counter() - started_s)
+        return BatchResult(outputs, time.perf_counter() - started_s, waited_s=started_s - came_s)
 
     def _watched(self, variant: str, runtime: ModelRuntime, inputs: Arrays) -> Arrays:
         """A run that `check_health` keeps an eye on."""

@@ -3,10 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import hypot
+from math import hypot, inf
 from statistics import fmean
 
 from dispatch.selection.policy import Candidate
+
+LEAD = 0.9
+"""The next batch follows this share of the way before the result of the one before should be there, so that it reaches
+the worker just after that is idle ..."""
+
+VARYING = 0.25
+"""... but not before this share of what lies between the mean and the 95th percentile of the run has passed, since
+runs may take longer than expected. Where that is longer than the way, the result is waited for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,24 +62,32 @@ class LatencyEstimate:
             self, run_factor=self.run_factor * fmean(slowdowns.values()), run_factors={**of_variant, **unmeasured}
         )
 
-    def mean_s(self, run_s: float) -> float:
-        """Mean time of a batch whose profiled mean run is ``run_s``."""
-        return self.run_factor * run_s + self.path_s
+    def gap_s(self, run_s: float) -> float:
+        """How long a worker that is never out of work is idle after a batch that runs for ``run_s`` here: the whole way
+        where its result is waited for."""
+        return min(self.path_s, max((1.0 - LEAD) * self.path_s, VARYING * run_s * (self.run_tail - 1.0)))
+
+    def busy_s(self, run_s: float) -> float:
+        """How long a batch whose profiled mean run is ``run_s`` keeps its worker from the next, on average."""
+        here_s = self.run_factor * run_s
+        return here_s + self.gap_s(here_s)
 
     def tail_s(self, run_s: float) -> float:
-        """What such a batch takes in nearly all cases: run and way vary independently of each other."""
+        """What such a batch takes to its result in nearly all cases: run and way vary independently of each other."""
         spread_s = hypot(self.run_factor * run_s * (self.run_tail - 1.0), self.path_tail_s - self.path_s)
-        return self.mean_s(run_s) + spread_s
+        return self.run_factor * run_s + self.path_s + spread_s
 
     def corrected(self, candidate: Candidate) -> Candidate:
         """A candidate of the plan with what its batches take here."""
         factor = self.run_factors.get(candidate.variant, self.run_factor)
         path_s, path_spread_s, run_spread = self.path_s, self.path_tail_s - self.path_s, self.run_tail - 1.0
-        mean_s, tail_s = [0.0], [0.0]
+        mean_s, tail_s, follow_s = [0.0], [0.0], [0.0]
         for run_s in candidate.runs_s[1:]:
             here_s = factor * run_s
-            mean_s.append(here_s + path_s)
+            gap_s = self.gap_s(here_s)
+            mean_s.append(here_s + gap_s)
             tail_s.append(here_s + path_s + hypot(here_s * run_spread, path_spread_s))
+            follow_s.append(here_s + gap_s if gap_s < path_s else inf)
         return Candidate(
             variant=candidate.variant,
             accuracy=candidate.accuracy,
@@ -79,6 +95,7 @@ class LatencyEstimate:
             mean_s=tuple(mean_s),
             path_s=path_s,
             members=candidate.members,
+            follow_s=tuple(follow_s),
         )
 
 

@@ -61,8 +61,10 @@ class LatencyEstimator:
         load_qps: float,
         now_s: float,
         length_ratio: float = 1.0,
+        waited_s: float = 0.0,
     ) -> LatencyEstimate | None:
-        """A batch of ``rows`` came back ``total_s`` after its launch, having run for ``run_s``.
+        """A batch of ``rows`` came back ``total_s`` after its launch, having run for ``run_s`` and waited for the run
+        before it.
 
         ``candidate`` is the plan's, with the profile in it, which a batch of this length takes ``length_ratio`` times
         of. Gives the worker's estimate where it has changed.
@@ -73,7 +75,7 @@ class LatencyEstimator:
         path_s = max(total_s - run_s, 0.0)
         alone_s = run_s / slowdown_of(candidate.variant, self._slowdowns(worker))
         profiled_s = candidate.runs_s[rows] * length_ratio
-        known.on_batch(candidate.variant, profiled_s, alone_s, path_s, load_qps, now_s, length_ratio)
+        known.on_batch(candidate.variant, profiled_s, alone_s, path_s, load_qps, now_s, length_ratio, waited_s)
         if now_s - self._renewed_s.get(worker, -RENEW_EVERY_S) < RENEW_EVERY_S:
             return None
         self._renewed_s[worker] = now_s

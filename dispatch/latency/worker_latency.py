@@ -69,10 +69,13 @@ class WorkerLatency:
         load_qps: float,
         now_s: float,
         length_ratio: float = 1.0,
+        waited_s: float = 0.0,
     ) -> None:
         """A batch came back: its run took ``run_s`` where the profile has ``profiled_s``, and its way ``path_s``.
 
-        The profile of a batch of as many rows of the typical length has ``profiled_s`` divided by ``length_ratio``.
+        The way has the ``waited_s`` in it that the worker was still running the batch before: that makes results late,
+        as a long way does, but keeps the worker from nothing. The profile of a batch of as many rows of the typical
+        length has ``profiled_s`` divided by ``length_ratio``.
         """
         if self._runs is None:
             self._runs = _sums(self._prior.of_one_length.run_factor, profiled_s)
@@ -91,7 +94,8 @@ class WorkerLatency:
             reference.add(reference_s, now_s)
         self._path_tail.add(path_s, now_s)
         self._prior_share.add(0.0, now_s)
-        self._path.add(min(path_s, MOST_SURPRISE * max(self._path.value, jitter_s, 1e-3)), now_s)
+        way_s = max(path_s - waited_s, 0.0)
+        self._path.add(min(way_s, MOST_SURPRISE * max(self._path.value, jitter_s, 1e-3)), now_s)
         self._log2_load.add(log2(max(load_qps, 1.0)), now_s)
         if now_s - self._remembered_s >= MEASURE_EVERY_S:
             self._remembered_s = now_s

@@ -165,6 +165,19 @@ class Lane:
         """What the batch should take here; None where its variant is not offered any more."""
         return next((each for each in self.at(batch.length) if each.variant == batch.variant), None)
 
+    def release_s(self, batch: Batch) -> float:
+        """When the next batch may follow this one, which is launched now, though it is not back.
+
+        Never where latencies are not measured, a query is suspected of killing workers, or the policy wants to know
+        what became of each batch before it decides on the next.
+        """
+        if self.latency is None or self.state is not None or batch.jobs[0].alone:
+            return inf
+        candidate = self.candidate_of(batch)
+        if candidate is None or not candidate.follow_s:
+            return inf
+        return batch.launched_s + candidate.follow_s[min(batch.rows, candidate.max_batch)]
+
     def forget_decisions(self) -> None:
         """The policy sees nothing of its decisions so far."""
         self.batch_id = 0

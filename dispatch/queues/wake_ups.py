@@ -61,8 +61,9 @@ class WakeUps:
         return [WakeAt(at_s)]
 
     def for_all(self, now_s: float) -> list[Command]:
-        """A WakeAt for the first deadline that matters, hold that ends or flow that is due; never in the past."""
-        at_s = min((worker.hold_s for worker in self._workers.values()), default=inf)
+        """A WakeAt for the first deadline that matters, batch to follow, hold that ends or flow that is due;
+        never in the past."""
+        at_s = min((worker.ask_s for worker in self._workers.values()), default=inf)
         if self._due_s < at_s:
             self._due_s = self._first_deadline_s()
         return self.at(max(now_s, min(at_s, self._due_s, self._flows.due_s, self._watch.look_s)))

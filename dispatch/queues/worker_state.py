@@ -10,10 +10,15 @@ from dispatch.worker_info import WorkerInfo
 
 
 class WorkerState:
-    """A worker's variants, its lane per stage that it serves, and the one batch that it runs.
+    """A worker's variants, its lane per stage that it serves, the batch that it runs and the one that it has run.
+
+    It runs ``batch`` until that comes back, or should have been run by ``release_s``: from then on its result is on its
+    way (``returning``), and the next batch may follow, which reaches the worker about when that is idle. At most two
+    are under way, of which the worker runs the later one after the other.
 
     ``hold_s`` is when a policy that keeps the idle worker waiting is to be asked again, infinity where none does.
-    ``looks`` is how often its batch was looked at (`BatchWatch`); batches of the variants in ``proven`` came back.
+    ``looks`` is how often its first batch was looked at (`BatchWatch`); batches of the variants in ``proven`` came
+    back.
     """
 
     def __init__(self, worker: str, info: WorkerInfo) -> None:
@@ -23,6 +28,8 @@ class WorkerState:
         self.lanes: dict[StageKey, Lane] = {}
         self._lanes: tuple[Lane, ...] = ()
         self.batch: Batch | None = None
+        self.returning: Batch | None = None
+        self.release_s = inf
         self.hold_s = inf
         self.looks = 0
         self.proven: set[str] = set()
@@ -36,17 +43,52 @@ class WorkerState:
         self._lanes = tuple(self.lanes.values())
         self.load.slots = max((c.max_batch for own in self._lanes for c in own.offered), default=0)
 
-    def start(self, batch: Batch) -> None:
+    @property
+    def under_way(self) -> tuple[Batch, ...]:
+        """What was launched and is not back, the first to come back to the front."""
+        if self.returning is None:
+            return () if self.batch is None else (self.batch,)
+        return (self.returning,) if self.batch is None else (self.returning, self.batch)
+
+    @property
+    def ask_s(self) -> float:
+        """When its next batch may follow, or a policy that holds is to be asked again."""
+        return self.hold_s if self.returning is not None else min(self.hold_s, self.release_s)
+
+    def start(self, batch: Batch, release_s: float = inf) -> None:
         """The worker runs this batch now; it must be idle."""
         assert self.batch is None
         self.batch = batch
+        self.release_s = release_s
         self.hold_s = inf
-        self.looks = 0
+        if self.returning is None:
+            self.looks = 0
         self.load.running_rows = batch.rows
 
-    def finish(self) -> None:
-        """The batch came back, whatever became of it."""
+    def release(self, now_s: float) -> bool:
+        """Whether the batch should have been run by now, so that the worker counts as idle from here on."""
+        if self.release_s > now_s or self.returning is not None:
+            return False
+        self.returning = self.batch
+        self._run_none()
+        return True
+
+    def take(self, batch_id: int) -> Batch | None:
+        """The batch came back, whatever became of it; None where none of that id is under way."""
+        batch = self.returning
+        if batch is not None and batch.id == batch_id:
+            self.returning = None
+            self.looks = 0
+            return batch
+        batch = self.batch
+        if batch is None or batch.id != batch_id:
+            return None
+        self._run_none()
+        return batch
+
+    def _run_none(self) -> None:
         self.batch = None
+        self.release_s = inf
         self.load.running_rows = 0
 
     def waiting_lanes(self) -> Sequence[Lane]:

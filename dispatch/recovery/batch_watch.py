@@ -44,7 +44,7 @@ class BatchWatch:
         """The workers whose batch is overdue, if it is time to look; in the order of their ids."""
         if self.look_s > now_s:
             return []
-        running = [worker for worker in self._workers.values() if worker.batch is not None]
+        running = [worker for worker in self._workers.values() if worker.under_way]
         for worker in running:
             worker.looks += 1
         late = sorted((worker for worker in running if _watched_s(worker) >= _patience_s(worker)), key=_by_id)
@@ -59,8 +59,7 @@ def _watched_s(worker: WorkerState) -> float:
 
 
 def _patience_s(worker: WorkerState) -> float:
-    batch = worker.batch
-    assert batch is not None
+    batch = worker.under_way[0]
     least_s = LEAST_S if batch.variant in worker.proven else LEAST_UNPROVEN_S
     lane = worker.lanes.get(batch.stage)
     candidate = None if lane is None else lane.candidate_of(batch)
@@ -71,8 +70,7 @@ def _patience_s(worker: WorkerState) -> float:
 
 def _replaceable(worker: WorkerState, late: list[WorkerState]) -> bool:
     """Whether somebody else could run its batch."""
-    batch = worker.batch
-    assert batch is not None
+    batch = worker.under_way[0]
     lane = worker.lanes.get(batch.stage)
     return lane is None or len(lane.stage.lanes) > sum(batch.stage in other.lanes for other in late)
 

@@ -16,9 +16,11 @@ class Candidate:
     result.
 
     ``latency_s[n]`` is what a batch of n rows takes in nearly all cases, for n from 0 (unused) to the variant's largest
-    batch: what must fit into the slack. ``mean_s[n]`` is what it takes on average: how long the worker is busy; empty
-    where latency does not vary. Neither ever decreases with n. Both have ``path_s`` in them, the way to the worker and
-    back beside the run.
+    batch: what must fit into the slack. ``mean_s[n]`` is how long the worker is busy with it on average, until the next
+    batch may follow; empty where latency does not vary. Neither ever decreases with n. ``path_s`` is the way to the
+    worker and back beside the run, which a plan's candidates have in both. ``follow_s[n]`` is when, after its launch,
+    the next batch may be launched though the result is not there, infinite where that is to be waited for; empty where
+    it always is.
 
     ``members`` are several variants that the worker runs one after the other on the same batch, as one choice under the
     candidate's name; empty where it is the variant of that name.
@@ -30,6 +32,7 @@ class Candidate:
     mean_s: tuple[float, ...] = ()
     path_s: float = 0.0
     members: tuple[str, ...] = ()
+    follow_s: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, variant: Variant, profile: LatencyProfile, transport_s: float) -> "Candidate":
@@ -51,7 +54,7 @@ class Candidate:
 
     @cached_property
     def runs_s(self) -> tuple[float, ...]:
-        """Mean run of n rows, without the way."""
+        """Mean run of n rows of a plan's candidate, without the way."""
         return (0.0, *(busy_s - self.path_s for busy_s in self.busy_s[1:]))
 
     @property

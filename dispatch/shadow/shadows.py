@@ -45,7 +45,7 @@ class Shadows:
         """The batches that run from now on, which the workers have been given."""
         if not any(shadow.waiting for shadow in self.by_endpoint.values()):
             return ()
-        idle = sorted((each for each in workers if each.batch is None), key=lambda each: each.id)
+        idle = sorted((each for each in workers if not each.under_way), key=lambda each: each.id)
         begun = []
         for name, shadow in self.by_endpoint.items():
             shadow.drop_old(now_s)

@@ -16,7 +16,7 @@ def has_spare_capacity(worker: WorkerState, run_s: float, now_s: float) -> bool:
     are in time at all, so that selection keeps its choice; no endpoint is short of time (`SlackFeedback`, admission
     control); and no more than `MOST_ARRIVALS` queries are to be expected meanwhile.
     """
-    if worker.batch is not None:
+    if worker.under_way:
         return False
     expected = 0.0
     for lane in worker.lanes.values():

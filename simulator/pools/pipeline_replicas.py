@@ -211,7 +211,7 @@ class PipelineReplicas:
 
     def _end_idle(self, dispatcher: Dispatcher, now_s: float) -> list[Command]:
         """Replicas that are leaving go when they run nothing."""
-        idle = [worker for worker in self._leaving if dispatcher.workers[worker].batch is None]
+        idle = [worker for worker in self._leaving if not dispatcher.workers[worker].under_way]
         self._ended += [replace(self._leaving.pop(worker), ended_s=now_s) for worker in idle]
         return dispatcher.on_workers_lost(idle, now_s) if idle else []
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.batch_log import Batches
 from simulator.record import Record
 
 Floats = NDArray[np.float64]
@@ -62,7 +63,7 @@ class Report:
         """Work the figures out; ``interval_s`` is the step of the series."""
         batches = record.batches
         duration_s = float(max(record.arrival_s.max(initial=0.0), batches.done_s.max(initial=0.0)))
-        busy_s = float((batches.done_s - batches.launched_s).sum())
+        busy_s = _busy_s(batches)
         workers = len(batches.workers)
         capacity_s = duration_s * workers
         return cls(
@@ -78,6 +79,15 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         """Plain dicts, lists and numbers."""
         return asdict(self)
+
+
+def _busy_s(batches: Batches) -> float:
+    """How long workers had a batch, in sum; those that were launched ahead count from the result before theirs."""
+    order = np.lexsort((batches.done_s, batches.worker))
+    worker, launched_s, done_s = batches.worker[order], batches.launched_s[order], batches.done_s[order]
+    follows = np.flatnonzero(worker[1:] == worker[:-1]) + 1
+    launched_s[follows] = np.maximum(launched_s[follows], done_s[follows - 1])
+    return float((done_s - launched_s).sum())
 
 
 def _endpoint_report(record: Record, mine: Mask, interval_s: float) -> EndpointReport:

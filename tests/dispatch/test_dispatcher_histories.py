@@ -74,7 +74,7 @@ def test_every_query_gets_exactly_one_answer_whatever_happens(
     d = Dispatcher(plan(1, balancing), LatencyEstimator(0.001) if measured else None)
     for worker in ("w0", "w1"):
         d.on_worker_ready(worker, WorkerInfo("cpu"), ["fast", "slow"], 0.0)
-    running: dict[str, Batch] = {}
+    running: dict[str, list[Batch]] = {}
     given_up: dict[str, Batch] = {}
     outcomes: dict[int, int] = {}
     cancelled: set[int] = set()
@@ -87,16 +87,19 @@ def test_every_query_gets_exactly_one_answer_whatever_happens(
         for command in commands:
             if isinstance(command, Launch):
                 batch = command.batch
-                assert batch.worker not in running, "a worker runs one batch at a time"
+                before = running.setdefault(batch.worker, [])
+                assert len(before) <= measured, "a worker runs one batch at a time, behind which one may wait"
+                assert not before or not (before[0].shadow or batch.shadow or before[0].jobs[0].alone)
                 assert batch.variant in d.workers[batch.worker].variants
                 assert {job.query.endpoint for job in batch.jobs} == {batch.endpoint}
-                running[batch.worker] = batch
+                before.append(batch)
                 for job in batch.jobs:
                     assert job.attempt < MAX_ATTEMPTS
                     assert job.losses < MAX_LOSSES
                     assert not job.alone or len(batch.jobs) == 1
             elif isinstance(command, GiveUp):
-                given_up[command.batch.worker] = running.pop(command.batch.worker)
+                (given_up[command.batch.worker], *_) = running.pop(command.batch.worker)
+                assert given_up[command.batch.worker] == command.batch
                 assert command.batch.worker not in d.workers
             elif isinstance(command, WakeAt):
                 assert command.at_s < wake_s, "a new one is never later than the one before"
@@ -145,19 +148,19 @@ def test_every_query_gets_exactly_one_answer_whatever_happens(
             if victim.id not in outcomes:
                 cancelled.add(victim.id)
                 d.on_cancel(victim)
-        elif worker in running:
-            batch = running.pop(worker)
+        elif running.get(worker):
+            batch = running[worker].pop(0)
             if kind == "done":
                 note(finish(d, batch, now_s))
             elif kind == "fail":
                 note(d.on_failed(batch.worker, batch.id, "broken", now_s))
     note(d.on_worker_ready("w9", WorkerInfo("cpu"), ["fast", "slow"], now_s))
     for _ in range(10 * len(queries) + 10):
-        if not running and wake_s == inf:
+        if not any(running.values()) and wake_s == inf:
             break
         now_s = max(now_s + 0.01, min(wake_s, now_s + 1.0))
-        if running:
-            note(finish(d, running.pop(min(running)), now_s))
+        if busy := [each for each, batches in running.items() if batches]:
+            note(finish(d, running[min(busy)].pop(0), now_s))
         if wake_s <= now_s:
             ring(now_s)
     assert {q.id for q in queries} - cancelled == set(outcomes)

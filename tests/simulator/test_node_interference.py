@@ -7,13 +7,14 @@ import pytest
 
 from dispatch.balancing.round_robin import RoundRobin
 from dispatch.plan import EndpointPlan, Plan, StagePlan
+from dispatch.query import Batch, StageKey
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate
 from dispatch.worker_info import WorkerInfo
 from interference_scene import PairLaw, on_nodes
 from simulator.host import Host
 from simulator.latency import PlannedLatency
-from simulator.node_interference import NodeInterference
+from simulator.node_interference import Due, NodeInterference
 from simulator.record import Record
 
 PLAN = EndpointPlan.of_stage(
@@ -75,3 +76,22 @@ def test_work_is_conserved_whatever_starts_and_ends_when() -> None:
         busy_s += max(end_s - max(start_s, until_s), 0.0)
         until_s = max(until_s, end_s)
     assert busy_s == pytest.approx(300.0)
+
+
+def test_what_is_launched_behind_a_batch_begins_when_that_is_back() -> None:
+    workers = on_nodes(2)
+    nodes = NodeInterference(workers, TWICE)
+
+    def batch(number: int, worker: str, launched_s: float) -> Batch:
+        return Batch(number, worker, StageKey("e"), "v", 1.0, (), 1, launched_s)
+
+    first, behind, other = batch(1, "w0", 0.0), batch(2, "w0", 0.5), batch(3, "w1", 1.5)
+    assert nodes.start(first, 1.0, 0.2, 0.0) == [Due(pytest.approx(1.2), first, pytest.approx(1.0))]
+    assert nodes.start(behind, 1.0, 0.2, 0.5) == [], "it runs nothing yet, and slows nobody down"
+    assert nodes.end(first, 1.2) == [Due(pytest.approx(2.4), behind, pytest.approx(1.0), pytest.approx(0.7))]
+    # it has 0.7 s to go when the other starts, at half the speed from then on
+    assert nodes.start(other, 1.0, 0.2, 1.5) == [
+        Due(pytest.approx(1.5 + 1.4 + 0.2), behind, pytest.approx(0.3 + 1.4), pytest.approx(0.7)),
+        Due(pytest.approx(1.5 + 2.0 + 0.2), other, pytest.approx(2.0)),
+    ]
+    assert nodes.start(batch(4, "unknown", 0.0), 1.0, 0.2, 0.0) is None

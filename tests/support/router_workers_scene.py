@@ -4,12 +4,14 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 
 from deployments.messages.control import WorkerRouting
 from deployments.router.workers import RouterWorkers
 from deployments.worker import membership
 from dispatch.commands import Answer, Answers, Command, Launch
 from dispatch.dispatcher import Dispatcher
+from dispatch.latency.estimator import LatencyEstimator
 from dispatch.plan import Plan
 from dispatch.query import Query
 from dispatch.worker_info import WorkerInfo
@@ -21,12 +23,13 @@ class Scene:
     """A router's workers with its dispatcher; commands are kept, and nothing runs until `done` says that it has."""
 
     pool: PlayedPool = field(default_factory=PlayedPool)
-    dispatcher: Dispatcher = field(default_factory=lambda: Dispatcher(Plan(1, {"digits": digits()})))
+    latency: LatencyEstimator | None = None
     commands: list[Command] = field(default_factory=list)
     changes: int = 0
     queries: int = 0
 
     def __post_init__(self) -> None:
+        self.dispatcher = Dispatcher(Plan(1, {"digits": digits()}), self.latency)
         clients = {"pool": self.pool.client}
         loop = asyncio.get_running_loop()
         self.workers = RouterWorkers(ME, self.dispatcher, clients, now_s, self.carry_out, loop.create_task)
@@ -40,7 +43,7 @@ class Scene:
             self.commands.append(command)
             if isinstance(command, Launch):
                 never = asyncio.get_running_loop().create_task(asyncio.sleep(1e6))
-                self.workers.calls[command.batch.worker] = never
+                self.workers.calls[command.batch.worker].add(never)
 
     async def members(self, *workers: str) -> None:
         """Serve calls these alive."""
@@ -66,9 +69,8 @@ class Scene:
         return query.id
 
     def done(self, worker: str) -> None:
-        """The batch of a worker comes back, as the router lets the router's workers know."""
-        batch = self.dispatcher.workers[worker].batch
-        assert batch is not None
+        """The first batch of a worker comes back, as the router lets the router's workers know."""
+        batch = self.dispatcher.workers[worker].under_way[0]
         outputs: list[dict[str, object]] = [{} for _ in batch.jobs]
         self.carry_out(self.dispatcher.on_done(worker, batch.id, outputs, 0.001, now_s()))
         self.workers.ended(batch)
@@ -89,9 +91,9 @@ class Scene:
 
 
 @asynccontextmanager
-async def following() -> AsyncIterator[Scene]:
+async def following(latency: LatencyEstimator | None = None) -> AsyncIterator[Scene]:
     """A router's workers that has begun; nobody listens to Serve afterwards."""
-    scene = Scene()
+    scene = Scene(latency=latency)
     membership.update("pool", frozenset())
     await scene.workers.start()
     await settled()
@@ -100,5 +102,5 @@ async def following() -> AsyncIterator[Scene]:
     finally:
         membership.listen("pool", lambda _: None)
         membership.update("pool", frozenset())
-        for call in scene.workers.calls.values():
+        for call in chain.from_iterable(scene.workers.calls.values()):
             call.cancel()

@@ -65,7 +65,7 @@ def router_status(
             "node": state.info.node,
             "pid": report.pid,
             "router": router,
-            "state": "busy" if state.batch else "idle",
+            "state": "busy" if state.under_way else "idle",
             "queued": state.load.queued_rows,
             "loaded": sorted(state.variants),
             "failed": report.failed,

@@ -1,6 +1,7 @@
 """A router under random histories of workers, routing tables and failures: every query gets one answer or one error."""
 
 import asyncio
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -59,7 +60,8 @@ class Strict(PlayedPool):
 
     fates: Sequence[str] = ()
     alive: set[str] = field(default_factory=set)
-    running: set[str] = field(default_factory=set)
+    running: Counter[str] = field(default_factory=Counter)
+    turns: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
     scene: Scene | None = None
     calm: bool = False
     wrong: list[str] = field(default_factory=list)
@@ -74,16 +76,17 @@ class Strict(PlayedPool):
             "the controller has given it away": routing_of.router != ME,
             "another router may launch batches there": self.assigned.get(worker, ME) != ME,
             "it does not serve that": variant not in routing_of.serves,
-            "it runs one already": worker in self.running,
+            "one waits behind another already": self.running[worker] > 1,
         }
         self.wrong += [reason for reason, so in forbidden.items() if so]  # the router takes what is raised here
         fate = self.fates[len(self.batches) % len(self.fates)] if self.fates and not self.calm else "answer"
         self.batches.append((worker, variant, len(inputs["x"])))
-        self.running.add(worker)
+        self.running[worker] += 1
         try:
-            await asyncio.sleep({"hang": 1e9, "dawdle": 2.0}.get(fate, RUN_S))
+            async with self.turns[worker]:
+                await asyncio.sleep({"hang": 1e9, "dawdle": 2.0}.get(fate, RUN_S))
         finally:
-            self.running.discard(worker)
+            self.running[worker] -= 1
         if fate == "die":
             raise WorkerGone("ActorDiedError")
         if fate == "raise":

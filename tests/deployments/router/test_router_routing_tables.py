@@ -85,13 +85,16 @@ async def test_a_routing_table_may_let_late_queries_be_dropped_that_wait_already
     async with routing() as scene:
         scene.pool.hanging.add("w1")
         await scene.join("w1")
-        tasks = [asyncio.create_task(scene.ask(float(i), slo_s=0.5)) for i in range(2)]
-        await asyncio.sleep(0.1)
+        tasks = []
+        for number in range(3):
+            tasks.append(asyncio.create_task(scene.ask(float(number), slo_s=0.5)))
+            await asyncio.sleep(0.1)
         await scene.follow("w1", endpoint=service(drop_late=True))
         await asyncio.sleep(0.5)
-        assert [task.done() for task in tasks] == [False, True]
-        assert tasks[1].exception() is not None
-        tasks[0].cancel()
+        assert [task.done() for task in tasks] == [False, False, True], "the second was launched behind the first"
+        assert tasks[2].exception() is not None
+        for task in tasks[:2]:
+            task.cancel()
 
 
 @virtually

@@ -174,7 +174,7 @@ async def test_a_worker_that_goes_too_slowly_loses_its_batch_to_others_and_its_c
         await scene.members("w1", "w2")
         await scene.given("w1", "w2")
         query = scene.ask()
-        call = scene.workers.calls["w1"]
+        (call,) = scene.workers.calls["w1"]
         await scene.members("w2")
         await asyncio.sleep(0.99 * LEAVE_S)
         assert scene.launched == [("w1", [query])]
@@ -260,7 +260,7 @@ async def test_a_worker_that_is_lost_while_it_leaves_is_not_taken_out_a_second_t
         scene.workers.lose("w1")
         await scene.given("w1")
         await asyncio.sleep(DESCRIBE_RETRY_S)
-        call = scene.workers.calls["w1"]
+        (call,) = scene.workers.calls["w1"]
         await asyncio.sleep(2 * LEAVE_S)
         assert scene.using == {"w1"}
         assert not call.done()

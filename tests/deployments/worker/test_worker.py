@@ -129,8 +129,11 @@ async def test_the_event_loop_stays_free_and_batches_run_one_at_a_time(
             ticks += 1
 
     ticking = asyncio.create_task(tick())
-    await asyncio.gather(*(worker.run("good", x(i)) for i in range(4)))
+    results = await asyncio.gather(*(worker.run("good", x(i)) for i in range(4)))
     ticking.cancel()
+    for number, result in enumerate(results):
+        assert result.waited_s >= 0.05 * number, "for the runs before it"
+        assert result.run_s < 0.05 * 2
     assert most == 1
     assert ticks > 4
 

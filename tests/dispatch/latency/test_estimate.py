@@ -1,6 +1,7 @@
 """Candidates with what was measured in them, by closed forms."""
 
-from math import hypot
+from dataclasses import replace
+from math import hypot, inf
 
 import pytest
 
@@ -15,12 +16,25 @@ MEASURED = LatencyEstimate(
 )
 
 
-def test_the_mean_is_the_factor_times_the_profiled_run_and_the_way() -> None:
-    corrected = MEASURED.corrected(PROFILED)
+def test_a_worker_is_busy_for_the_run_and_until_the_next_batch_is_there() -> None:
+    # runs of 20 and 24 ms that vary by 20 and 24: a quarter of that is longer than the way, so results are waited for
+    uneven = replace(MEASURED, run_tail=2.0)
+    corrected = uneven.corrected(PROFILED)
     assert corrected.mean_s == pytest.approx((0.0, 0.024, 0.028))
-    assert corrected.path_s == 0.004
+    assert corrected.follow_s == (0.0, inf, inf)
     assert (corrected.variant, corrected.accuracy) == ("v", 0.9)
-    assert MEASURED.mean_s(0.010) == pytest.approx(0.024)
+    assert uneven.busy_s(0.010) == pytest.approx(0.024)
+
+
+def test_the_next_batch_follows_while_the_result_is_on_its_way() -> None:
+    even = LatencyEstimate(run_factor=2.0, path_s=0.010, path_tail_s=0.015, run_tail=1.05)
+    # a tenth of the way is longer than a quarter of what lies between mean and tail of the run, 0.25 and 0.3 ms
+    corrected = even.corrected(PROFILED)
+    assert corrected.mean_s == corrected.follow_s == pytest.approx((0.0, 0.021, 0.025))
+    assert corrected.latency_s == pytest.approx((0.0, 0.030 + hypot(0.001, 0.005), 0.034 + hypot(0.0012, 0.005)))
+    assert even.busy_s(0.010) == pytest.approx(0.021)
+    uneven = replace(even, run_tail=1.8)  # a quarter of 16 and 19.2 ms
+    assert uneven.corrected(PROFILED).follow_s == pytest.approx((0.0, 0.024, 0.0288))
 
 
 def test_the_tails_of_run_and_way_add_up_as_independent_spreads_do() -> None:
@@ -31,10 +45,5 @@ def test_the_tails_of_run_and_way_add_up_as_independent_spreads_do() -> None:
 
 def test_a_variant_has_its_own_factor_where_it_is_known() -> None:
     own = LatencyEstimate(run_factor=2.0, path_s=0.004, path_tail_s=0.004, run_factors={"v": 3.0})
-    assert own.corrected(PROFILED).mean_s == pytest.approx((0.0, 0.034, 0.040))
+    assert own.corrected(PROFILED).mean_s == pytest.approx((0.0, 0.0304, 0.0364))
     assert own.corrected(PROFILED).latency_s == pytest.approx((0.0, 0.034, 0.040)), "nothing varies"
-
-
-def test_corrected_candidates_do_not_lose_what_the_profile_says_of_their_runs() -> None:
-    nothing_else = LatencyEstimate(path_s=0.002, path_tail_s=0.002)
-    assert nothing_else.corrected(PROFILED).runs_s == pytest.approx(PROFILED.runs_s)

@@ -103,7 +103,8 @@ def test_a_worker_not_measured_yet_starts_with_the_slowdown_that_is_predicted_of
     estimate = estimator.estimate("a")
     assert (estimate.run_factor, estimate.run_factors) == (2.0, {"v": 1.5, "w": 2.5})
     assert estimate.path_s == 0.010, "the way is no run"
-    assert estimate.corrected(VARIANT).mean_s[1] == pytest.approx(1.5 * 0.020 + 0.010)
+    run_s = 1.5 * 0.020
+    assert estimate.corrected(VARIANT).mean_s[1] == pytest.approx(run_s + estimate.gap_s(run_s))
     assert estimator.estimate("alone").run_factor == 1.0
     assert estimator.typical().run_factor == 2.0, "nobody else is known"
 

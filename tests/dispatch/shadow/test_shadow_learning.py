@@ -35,7 +35,7 @@ class Noting(LatencyEstimator):
         self.seen: list[tuple[str, float, float]] = []
 
     def on_batch(self, worker: str, candidate: Candidate, *args: Any) -> LatencyEstimate | None:
-        *_, load_qps, _, ratio = args
+        *_, load_qps, _, ratio, _ = args
         self.seen.append((candidate.variant, ratio, load_qps))
         return super().on_batch(worker, candidate, *args)
 

@@ -127,13 +127,13 @@ def factors(level: LatencyLevel, latency: LatencyEstimate) -> tuple[float, float
     """How many times slower than a level a worker is for batches such as its recent ones: on average, in nearly all
     cases."""
     run_s, made_for = latency.typical_run_s, level.estimate
-    return latency.mean_s(run_s) / made_for.mean_s(run_s), latency.tail_s(run_s) / made_for.tail_s(run_s)
+    return latency.busy_s(run_s) / made_for.busy_s(run_s), latency.tail_s(run_s) / made_for.tail_s(run_s)
 
 
 def _scale(level: LatencyLevel, grid: TableGrid, latency: LatencyEstimate) -> _Scale:
     mean, tail = factors(level, latency)
     run, path = latency.run_factor / level.run_factor, max(latency.path_s, 1e-4) / level.path_s
-    path_share = level.path_s / level.estimate.mean_s(latency.typical_run_s)
+    path_share = level.path_s / (level.run_factor * latency.typical_run_s + level.path_s)
     apart = sum(map(_badness, (mean, tail)))
     apart += min(SHAPE, 1.0 - path_share) * abs(log(run)) + min(SHAPE, path_share) * abs(log(path))
     return _Scale(grid, mean, tail, apart / 2.0)

@@ -178,11 +178,11 @@ def _fits(level: LatencyLevel, latency: LatencyEstimate) -> bool:
 
 def _most_qps(task: TableTask, level: LatencyLevel) -> float:
     """The load that all workers bear when every batch is the largest in time, on the fastest variant for it."""
-    rates_qps = [1.0 / level.estimate.mean_s(min(each.runs_s[1] for each in task.offered))]
+    rates_qps = [1.0 / level.estimate.busy_s(min(each.runs_s[1] for each in task.offered))]
     for offered in task.offered:
         rows = bisect_right(offered.runs_s, (task.slo_s - level.path_s) / level.run_factor) - 1
         if rows > 0:
-            rates_qps.append(rows / level.estimate.mean_s(offered.runs_s[rows]))
+            rates_qps.append(rows / level.estimate.busy_s(offered.runs_s[rows]))
     return task.workers * max(rates_qps)
 
 

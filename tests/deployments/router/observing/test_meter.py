@@ -133,3 +133,8 @@ def test_what_was_measured_under_one_plan_is_not_reported_of_the_next() -> None:
     meter.follow(replace(BESIDE, version=3, plan_version=2))
     report = meter.report(2, STANDING)
     assert (report.worker_runs, report.plan_version) == ({}, 2)
+
+
+def test_the_wait_behind_another_batch_is_no_part_of_the_way(meter: RouterMeter) -> None:
+    meter.on_batch(served(0.010, way_s=0.0091)._replace(waited_s=0.005))
+    assert bins(meter.report(1, STANDING).transport["pool"]) == {bin_of(2.05): 1}

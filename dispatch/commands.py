@@ -8,6 +8,9 @@ from catalog.errors import AccordError
 from dispatch.query import Batch, Query
 from dispatch.worker_info import WorkerInfo
 
+Outputs = Sequence[Mapping[str, Any]]
+"""One mapping from tensor name to array per job."""
+
 NO_VOTES: Mapping[str, Sequence[int]] = MappingProxyType({})
 
 
@@ -43,11 +46,19 @@ class BatchDone(NamedTuple):
     """
 
     batch: Batch
-    outputs: Sequence[Mapping[str, Any]]
+    outputs: Outputs
     run_s: float
     done_s: float
     withdrawn: frozenset[int] = frozenset()
     waited_s: float = 0.0
+
+    @property
+    def launched_s(self) -> float:
+        """When the batch was launched; where it was ahead of its turn, later by what it waited for that.
+
+        So that a query waits until then, whether in a queue here or at the worker.
+        """
+        return self.batch.launched_s + self.waited_s
 
 
 class StageRun(NamedTuple):
@@ -57,7 +68,7 @@ class StageRun(NamedTuple):
     variant: str  # which ran its jobs, several joined by commas
     jobs: int
     began_s: float  # when its jobs were made
-    launched_s: float  # the first of its batches
+    launched_s: float  # the first of its batches (`BatchDone.launched_s`)
     done_s: float  # when the last of its jobs had a result
     run_s: float  # the longest of its batches, measured by the worker
 
@@ -70,7 +81,7 @@ class Answer(NamedTuple):
     accuracy: float  # of the variant, 0 to 1
     outputs: Mapping[str, Any]  # the query's own rows only
     batch_rows: int
-    launched_s: float
+    launched_s: float  # see `BatchDone.launched_s`
     done_s: float
     run_s: float  # measured by the worker, of the whole batch; of a pipeline the sum over its stages
     votes: Mapping[str, Sequence[int]] = NO_VOTES  # the class of each row by member, where several voted
@@ -107,9 +118,10 @@ class Answers(NamedTuple):
     def each(self) -> Iterator[Answer]:
         """One answer per query that is still waited for."""
         batch, outputs, run_s, done_s, withdrawn, _ = self.done
+        launched_s = self.done.launched_s
         for job, own in zip(batch.jobs, outputs, strict=True):
             if job.id not in withdrawn:
-                yield Answer(job.query, batch.variant, batch.accuracy, own, batch.rows, batch.launched_s, done_s, run_s)
+                yield Answer(job.query, batch.variant, batch.accuracy, own, batch.rows, launched_s, done_s, run_s)
 
 
 class Reject(NamedTuple):

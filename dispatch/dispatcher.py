@@ -1,14 +1,13 @@
 """The dispatcher: who waits where, and what runs next. Events in, commands out."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from math import inf
 from operator import attrgetter
-from typing import Any
 
 from catalog.errors import AccordError
 from dispatch import refusals
 from dispatch.batch_maker import BatchMaker
-from dispatch.commands import Answer, BatchDone, Command, GiveUp, Launch, Reject
+from dispatch.commands import Answer, BatchDone, Command, Launch, Outputs, Reject
 from dispatch.flow.flow import Step
 from dispatch.latency.estimator import LatencyEstimator
 from dispatch.learning import Learning
@@ -25,8 +24,6 @@ from dispatch.recovery.batch_watch import BatchWatch
 from dispatch.recovery.retries import Loss, Retries
 from dispatch.shadow.shadows import Shadows
 from dispatch.worker_info import WorkerInfo
-
-Outputs = Sequence[Mapping[str, Any]]
 
 _by_id = attrgetter("id")
 
@@ -123,10 +120,7 @@ class Dispatcher:
     def on_done(
         self, worker: str, batch_id: int, outputs: Outputs, run_s: float, now_s: float, waited_s: float = 0.0
     ) -> list[Command]:
-        """A batch came back, with the outputs of each of its jobs, having ``waited_s`` at the worker before its run.
-
-        One that nobody waits for any more is ignored.
-        """
+        """A batch came back, which ``waited_s`` there for the one before it; one that was given up is ignored."""
         if (state := self.workers.get(worker)) is None or (batch := state.take(batch_id)) is None:
             return []
         state.proven.add(batch.variant)
@@ -278,8 +272,7 @@ class Dispatcher:
             if self.learning is not None:
                 self.learning.latency.forget(state.id)
             if loss is Loss.OVERDUE:
-                first = state.under_way[0]
-                commands.append(GiveUp(first, now_s - first.launched_s, state.info, state.variants))
+                commands.append(state.given_up(now_s))
             for batch in state.under_way:
                 self._retry(batch, loss, now_s, commands)
         return commands + self._after_change(now_s)

@@ -54,8 +54,8 @@ class OpenStage:
         self.outputs[job.id - self.first_id] = outputs
         self.rows[variant] = self.rows.get(variant, 0) + rows
         self.right_rows += rows * batch.accuracy
-        if batch.launched_s < self.launched_s:
-            self.launched_s = batch.launched_s
+        if done.launched_s < self.launched_s:
+            self.launched_s = done.launched_s
         if done.run_s > self.run_s:
             self.run_s = done.run_s
         if batch.rows > self.batch_rows:

@@ -105,6 +105,6 @@ class OpenVote:
         self.votes[member] = classes
         for tally, said in zip(self.tallies, classes, strict=True):
             tally.add(column, said)
-        self.launched_s = min(self.launched_s, done.batch.launched_s)
+        self.launched_s = min(self.launched_s, done.launched_s)
         self.run_s = max(self.run_s, done.run_s)
         self.batch_rows = max(self.batch_rows, done.batch.rows)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from scipy.special import bdtr, bdtrc
 
+from dispatch.promise.prediction import Prediction, Second
 from dispatch.selection.policy import Promise
 
 TARGET_RATE = 0.01
@@ -63,7 +64,8 @@ class Guarantee:
 
     ``expected_accuracy`` bounds the observed one from below and ``expected_violation_rate`` from above (RAMSIS, section
     5.1): means of what the tables promise, weighted by the queries that each decided on. Observed accuracy is the mean
-    measured accuracy of the variants that answered in time. ``kept`` is about ``promised_violation_rate``.
+    measured accuracy of the variants that answered in time. ``kept`` is about ``promised_violation_rate``. The
+    predicted ones bound what is seen of the queries of the next ``window_s`` (`Prediction`).
     """
 
     window_s: float
@@ -76,6 +78,8 @@ class Guarantee:
     expected_violation_rate: float | None
     expected_accuracy: float | None
     observed_accuracy: float | None
+    predicted_violation_rate: float | None
+    predicted_accuracy: float | None
     broken: bool
 
 
@@ -107,6 +111,10 @@ class _Bucket:
     def queries(self) -> int:
         return self.in_time + self.violations
 
+    @property
+    def second(self) -> Second:
+        return Second(self.violations, self.in_time, self.accuracy, self.late_squares + self.refused)
+
     def kept(self) -> Kept:
         """The verdict.
 
@@ -133,6 +141,7 @@ class GuaranteeMonitor:
         self._began_s = now_s
         self._bucket = _Bucket()
         self._past: deque[_Bucket] = deque(maxlen=round(WINDOW_S / BUCKET_S))
+        self._prediction = Prediction(round(WINDOW_S / BUCKET_S))
         self._broken = False
         self.queries = 0
         self.violations = 0
@@ -195,6 +204,8 @@ class GuaranteeMonitor:
             expected_violation_rate=seen.expected_violations / decided if decided else None,
             expected_accuracy=seen.expected_accuracy / seen.in_time if decided and seen.in_time else None,
             observed_accuracy=seen.accuracy / seen.in_time if seen.in_time else None,
+            predicted_violation_rate=self._prediction.violation_rate,
+            predicted_accuracy=self._prediction.accuracy,
             broken=self._broken,
         )
 
@@ -203,6 +214,8 @@ class GuaranteeMonitor:
         while now_s >= self._began_s + BUCKET_S:
             self._began_s += BUCKET_S
             self._past.append(self._bucket)
+            queries = self._bucket.queries
+            self._prediction.on_second(self._bucket.second, self._bucket.promised / queries if queries else TARGET_RATE)
             self._bucket = _Bucket()
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from math import inf
 
 from dispatch.balancing.balancer import WorkerLoad
+from dispatch.commands import GiveUp
 from dispatch.query import Batch, StageKey
 from dispatch.queues.lane import Lane
 from dispatch.worker_info import WorkerInfo
@@ -85,6 +86,11 @@ class WorkerState:
             return None
         self._run_none()
         return batch
+
+    def given_up(self, now_s: float) -> GiveUp:
+        """The command to expect nothing of its first batch any more."""
+        first = self.under_way[0]
+        return GiveUp(first, now_s - first.launched_s, self.info, self.variants)
 
     def _run_none(self) -> None:
         self.batch = None

@@ -14,7 +14,7 @@ from dispatch.query import Batch
 from dispatch.recovery.batch_watch import LEAST_S, LEAST_UNPROVEN_S, LOOK_EVERY_S
 from dispatch.selection.policy import Candidate, SelectionPolicy
 from dispatch.worker_info import WorkerInfo
-from dispatch_scene import FAST, answered, endpoint, finish, launched, query, rejected
+from dispatch_scene import FAST, answered, answers, endpoint, finish, launched, query, rejected
 
 PATH_S = 0.010
 GAP_S = (1.0 - LEAD) * PATH_S
@@ -178,6 +178,17 @@ def test_a_batch_that_raises_while_another_waits_behind_it_goes_on_elsewhere() -
     assert rejected(commands) == {}
     assert d.workers["w1"].under_way == (behind,)
     assert answered(finish(d, behind, 0.012)) == [3]
+
+
+def test_what_a_batch_waits_at_its_worker_is_queueing_time_of_its_queries() -> None:
+    d = measured()
+    (first,) = ask(d, 1)
+    ask(d, 2)
+    (second,) = launched(d.on_timer(FOLLOWS_S))
+    finish(d, first, 0.011)
+    (answer,) = answers(d.on_done("w1", second.id, [{}], 0.001, 0.016, waited_s=0.003))
+    assert answer.queue_s == pytest.approx(FOLLOWS_S + 0.003)
+    assert answer.latency_s - answer.queue_s - answer.run_s == pytest.approx(0.016 - FOLLOWS_S - 0.003 - 0.001)
 
 
 def test_the_wait_for_the_run_before_makes_results_late_and_keeps_no_worker_busy() -> None:

@@ -51,6 +51,9 @@ def snapshot(at_s: float, **guarantee: Any) -> Snapshot:
         "promised_violation_rate": 0.01,
         "expected_accuracy": 0.85,
         "observed_accuracy": 0.9,
+        "expected_violation_rate": 0.05,
+        "predicted_violation_rate": 0.02,
+        "predicted_accuracy": 0.88,
     }
     return Snapshot(at_s, at_s, {"endpoints": {ENDPOINT: {"guarantee": {**told, **guarantee}}}})
 

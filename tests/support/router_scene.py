@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -124,7 +125,8 @@ def _answer(variant: str, inputs: Arrays) -> BatchResult:
 
 @dataclass
 class PlayedPool:
-    """Workers that take ``run_s`` for a batch, and then answer it by a function of theirs or raise WorkerGone.
+    """Workers that take ``run_s`` for a batch, one after the other, and then answer it by a function of theirs or raise
+    WorkerGone.
 
     Those of ``hanging`` never answer. ``router`` is where workers belong, where ``assigned`` has no other.
     """
@@ -140,6 +142,7 @@ class PlayedPool:
     described: list[str] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)
     describe_failures: int = 0
+    turns: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
     def follow(self) -> None:
         """Serve speaks when the test says so."""
@@ -153,12 +156,15 @@ class PlayedPool:
 
     async def run(self, worker: str, variant: str, inputs: Arrays) -> BatchResult:
         self.batches.append((worker, variant, len(inputs["x"])))
-        if worker in self.hanging:
-            await asyncio.Event().wait()
-        await asyncio.sleep(self.run_s)
+        came_s = now_s()
+        async with self.turns[worker]:
+            waited_s = now_s() - came_s
+            if worker in self.hanging:
+                await asyncio.Event().wait()
+            await asyncio.sleep(self.run_s)
         if worker in self.dead:
             raise WorkerGone("ActorDiedError")
-        return self.workers.get(worker, _answer)(variant, inputs)
+        return replace(self.workers.get(worker, _answer)(variant, inputs), waited_s=waited_s)
 
     def forget(self, worker: str) -> None:
         self.forgotten.append(worker)

@@ -77,7 +77,9 @@ def play(system: System, condition: Condition, loads: Loads, dataset: Dataset, o
             stack.enter_context(neighbour(NEIGHBOUR_SHARE))
         watch = stack.enter_context(StatusWatch(service.url))
         slo_ms = content["applications"][0]["args"]["endpoints"][ENDPOINT]["slo_ms"]
-        cases, sent = [], []
+        cases: list[Case] = []
+        sent: list[Queries] = []
+        spans_s: list[tuple[float, float]] = []
         beside_s = before_s = loop_s()
         for number, share in enumerate(loads.shares):
             times, steady = 0, False
@@ -86,6 +88,7 @@ def play(system: System, condition: Condition, loads: Loads, dataset: Dataset, o
                 load_qps = share * loads.highest.now_qps(speed_s)
                 began_s, queries = _send(service, sender, condition, loads, load_qps, loads.seed + number)
                 sent.append(queries)
+                spans_s += [(began_s + a, began_s + b) for a, b in loads.timeline(condition).judged_s]
                 sleep(PAUSE_S)
                 after_s = loop_s()
                 speed, change = 2.0 * loads.highest.loop_s / (before_s + after_s), after_s / before_s
@@ -105,7 +108,7 @@ def play(system: System, condition: Condition, loads: Loads, dataset: Dataset, o
             )
             on_case(case)
             cases.append(case)
-    return Played(tuple(cases), count_windows(watch.snapshots, ENDPOINT, Queries.joined(sent)))
+    return Played(tuple(cases), count_windows(watch.snapshots, ENDPOINT, Queries.joined(sent), spans_s))
 
 
 def _send(

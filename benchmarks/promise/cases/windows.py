@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,14 @@ BEFORE_S, AFTER_S, SHIFTS = 1.25, 0.5, 16
 benchmark's own rate is that of any of so many windows which end so long before the question or after the answer."""
 
 LEAST_QUERIES = 100
-"""Bounds are judged in windows of so many queries or more: in fewer, one late query is more than 1%."""
+"""Bounds are judged by so many queries or more: of fewer, one late query is more than 1%."""
+
+LEAST_S = 2.0
+"""And by so many seconds or more of what came after they were told."""
 
 ACCURACY_SLACK = 0.001
+
+Spans = Sequence[tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,8 @@ class WindowCounts:
     miscounted: int = 0  # its figures are not those of the benchmark, out of yes and no, and not contradicted
     bounds: int = 0  # windows with bounds to judge
     bounds_right: int = 0
+    promises: int = 0  # windows of enough queries
+    promises_right: int = 0  # in which no more violated than the service is held to
 
     def __add__(self, other: "WindowCounts") -> "WindowCounts":
         return WindowCounts(*(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))
@@ -57,8 +65,13 @@ class WindowCounts:
         return self.bounds_right / self.bounds if self.bounds else None
 
 
-def count_windows(snapshots: Sequence[Snapshot], endpoint: str, queries: Queries) -> WindowCounts:
-    """Judge every snapshot; ``queries`` are all that the service got of anyone, in any order."""
+def count_windows(
+    snapshots: Sequence[Snapshot], endpoint: str, queries: Queries, spans_s: Spans = ((-inf, inf),)
+) -> WindowCounts:
+    """Judge every snapshot; ``queries`` are all that the service got of anyone, in any order.
+
+    Bounds for what is to come are judged within ``spans_s``, in which nothing changes that nobody could foresee.
+    """
     if not len(queries):
         return WindowCounts()
     order = np.argsort(queries.done_s, kind="stable")
@@ -76,10 +89,13 @@ def count_windows(snapshots: Sequence[Snapshot], endpoint: str, queries: Queries
                 counts["contradicted"] += 1
             elif snapshot.asked_s - told["window_s"] > first_s and not _as_counted(snapshot, told, done_s, violated):
                 counts["miscounted"] += 1
-        right = bounds_hold(told)
+        right = bounds_hold(told, _to_come(queries, snapshot.told_s, told["window_s"], spans_s))
         if right is not None:
             counts["bounds"] += 1
             counts["bounds_right"] += right
+        if told["queries"] >= LEAST_QUERIES:
+            counts["promises"] += 1
+            counts["promises_right"] += told["observed_violation_rate"] <= told["promised_violation_rate"]
     return WindowCounts(**counts)
 
 
@@ -91,14 +107,30 @@ def contradicts_itself(told: Mapping[str, Any]) -> bool:
     return bool((told["kept"] == "yes") != (observed <= promised))
 
 
-def bounds_hold(told: Mapping[str, Any]) -> bool | None:
-    """Whether what was observed lies on the right side of every bound; None where there is none, or too little seen."""
-    promised, least = told.get("promised_violation_rate"), told.get("expected_accuracy")
-    observed, accuracy = told.get("observed_violation_rate"), told.get("observed_accuracy")
-    if told.get("queries", 0) < LEAST_QUERIES or (promised is None and least is None):
+def bounds_hold(told: Mapping[str, Any], to_come: Queries) -> bool | None:
+    """Whether all bounds are on the right side; None where there is none, or too little seen.
+
+    What is predicted is compared with what the benchmark itself saw afterwards, what tables expect with what the
+    service observed.
+    """
+    most, least = told.get("predicted_violation_rate"), told.get("predicted_accuracy")
+    if most is None or least is None or len(to_come) < LEAST_QUERIES:
         return None
-    violations_right = promised is None or observed is None or observed <= promised
-    return bool(violations_right and (least is None or accuracy is None or accuracy >= least - ACCURACY_SLACK))
+    in_time = to_come.accuracy[~to_come.violated & ~np.isnan(to_come.accuracy)]
+    right = [to_come.violated.mean() <= most, not len(in_time) or in_time.mean() >= least - ACCURACY_SLACK]
+    if (expected := told.get("expected_violation_rate")) is not None:
+        right.append(told["observed_violation_rate"] <= expected)
+    if (expected := told.get("expected_accuracy")) is not None:
+        right.append(told["observed_accuracy"] is None or told["observed_accuracy"] >= expected - ACCURACY_SLACK)
+    return bool(all(right))
+
+
+def _to_come(queries: Queries, told_s: float, window_s: float, spans_s: Spans) -> Queries:
+    """What ended in the window after an instant, within its span; nothing where too little of that is left."""
+    for begin_s, end_s in spans_s:
+        if begin_s <= told_s <= end_s - LEAST_S:
+            return queries.where((queries.done_s >= told_s) & (queries.done_s < min(told_s + window_s, end_s)))
+    return queries.where(np.zeros(len(queries), dtype=np.bool_))
 
 
 def _as_counted(snapshot: Snapshot, told: Mapping[str, Any], done_s: Floats, violated: Flags) -> bool:

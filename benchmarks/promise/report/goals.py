@@ -48,7 +48,8 @@ def goals_of(cases: Sequence[Case], windows: Mapping[str, WindowCounts]) -> dict
     all_windows = sum(windows.values(), WindowCounts())
     agree = all_windows.agree_share
     decided = {policy: counts.decided_share or 0.0 for policy, counts in windows.items()}
-    right = windows.get(FLAGSHIP, WindowCounts()).bounds_right_share
+    ours_said = windows.get(FLAGSHIP, WindowCounts())
+    right = ours_said.bounds_right_share
     points = {_label(key): gain for key, gain in gains.items()}
     compared = {"better": better, "cases": len(gains), "of": len(ours)}
     return {
@@ -62,7 +63,7 @@ def goals_of(cases: Sequence[Case], windows: Mapping[str, WindowCounts]) -> dict
             agree is not None and agree >= AGREE_SHARE and min(decided.values()) >= DECIDED_SHARE,
             {**vars(all_windows), "decided_share": decided},
         ),
-        "bounds_right_share": _at_least(right, RIGHT_SHARE, vars(windows.get(FLAGSHIP, WindowCounts()))),
+        "bounds_right_share": _at_least(right, RIGHT_SHARE, vars(ours_said)),
     }
 
 

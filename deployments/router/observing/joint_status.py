@@ -83,9 +83,12 @@ def _guarantee(every: Sequence[Record]) -> dict[str, Any]:
         "broken": any(each["broken"] for each in every),
         **{
             f"{whose}_violation_rate": _mean(asked, f"{whose}_violation_rate", lambda each: each["queries"])
-            for whose in ("promised", "observed", "client", "expected")
+            for whose in ("promised", "observed", "client", "expected", "predicted")
         },
-        **{f"{whose}_accuracy": _mean(asked, f"{whose}_accuracy", _in_time) for whose in ("expected", "observed")},
+        **{
+            f"{whose}_accuracy": _mean(asked, f"{whose}_accuracy", _in_time)
+            for whose in ("expected", "observed", "predicted")
+        },
     }
 
 

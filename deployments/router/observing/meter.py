@@ -76,7 +76,7 @@ class RouterMeter:
         reckoned_s = self._routing_table.transport_s.get(pool, 0.0)
         if reckoned_s > 0:
             counts = self._transport.setdefault(pool, [0] * BIN_COUNT)
-            way_s = done.done_s - batch.launched_s - done.run_s - done.waited_s
+            way_s = done.done_s - done.launched_s - done.run_s
             counts[bin_of(max(way_s, 0.0) / reckoned_s)] += 1
 
     def report(self, window: int, router_state: RouterState) -> RouterReport:

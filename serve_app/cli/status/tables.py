@@ -102,7 +102,7 @@ def _refusals(endpoints: dict[str, Any]) -> list[Table]:
 def _promises(endpoints: dict[str, Any]) -> Table:
     """Promise beside truth: two rows per endpoint."""
     table = _by_endpoint("Promises", "kept", "")
-    for heading in ("promised", "observed", "by clients"):
+    for heading in ("promised", "observed", "clients", "to come"):
         table.add_column(heading, justify="right")
     for name, endpoint in endpoints.items():
         seen = endpoint.get("guarantee") or {}
@@ -114,11 +114,15 @@ def _promises(endpoints: dict[str, Any]) -> Table:
             "violations",
             _bound("<=", seen.get("promised_violation_rate")),
             *(percent(seen.get(rate), digits=2) for rate in rates),
+            _bound("<=", seen.get("predicted_violation_rate")),
         )
         accuracy = percent(seen.get("observed_accuracy"), digits=2)
-        table.add_row("", "", "accuracy", _bound(">=", seen.get("expected_accuracy")), accuracy, "")
+        bounds = (_bound(">=", seen.get(f"{whose}_accuracy")) for whose in ("expected", "predicted"))
+        table.add_row("", "", "accuracy", next(bounds), accuracy, "", next(bounds))
     seconds = _seconds((endpoint.get("guarantee") or {}).get("window_s") for endpoint in endpoints.values())
-    table.caption = f"over the last {seconds}; what clients see is an estimate" if seconds else None
+    table.caption = (
+        f"over the last {seconds}, and 95% bounds for the next; what clients see is estimated" if seconds else None
+    )
     return table
 
 

@@ -1,7 +1,7 @@
 """A router under random histories of workers, routing tables and failures: every query gets one answer or one error."""
 
 import asyncio
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -61,7 +61,6 @@ class Strict(PlayedPool):
     fates: Sequence[str] = ()
     alive: set[str] = field(default_factory=set)
     running: Counter[str] = field(default_factory=Counter)
-    turns: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
     scene: Scene | None = None
     calm: bool = False
     wrong: list[str] = field(default_factory=list)

@@ -36,6 +36,8 @@ STATUS = {
                 "expected_violation_rate": 0.011,
                 "expected_accuracy": 0.876,
                 "observed_accuracy": 0.912,
+                "predicted_violation_rate": 0.0123,
+                "predicted_accuracy": 0.8765,
                 "broken": True,
             },
             "tables": {"state": "none", "made": 0, "wanted": 0},

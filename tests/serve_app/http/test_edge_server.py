@@ -79,12 +79,14 @@ def count(scene: Scene, name: str) -> int:
 async def test_a_client_that_leaves_while_its_query_waits_takes_it_along() -> None:
     async with served(PlayedPool(hanging={"w1"})) as (scene, port):
         writers = []
-        for _ in range(3):
+        for number in range(4):
             _, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(HEAD + BODY)
             writers.append(writer)
-        await until(lambda: count(scene, "arrived") == 3)
-        assert scene.queued == 2, "one runs, on a worker that never answers"
+            if number < 2:
+                await until(lambda number=number: len(scene.pool.batches) > number)  # type: ignore[misc]
+        await until(lambda: count(scene, "arrived") == 4)
+        assert scene.queued == 2, "one runs, on a worker that never answers, and one waits there"
         for gone, writer in enumerate(writers, start=1):
             writer.close()
             await until(lambda gone=gone: count(scene, "cancelled") == gone)  # type: ignore[misc]

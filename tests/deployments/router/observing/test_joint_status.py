@@ -19,6 +19,8 @@ def guarantee(queries: int = 0, violations: int = 0, kept: str = "too early", **
         "expected_violation_rate": 0.004,
         "expected_accuracy": 0.90,
         "observed_accuracy": 0.92,
+        "predicted_violation_rate": 0.02,
+        "predicted_accuracy": 0.90,
     }
     rates = known if queries else dict.fromkeys(known)
     whole = {"window_s": 10.0, "kept": kept, "queries": queries, "violations": violations, "broken": kept == "no"}
@@ -84,6 +86,8 @@ def test_rates_are_weighted_by_queries_and_accuracies_by_those_in_time() -> None
     assert seen["promised_violation_rate"] == pytest.approx((1000 * 0.01 + 3000 * 0.05) / 4000)
     assert seen["observed_accuracy"] == pytest.approx((900 * 0.95 + 3000 * 0.90) / 3900)
     assert seen["expected_accuracy"] == pytest.approx((900 * 0.93 + 3000 * 0.90) / 3900)
+    assert seen["predicted_violation_rate"] == pytest.approx(0.02)
+    assert seen["predicted_accuracy"] == pytest.approx(0.90)
     assert seen["window_s"] == 10.0
 
 

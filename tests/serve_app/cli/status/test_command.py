@@ -84,9 +84,14 @@ def test_it_says_what_decides_now(selection: str, tables: dict[str, Any] | None,
 
 @pytest.mark.parametrize("kept", ["yes", "too early"])
 def test_a_promise_that_is_not_broken_is_not_shouted(kept: str) -> None:
-    seen = {"kept": kept, "promised_violation_rate": 0.01, "observed_violation_rate": 0.0021}
+    seen = {
+        "kept": kept,
+        "promised_violation_rate": 0.01,
+        "observed_violation_rate": 0.0021,
+        "predicted_violation_rate": 0.0123,
+    }
     text = shown({"endpoints": {"digits": {"guarantee": seen}}})
-    assert row(text, "digits", kept) == ["digits", kept, "violations", "<= 1.00%", "0.21%", "-"]
+    assert row(text, "digits", kept) == ["digits", kept, "violations", "<= 1.00%", "0.21%", "-", "<= 1.23%"]
     assert "NO" not in text
 
 

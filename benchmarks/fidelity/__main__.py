@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from benchmarks.machine import with_machine
 from catalog.catalogue import load_catalogue
+from dispatch.latency.estimator import LatencyEstimator
 from dispatch.selection.ramsis.tables.grid import fluid_capacity_qps
 from serve_app.build.assemble import assemble
 from serve_app.build.candidates import Profiles
@@ -146,12 +147,12 @@ def live_outcome(records: list[Record]) -> Outcome:
 
 
 def simulate(file: ServeFile, profiles: Profiles, arrivals_s: NDArray[np.float64], transport_s: float) -> Outcome:
-    """The same plan and arrivals in virtual time."""
+    """The same plan and arrivals in virtual time, with a router's estimates."""
     catalogue = load_catalogue(file.app.catalogue)
     plan = assemble(file.app, catalogue, profiles, grids_for(file.app, catalogue, profiles)).plan
     workers = {f"{name}-{index}": pool.device for name, pool in file.app.pools.items() for index in range(pool.workers)}
     latency = SampledLatency(profiles, transport_s, np.random.default_rng(SEED))
-    record = Host(plan, workers, latency).run({ENDPOINT: arrivals_s})
+    record = Host(plan, workers, latency, estimator=LatencyEstimator(transport_s)).run({ENDPOINT: arrivals_s})
     report = Report.of(record, interval_s=DURATION_S).endpoints[ENDPOINT]
     return Outcome(report.accuracy_pct, report.violation_pct)
 

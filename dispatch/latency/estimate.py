@@ -6,15 +6,8 @@ from functools import cached_property
 from math import hypot, inf
 from statistics import fmean
 
+from dispatch.latency.lead import LEAD, gap_s
 from dispatch.selection.policy import Candidate
-
-LEAD = 0.9
-"""The next batch follows this share of the way before the result of the one before should be there, so that it reaches
-the worker just after that is idle ..."""
-
-VARYING = 0.25
-"""... but not before this share of what lies between the mean and the 95th percentile of the run has passed, since
-runs may take longer than expected. Where that is longer than the way, the result is waited for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +28,7 @@ class LatencyEstimate:
     batches: float = 0.0  # how many recent batches this rests on
     run_factors: Mapping[str, float] = field(default_factory=dict)
     length_factor: float = 1.0
+    lead: float = LEAD  # the share of the way by which the next batch is launched ahead of a result
 
     @cached_property
     def of_one_length(self) -> "LatencyEstimate":
@@ -63,9 +57,8 @@ class LatencyEstimate:
         )
 
     def gap_s(self, run_s: float) -> float:
-        """How long a worker that is never out of work is idle after a batch that runs for ``run_s`` here: the whole way
-        where its result is waited for."""
-        return min(self.path_s, max((1.0 - LEAD) * self.path_s, VARYING * run_s * (self.run_tail - 1.0)))
+        """How long a worker that is never out of work is idle after a batch that runs for ``run_s`` here."""
+        return gap_s(self.path_s, run_s, self.run_tail, self.lead)
 
     def busy_s(self, run_s: float) -> float:
         """How long a batch whose profiled mean run is ``run_s`` keeps its worker from the next, on average."""

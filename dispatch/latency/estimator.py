@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from statistics import median
 
 from dispatch.latency.estimate import LatencyEstimate, slowdown_of
+from dispatch.latency.lead import LEAD
 from dispatch.latency.worker_latency import WorkerLatency
 from dispatch.selection.policy import Candidate
 
@@ -26,11 +27,13 @@ NOTHING_PREDICTED: Mapping[str, float] = {}
 class LatencyEstimator:
     """Knows what batches take on each worker; ``path_s`` is the way to a worker and back before any was measured.
 
+    ``lead`` is the share of the way by which batches are launched ahead of results from the next estimates on.
     Where slowdowns of workers beside others of their machine are predicted, what is measured are runs without them:
     estimates follow a change of the prediction at once, and the measurement corrects it from there.
     """
 
     def __init__(self, path_s: float) -> None:
+        self.lead = LEAD
         self._path_s = path_s
         self._workers: dict[str, WorkerLatency] = {}
         self._predicted: Mapping[str, Mapping[str, float]] = {}
@@ -79,7 +82,7 @@ class LatencyEstimator:
         if now_s - self._renewed_s.get(worker, -RENEW_EVERY_S) < RENEW_EVERY_S:
             return None
         self._renewed_s[worker] = now_s
-        estimate = known.estimate(load_qps)
+        estimate = known.estimate(load_qps, self.lead)
         before = self._given.get(worker)
         if before is not None and not _differ(estimate, before):
             return None
@@ -119,7 +122,10 @@ class LatencyEstimator:
     def _median(self, known: list[LatencyEstimate]) -> LatencyEstimate:
         if not known:
             return LatencyEstimate(
-                run_tail=PRIOR_RUN_TAIL, path_s=self._path_s, path_tail_s=self._path_s * PRIOR_PATH_TAIL
+                run_tail=PRIOR_RUN_TAIL,
+                path_s=self._path_s,
+                path_tail_s=self._path_s * PRIOR_PATH_TAIL,
+                lead=self.lead,
             )
         return LatencyEstimate(
             run_factor=median(each.run_factor for each in known),
@@ -128,6 +134,7 @@ class LatencyEstimator:
             path_tail_s=median(each.path_tail_s for each in known),
             typical_run_s=median(each.typical_run_s for each in known),
             length_factor=median(each.length_factor for each in known),
+            lead=self.lead,
         )
 
     def forget(self, worker: str) -> None:
@@ -144,6 +151,7 @@ def _differ(one: LatencyEstimate, other: LatencyEstimate) -> bool:
         (one.path_s, other.path_s),
         (one.path_tail_s, other.path_tail_s),
         (one.length_factor, other.length_factor),
+        (one.lead, other.lead),
         *((factor, other.run_factors.get(variant, other.run_factor)) for variant, factor in one.run_factors.items()),
     ]
     return any(abs(a - b) > DEADBAND * b for a, b in pairs)

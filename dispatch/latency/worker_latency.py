@@ -5,6 +5,7 @@ from math import exp2, log2
 from dispatch.latency.decayed_histogram import DecayedHistogram
 from dispatch.latency.decayed_mean import DecayedMean
 from dispatch.latency.estimate import LatencyEstimate
+from dispatch.latency.lead import LEAD
 from dispatch.latency.load_memory import Levels, LoadMemory
 
 MEAN_HALF_LIFE_S = 1.5
@@ -101,7 +102,7 @@ class WorkerLatency:
             self._remembered_s = now_s
             self._memory.add(exp2(self._log2_load.value), self._measured(), now_s)
 
-    def estimate(self, load_qps: float) -> LatencyEstimate:
+    def estimate(self, load_qps: float, lead: float = LEAD) -> LatencyEstimate:
         """What to reckon with under this load: where it has just risen, no less than is known or likely of it."""
         measured = self._measured()
         levels = measured
@@ -122,6 +123,7 @@ class WorkerLatency:
                 variant: _factor(own) * levels.run_factor * length_factor for variant, own in self._of_variant.items()
             },
             length_factor=length_factor,
+            lead=lead,
         )
 
     def _on_length(self, at_length_s: float, typical_s: float, now_s: float) -> None:

@@ -23,6 +23,7 @@ from deployments.router.observing.metrics.refusal_metrics import RefusalMetrics
 from deployments.router.observing.metrics.slowdown_metrics import SlowdownMetrics
 from deployments.router.peers import Peers
 from deployments.router.router import Router
+from deployments.router.spare_time import SpareTime
 from deployments.router.tables.keeper import TableKeeper
 from deployments.router.tables.machine_load import MachineLoad
 from deployments.router.tables.making import TableMaker
@@ -109,7 +110,9 @@ class Ingress(GrpcMethods):
         refusals = RefusalMetrics(lambda: self._router.observer.stats)
         shadows = ShadowMetrics(lambda: self._router.shadows.by_endpoint)
         metrics = (slowdowns.run(), refusals.run(), shadows.run())
-        beside = (self._warm_up_and_keep(), watch.run(), *metrics, link.run(), exchange.run())
+        machine = MachineLoad(time.monotonic)
+        spare = SpareTime(self._router.latency, lambda: machine.busy_share)
+        beside = (self._warm_up_and_keep(machine), spare.run(), watch.run(), *metrics, link.run(), exchange.run())
         self._beside = [asyncio.create_task(work) for work in beside]
         if self._gate is not None:
             secrets = SecretWatch(self._gate, self._settings.security)
@@ -135,9 +138,8 @@ class Ingress(GrpcMethods):
         fast_path.install(edge)
         return edge
 
-    async def _warm_up_and_keep(self) -> None:
+    async def _warm_up_and_keep(self, machine: MachineLoad) -> None:
         """Tables are made for what the warm-up measures, and not beside it."""
-        machine = MachineLoad(time.monotonic)
         keeper = TableKeeper(
             self._router,
             self._settings.balancing,

@@ -7,8 +7,8 @@ import pytest
 from dispatch.batching.aimd import AdditiveIncrease
 from dispatch.commands import Command, GiveUp, WakeAt
 from dispatch.dispatcher import Dispatcher
-from dispatch.latency.estimate import LEAD, VARYING
 from dispatch.latency.estimator import PRIOR_RUN_TAIL, LatencyEstimator
+from dispatch.latency.lead import LEAD, VARYING
 from dispatch.plan import EndpointPlan, Plan
 from dispatch.query import Batch
 from dispatch.recovery.batch_watch import LEAST_S, LEAST_UNPROVEN_S, LOOK_EVERY_S

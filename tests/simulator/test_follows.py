@@ -16,7 +16,7 @@ WITHOUT_QPS, WITH_QPS = 2 * 16 / (0.0148 + PATH_S), 2 * 16 / 0.0148
 
 
 def violations(monkeypatch: pytest.MonkeyPatch, lead: float, load_qps: float, *, varying: float = 0.0) -> float:
-    monkeypatch.setattr("dispatch.latency.estimate.LEAD", lead)
+    monkeypatch.setattr("dispatch.latency.estimator.LEAD", lead)
     latency = ChangingLatency(ProfiledRuns(), (), np.random.default_rng(3), varying, varying)
     return play(GreedySelection(), latency, load_qps, 20.0).violation_rate(5.0, 18.0)
 

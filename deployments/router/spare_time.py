@@ -7,8 +7,8 @@ from dispatch.latency.estimator import LatencyEstimator
 from dispatch.latency.lead import lead_at
 
 LOOK_EVERY_S = 0.5
-WEIGHT = 0.3
-"""Of the newest look in the mean: half of what changes counts within a second."""
+WEIGHT = 0.5
+"""Of the newest look in the mean: three quarters of what changes count within a second."""
 
 
 class SpareTime:

@@ -8,7 +8,7 @@ VARYING = 0.25
 """... but not before this share of what lies between the mean and the 95th percentile of the run has passed, since
 runs may take longer than expected. Where that is longer than the way, the result is waited for."""
 
-SPARE, NO_SPARE = 0.93, 0.96
+SPARE, NO_SPARE = 0.90, 0.94
 """Where more than the former share of a router's cores is at work, batches follow less far ahead, and from the latter
 on results are waited for: a worker that waits then leaves its core to who needs it, and fewer, larger batches cost
 router and workers less of it."""

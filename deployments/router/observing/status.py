@@ -117,5 +117,6 @@ def _latency(dispatcher: Dispatcher, worker: str) -> dict[str, Any] | None:
         "run_tail": known.run_tail,
         "path_ms": known.path_s * 1e3,
         "path_tail_ms": known.path_tail_s * 1e3,
+        "lead": known.lead,
         "slow": known.run_factor > SLOW * typical.run_factor,
     }

@@ -135,9 +135,10 @@ class StageQueues(Stage):
     def idle(self, now_s: float) -> list[WorkerState]:
         """The workers that run nothing, the one that is to take from a central queue first to the front.
 
-        Those of which all variants are avoided are left out where there are others.
+        Those that may still run what should be over come last. Those of which all variants are avoided are left out
+        where there are others.
         """
-        idle = [worker for worker in self.workers if worker.batch is None]
+        idle = sorted([each for each in self.workers if each.batch is None], key=_may_still_run)
         if self._health.any_avoided:
             idle = [w for w in idle if not self._rank(w.lanes[self.key].index, NO_RUNS, now_s)] or idle
         balancer = self.plan.balancer
@@ -190,3 +191,7 @@ class StageQueues(Stage):
         lane.offer(tuple(held))
         worker.set_lane(self.key, lane)
         return lane
+
+
+def _may_still_run(worker: WorkerState) -> bool:
+    return worker.returning is not None

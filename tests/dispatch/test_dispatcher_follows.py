@@ -1,6 +1,7 @@
 """The next batch follows while the result of the one before is on its way: when it does, and what becomes of both."""
 
 from math import inf
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ FOLLOWS_S = FAST.latency_s[1] + GAP_S
 
 
 def measured(
-    *workers: str, slo_s: float = 0.02, selection: SelectionPolicy | None = None, **options: bool
+    *workers: str, slo_s: float = 0.02, selection: SelectionPolicy | None = None, **options: Any
 ) -> Dispatcher:
     """Objectives of 20 ms, which the fast variant alone meets."""
     plan: EndpointPlan = endpoint(selection=selection, **options)
@@ -74,6 +75,14 @@ def test_a_query_that_comes_while_a_result_is_on_its_way_is_launched_at_once() -
     ask(d, 1)
     d.on_timer(FOLLOWS_S)
     assert queries(ask(d, 2, now_s=FOLLOWS_S + 0.001)) == [[2]]
+
+
+def test_a_common_queue_goes_to_workers_that_are_idle_for_sure_before_those_whose_result_is_on_its_way() -> None:
+    d = measured("w1", "w2", balancing="central")
+    (first,) = ask(d, 1)
+    assert first.worker == "w1"
+    d.on_timer(FOLLOWS_S)
+    assert [batch.worker for batch in ask(d, 2, 3, now_s=FOLLOWS_S + 0.001)] == ["w2", "w1"]
 
 
 def test_without_measured_latency_results_are_waited_for() -> None:

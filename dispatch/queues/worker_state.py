@@ -66,13 +66,11 @@ class WorkerState:
             self.looks = 0
         self.load.running_rows = batch.rows
 
-    def release(self, now_s: float) -> bool:
-        """Whether the batch should have been run by now, so that the worker counts as idle from here on."""
-        if self.release_s > now_s or self.returning is not None:
-            return False
-        self.returning = self.batch
-        self._run_none()
-        return True
+    def release(self, now_s: float) -> None:
+        """Where the batch should have been run by now, the worker counts as idle from here on."""
+        if self.release_s <= now_s and self.returning is None:
+            self.returning = self.batch
+            self._run_none()
 
     def take(self, batch_id: int) -> Batch | None:
         """The batch came back, whatever became of it; None where none of that id is under way."""

@@ -1,5 +1,6 @@
 """Workers on one node in virtual time: a batch takes longer while its neighbours run something."""
 
+from collections import defaultdict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -56,7 +57,7 @@ class NodeInterference:
         self._node = {worker: number for number, node in enumerate(nodes) for worker in node.workers}
         self._machine = [node.machine for node in nodes]
         self._running: list[dict[str, _Run]] = [{} for _ in nodes]
-        self._behind: dict[str, _Run] = {}  # by worker
+        self._behind: defaultdict[str, deque[_Run]] = defaultdict(deque)  # by worker
         self._known: dict[tuple[str, ...], tuple[float, ...]] = {}
 
     def start(self, batch: Batch, run_s: float, path_s: float, now_s: float) -> list[Due] | None:
@@ -69,7 +70,7 @@ class NodeInterference:
             return None
         run = _Run(batch, run_s, path_s)
         if batch.worker in self._running[node]:
-            self._behind[batch.worker] = run
+            self._behind[batch.worker].append(run)
             return []
         return self._begin(run, node, now_s)
 
@@ -81,8 +82,8 @@ class NodeInterference:
         for each in self._running[node].values():
             each.advance(now_s)
         del self._running[node][batch.worker]
-        behind = self._behind.pop(batch.worker, None)
-        return self._changed(node, now_s) if behind is None else self._begin(behind, node, now_s)
+        behind = self._behind[batch.worker]
+        return self._begin(behind.popleft(), node, now_s) if behind else self._changed(node, now_s)
 
     def _begin(self, run: _Run, node: int, now_s: float) -> list[Due]:
         for each in self._running[node].values():

@@ -95,3 +95,18 @@ def test_what_is_launched_behind_a_batch_begins_when_that_is_back() -> None:
         Due(pytest.approx(1.5 + 2.0 + 0.2), other, pytest.approx(2.0)),
     ]
     assert nodes.start(batch(4, "unknown", 0.0), 1.0, 0.2, 0.0) is None
+
+
+def test_nothing_launched_behind_a_batch_is_lost_however_much_it_is() -> None:
+    """A worker that was given up and came back has its second batch of before in front of two new ones."""
+    nodes = NodeInterference(on_nodes(2), TWICE)
+    batches = [Batch(number, "w0", StageKey("e"), "v", 1.0, (), 1, 0.0) for number in range(4)]
+    (due,) = nodes.start(batches[0], 1.0, 0.0, 0.0) or []
+    for batch in batches[1:]:
+        assert nodes.start(batch, 1.0, 0.0, 0.0) == []
+    ended = [due.batch.id]
+    for _ in batches[1:]:
+        (due,) = nodes.end(due.batch, due.done_s)
+        ended.append(due.batch.id)
+    assert ended == [0, 1, 2, 3]
+    assert due.done_s == pytest.approx(4.0)

@@ -21,13 +21,17 @@ class Capacity:
 
 
 def capacity_of(candidate: Candidate, slo_s: float, *, waits: int = WAITS) -> Capacity | None:
-    """The largest batch that takes ``slo_s / waits`` at most, over its time; None where one row takes longer already.
+    """The largest batch that is in time behind others, over how long it keeps the worker; None where one row is not.
 
-    ``waits`` is how many batches in a row the objective must have room for: 2 on a worker that runs one variant.
+    ``waits`` is how many batches in a row the objective must have room for: 2 on a worker that runs one variant. The
+    next is launched behind each but the last as soon as it may (`Candidate.cycle_s`), the last takes its whole latency.
     """
-    limit_s = slo_s / waits * (1 + 1e-9)
-    rows = sum(latency_s <= limit_s for latency_s in candidate.latency_s[1:])  # latencies never fall with the rows
-    return Capacity(rows, rows / candidate.latency_s[rows]) if rows else None
+    limit_s, cycle_s = slo_s * (1 + 1e-9), candidate.cycle_s
+    behind_s = (
+        (waits - 1) * each_s + latency_s for each_s, latency_s in zip(cycle_s[1:], candidate.latency_s[1:], strict=True)
+    )
+    rows = sum(total_s <= limit_s for total_s in behind_s)  # neither ever falls with the rows
+    return Capacity(rows, rows / cycle_s[rows]) if rows else None
 
 
 def limited(candidate: Candidate, slo_s: float, *, waits: int = WAITS) -> Candidate | None:

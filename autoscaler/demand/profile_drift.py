@@ -122,19 +122,31 @@ class ProfileDrift:
         return replace(known, at_s=max(now_s, known.at_s), counts=tuple(count * worth for count in known.counts))
 
 
-def corrected(candidate: Candidate, profiled_s: Sequence[float], run_factor: float, transport_s: float) -> Candidate:
+def corrected(
+    candidate: Candidate, profiled_s: Sequence[float], run_factor: float, transport_s: float, lead: float = 0.0
+) -> Candidate:
     """The candidate with what its batches take where it runs: ``run_factor`` times the profile, and the way there.
 
-    ``profiled_s[n]`` is the profiled run of n rows, without the way. Raises ValueError where it ends before the
+    ``profiled_s[n]`` is the profiled run of n rows, without the way. The next batch is launched the ``lead`` of the way
+    before the result of one is there (`dispatch.latency.lead`). Raises ValueError where the profile ends before the
     candidate's batches do.
     """
     if len(profiled_s) <= candidate.max_batch:
         raise ValueError(
             f"{candidate.variant!r} has a profile up to {len(profiled_s) - 1} rows and batches of {candidate.max_batch}"
         )
-    runs_s = (profiled_s[rows] * run_factor + transport_s for rows in range(1, candidate.max_batch + 1))
+    latency_s = (
+        0.0,
+        *(profiled_s[rows] * run_factor + transport_s for rows in range(1, candidate.max_batch + 1)),
+    )
+    follow_s = (0.0, *(each_s - lead * transport_s for each_s in latency_s[1:])) if lead else ()
     return Candidate(
-        candidate.variant, candidate.accuracy, (0.0, *runs_s), path_s=transport_s, members=candidate.members
+        candidate.variant,
+        candidate.accuracy,
+        latency_s,
+        path_s=transport_s,
+        members=candidate.members,
+        follow_s=follow_s,
     )
 
 

@@ -75,4 +75,11 @@ def slower(candidate: Candidate, factor: float) -> Candidate:
         path_s = candidate.path_s
         return times_s[:1] + tuple(path_s + (time_s - path_s) * factor for time_s in times_s[1:])
 
-    return replace(candidate, latency_s=longer(candidate.latency_s), mean_s=longer(candidate.mean_s))
+    latency_s = longer(candidate.latency_s)
+    added = (longer_s - before_s for longer_s, before_s in zip(latency_s, candidate.latency_s, strict=True))
+    return replace(
+        candidate,
+        latency_s=latency_s,
+        mean_s=longer(candidate.mean_s),
+        follow_s=tuple(follow_s + added_s for follow_s, added_s in zip(candidate.follow_s, added, strict=False)),
+    )

@@ -3,14 +3,17 @@
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from catalog.profiles.profile import LatencyProfile
+from dispatch.latency.estimate import LatencyEstimate
 from dispatch.latency.worker_latency import TAIL
 from serve_app.testing.queries import Queries
 from serve_app.testing.status_watch import Snapshot
+
+FIGURES = ("path_ms", "path_tail_ms", "run_factor", "run_tail")
 
 
 @dataclass(frozen=True)
@@ -19,13 +22,14 @@ class MeasuredLatency:
 
     The way to a worker and back takes ``path_s`` on average and ``path_tail_s`` at the 95th percentile; runs take
     ``run_factor`` times the profile's 95th percentile on average, and at their own 95th percentile ``run_tail`` times
-    that.
+    that. ``typical_run_s`` is that of the profile, on average.
     """
 
     path_s: float
     path_tail_s: float
     run_factor: float
     run_tail: float
+    typical_run_s: float
 
     @classmethod
     def of(cls, queries: Queries, profiles: Mapping[str, LatencyProfile]) -> Self:
@@ -39,16 +43,32 @@ class MeasuredLatency:
         run_factor = float(batches @ run_s / (batches @ profiled_s))
         tail = np.quantile(run_s / (run_factor * profiled_s), TAIL, weights=batches, method="inverted_cdf")
         way_tail_s = np.quantile(way_s, TAIL, weights=batches, method="inverted_cdf")
-        return cls(float(np.average(way_s, weights=batches)), float(way_tail_s), run_factor, float(tail))
-
-    @classmethod
-    def estimated(cls, snapshots: Sequence[Snapshot]) -> Self:
-        """What the service reckoned with: means over workers and looks. Raises RuntimeError where no status came."""
-        seen = [each["latency"] for snapshot in snapshots for each in snapshot.status["workers"].values()]
-        if not seen:
-            raise RuntimeError("the service gave no status during a load; see what else runs on this machine")
-        means = {key: statistics.fmean(each[key] for each in seen) for key in FIGURES}
-        return cls(means["path_ms"] / 1e3, means["path_tail_ms"] / 1e3, means["run_factor"], means["run_tail"])
+        return cls(
+            path_s=float(np.average(way_s, weights=batches)),
+            path_tail_s=float(way_tail_s),
+            run_factor=run_factor,
+            run_tail=float(tail),
+            typical_run_s=float(np.average(profiled_s, weights=batches)),
+        )
 
 
-FIGURES = ("path_ms", "path_tail_ms", "run_factor", "run_tail")
+def estimates_of(snapshots: Sequence[Snapshot], typical_run_s: float) -> tuple[LatencyEstimate, ...]:
+    """What the service reckoned with at each look, means over its workers, whose batches had such profiled runs.
+
+    Raises RuntimeError where no status came.
+    """
+    looks = [[each["latency"] for each in snapshot.status["workers"].values()] for snapshot in snapshots]
+    if not any(looks):
+        raise RuntimeError("the service gave no status during a load; see what else runs on this machine")
+    return tuple(_estimate(workers, typical_run_s) for workers in looks if workers)
+
+
+def _estimate(workers: Sequence[Mapping[str, Any]], typical_run_s: float) -> LatencyEstimate:
+    means = {key: statistics.fmean(each[key] for each in workers) for key in FIGURES}
+    return LatencyEstimate(
+        run_factor=means["run_factor"],
+        run_tail=means["run_tail"],
+        path_s=means["path_ms"] / 1e3,
+        path_tail_s=means["path_tail_ms"] / 1e3,
+        typical_run_s=typical_run_s,
+    )

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.live_ramsis.latency import MeasuredLatency
+from benchmarks.live_ramsis.latency import MeasuredLatency, estimates_of
 from benchmarks.live_ramsis.loads import Case, Floats
 from benchmarks.live_ramsis.scene import ENDPOINT, Scene, dataset
 from catalog.profiles.profile import LatencyProfile
+from dispatch.latency.estimate import LatencyEstimate
 from serve_app.testing.queries import Queries
 from serve_app.testing.repeatedly import Repeatedly
 from serve_app.testing.sender import Load
@@ -34,8 +35,8 @@ class Played:
     """A case on the live service.
 
     ``sent_s`` are the instants at which all its queries left, from the begin of the first case; ``from_s`` is the one
-    from which on they count, and ``queries`` are those. ``path`` is what their batches needed, ``estimated`` what the
-    service reckoned with meanwhile. ``promise`` is the service's own account at the end.
+    from which on they count, and ``queries`` are those. ``path`` is what their batches needed, ``estimates`` what the
+    service reckoned with, look by look. ``promise`` is the service's own account at the end.
     ``slack_share`` is what feedback let policies spend of the slack, the mean over looks.
     """
 
@@ -44,7 +45,7 @@ class Played:
     from_s: float
     queries: Queries
     path: MeasuredLatency
-    estimated: MeasuredLatency
+    estimates: Sequence[LatencyEstimate]
     promise: Mapping[str, Any]
     tables: Mapping[str, Any]
     slack_share: float = 1.0
@@ -92,13 +93,14 @@ def _played(
 ) -> Played:
     endpoint = last.endpoint(ENDPOINT)
     counted = whole.where(whole.intended_s >= from_s)
+    path = MeasuredLatency.of(counted, profiles)
     return Played(
         case,
         np.sort(whole.sent_s) - zero_s,
         from_s - zero_s,
         counted,
-        MeasuredLatency.of(counted, profiles),
-        MeasuredLatency.estimated(snapshots),
+        path,
+        estimates_of(snapshots, path.typical_run_s),
         endpoint["guarantee"],
         endpoint["tables"],
         statistics.fmean(each.endpoint(ENDPOINT)["feedback"]["slack_factor"] for each in snapshots),

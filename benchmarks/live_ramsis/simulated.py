@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 from rich.progress import Progress
 
-from benchmarks.live_ramsis.latency import MeasuredLatency
 from benchmarks.live_ramsis.live import Played
 from benchmarks.live_ramsis.loads import Floats
 from benchmarks.live_ramsis.scene import BY_TABLES, DEVICE, ENDPOINT, POOL, SELECTIONS, Scene
@@ -20,7 +19,6 @@ from deployments.controller.variants.variant_book import VariantBook
 from deployments.router.tables.making import table_store
 from deployments.router.warm_up import sizes_in_time
 from deployments.runtimes.run_times import RunTimes
-from dispatch.latency.estimate import LatencyEstimate
 from dispatch.latency.estimator import LatencyEstimator
 from dispatch.plan import EndpointPlan, Plan
 from dispatch.query import Batch
@@ -134,7 +132,8 @@ def _warm_up(
 
 
 def make_tables(scene: Scene, system: str, session: Sequence[Played], folder: Path, progress: Progress) -> LeveledGrids:
-    """Those that a router makes first for the latencies and the loads of a session: kept ones, or made now and kept."""
+    """Those that a router makes first for the loads of a session and what it reckoned with, look by look: kept ones, or
+    made now and kept."""
     plan, _ = plan_of(scene, system, folder)
     task = TableTask(
         plan.stage.candidates[DEVICE],
@@ -145,14 +144,17 @@ def make_tables(scene: Scene, system: str, session: Sequence[Played], folder: Pa
         SELECTIONS[system].get("formulation"),
     )
     work = TableWork(task)
-    bar = progress.add_task(f"decision tables of {system}", total=len(session))
-    for each in session:
-        for load_qps in loads_between(*each.case.span_qps):
-            work.aim(_estimate(each.estimated), load_qps)
-            while (wanted := work.next(ahead=False)) is not None:
-                level, problem = wanted
-                work.add(level, make_table(problem, store=table_store()))
-        progress.advance(bar)
+    aims = [
+        (estimate, load_qps)
+        for each in session
+        for estimate in each.estimates
+        for load_qps in loads_between(*each.case.span_qps)
+    ]
+    for estimate, load_qps in progress.track(aims, description=f"decision tables of {system}"):
+        work.aim(estimate, load_qps)
+        while (wanted := work.next(ahead=False)) is not None:
+            level, problem = wanted
+            work.add(level, make_table(problem, store=table_store()))
     grids = work.grids
     assert grids is not None
     return grids
@@ -165,12 +167,6 @@ def loads_between(lowest_qps: float, highest_qps: float) -> list[float]:
     while loads_qps[-1] < highest_qps:
         loads_qps.append(loads_qps[-1] * high / low)
     return loads_qps
-
-
-def _estimate(path: MeasuredLatency) -> LatencyEstimate:
-    return LatencyEstimate(
-        run_factor=path.run_factor, run_tail=path.run_tail, path_s=path.path_s, path_tail_s=path.path_tail_s
-    )
 
 
 class SessionLatency:

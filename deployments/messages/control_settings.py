@@ -54,14 +54,16 @@ class StageSettings:
 class EndpointSettings:
     """One endpoint. Its ``stages`` are in an order in which each stands behind those that it takes from.
 
-    ``pools`` serve it. One ``by_tables`` is served by decision tables (policy ``ramsis``). ``measured_accuracy`` is
-    that of a whole pipeline, by the variants of its stages in their order.
+    ``pools`` serve it. One ``by_tables`` is served by decision tables (policy ``ramsis``). With ``launches_ahead`` the
+    next batch follows before a worker's result is there. ``measured_accuracy`` is that of a whole pipeline, by the
+    variants of its stages in their order.
     """
 
     stages: Mapping[str, StageSettings]
     limits: EndpointLimits
     pools: tuple[str, ...]
     by_tables: bool
+    launches_ahead: bool
     measured_accuracy: Mapping[tuple[str, ...], float] = field(default_factory=dict)
 
     @property

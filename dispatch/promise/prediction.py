@@ -22,10 +22,6 @@ LEAST_SECONDS = 3
 REMEMBERED = 300
 """So many of the latest bounds say how far bounds are off."""
 
-ALIKE = 1.25
-"""They count where no more than so many times as many or as few queries came after them: nobody foresees another load,
-and a bound is not about it."""
-
 
 class Second(NamedTuple):
     """What ended in one second: queries that violated and that were in time, the latter with their summed accuracy.
@@ -49,13 +45,14 @@ class Prediction:
 
     A raw bound is the mean of the last seconds and `SPREADS` times their spread. What lies between it and what came
     afterwards is remembered, and where more than a twentieth of the latest bounds were wrong all are wider, by what
-    would have made them right (split conformal prediction: Vovk et al., Algorithmic Learning in a Random World, 2005;
-    windows overlap, so that the confidence is that of the long run).
+    would have made them right: also by what the load had become, so that they allow for bursts where those are frequent
+    (split conformal prediction: Vovk et al., Algorithmic Learning in a Random World, 2005; windows overlap, so that the
+    confidence is that of the long run).
     """
 
     def __init__(self, seconds: int) -> None:
         self._seen: deque[Second] = deque(maxlen=seconds)
-        self._told: deque[tuple[int, float | None, float | None]] = deque(maxlen=seconds)
+        self._told: deque[tuple[float | None, float | None]] = deque(maxlen=seconds)
         self._rate_off: deque[float] = deque(maxlen=REMEMBERED)
         self._accuracy_off: deque[float] = deque(maxlen=REMEMBERED)
 
@@ -64,27 +61,24 @@ class Prediction:
         self._seen.append(second)
         if len(self._told) == self._told.maxlen:
             self._compare(*self._told[0])
-        queries = sum(each.queries for each in self._seen)
-        self._told.append((queries, violation_bound(self._seen, promised), accuracy_bound(self._seen)))
+        self._told.append((violation_bound(self._seen, promised), accuracy_bound(self._seen)))
 
     @property
     def violation_rate(self) -> float | None:
         """At most this share of the queries to come violates, with `CONFIDENCE`; None where too little is seen."""
-        raw = self._told[-1][1] if self._told else None
+        raw = self._told[-1][0] if self._told else None
         return None if raw is None else min(raw + _margin(self._rate_off), 1.0)
 
     @property
     def accuracy(self) -> float | None:
         """The mean accuracy of the variants that answer in time is at least this, with `CONFIDENCE`."""
-        raw = self._told[-1][2] if self._told else None
+        raw = self._told[-1][1] if self._told else None
         return None if raw is None else max(raw - _margin(self._accuracy_off), 0.0)
 
-    def _compare(self, queries: int, most: float | None, least: float | None) -> None:
+    def _compare(self, most: float | None, least: float | None) -> None:
         """The window after a bound was told is over, and is what is seen now."""
         came = sum(second.queries for second in self._seen)
-        if not came or not queries / ALIKE <= came <= queries * ALIKE:
-            return
-        if most is not None:
+        if most is not None and came:
             self._rate_off.append(sum(second.violations for second in self._seen) / came - most)
         in_time = sum(second.in_time for second in self._seen)
         if least is not None and in_time:

@@ -53,6 +53,13 @@ class Candidate:
         return self.mean_s or self.latency_s
 
     @cached_property
+    def cycle_s(self) -> tuple[float, ...]:
+        """How long after the launch of n rows the next batch is launched on a worker that is never out of work."""
+        if not self.follow_s:
+            return self.latency_s
+        return tuple(map(min, self.follow_s, self.latency_s))
+
+    @cached_property
     def runs_s(self) -> tuple[float, ...]:
         """Mean run of n rows of a plan's candidate, without the way."""
         return (0.0, *(busy_s - self.path_s for busy_s in self.busy_s[1:]))

@@ -31,6 +31,9 @@ MADE = (RamsisSelection.name, *LADDERS)
 CENTRAL = (*LADDERS, SlackFitSelection.name)
 """Policies whose workers take batches from one central queue."""
 
+WAITING = (AdditiveIncrease.name,)
+"""Policies that want to know what became of each batch before they decide on the next."""
+
 POLICIES = (
     RamsisSelection.name,
     GreedySelection.name,

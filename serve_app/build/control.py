@@ -24,6 +24,7 @@ from deployments.messages.control_settings import (
     StageSettings,
 )
 from dispatch.query import ONLY_STAGE
+from dispatch.selection.registry import WAITING
 from forecast.model_file import read
 from serve_app.build.candidates import (
     Profiles,
@@ -65,6 +66,7 @@ def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles
                 limits=endpoint.limits,
                 pools=tuple(config.pools_of(name)),
                 by_tables=endpoint.policy == "ramsis",
+                launches_ahead=endpoint.policy not in WAITING,
                 measured_accuracy=measured_accuracy(name, endpoint, catalogue, wired[name]) if name in wired else {},
             )
             for name, endpoint in config.endpoints.items()

@@ -46,6 +46,7 @@ def endpoint(**changes: Any) -> EndpointSettings:
         "limits": EndpointLimits(**limits),
         "pools": ("cpu",),
         "by_tables": False,
+        "launches_ahead": True,
     }
     return EndpointSettings(**(given | changes))
 

@@ -16,6 +16,7 @@ from catalog.evaluation.measured import AccuracyOrigin
 from catalog.profiles.profile import LatencyProfile
 from catalog.variant import Variant
 from deployments.messages.control_settings import ControlSettings, EndpointSettings, StageSettings
+from dispatch.latency.lead import LEAD
 from dispatch.selection.policy import Candidate
 
 logger = logging.getLogger("ray.serve")
@@ -189,11 +190,14 @@ class VariantBook:
         barred: Collection[RunKey],
     ) -> dict[str, tuple[Candidate, ...]]:
         """By pool what may answer there, corrected by the factors, without what is ``barred``."""
+        lead = LEAD if endpoint.launches_ahead else 0.0
         found = {}
         for pool in endpoint.pools:
             way_s = self.transport_s[pool] * transport_factor(pool)
             found[pool] = tuple(
-                corrected(Candidate(variant.name, variant.accuracy, profiled_s), profiled_s, run_factor(key), way_s)
+                corrected(
+                    Candidate(variant.name, variant.accuracy, profiled_s), profiled_s, run_factor(key), way_s, lead
+                )
                 for variant in self.of_endpoint(endpoint)
                 for key in [(pool, variant.name)]
                 if key not in barred and (profiled_s := self.profiled_s.get(key)) is not None

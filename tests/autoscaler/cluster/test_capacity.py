@@ -1,5 +1,8 @@
 """P of Proteus, section 4: the largest batch that fits half of the objective, over its time."""
 
+from dataclasses import replace
+from math import inf
+
 import pytest
 
 from autoscaler.cluster.capacity import Capacity, capacity_of, limited
@@ -21,6 +24,19 @@ def test_the_batch_is_the_largest_that_fits_half_of_the_objective(slo_s: float, 
         cut = limited(STEPS, slo_s)
         assert cut is not None
         assert (cut.variant, cut.accuracy, cut.latency_s) == ("v", 0.9, STEPS.latency_s[: rows + 1])
+
+
+def test_where_batches_follow_before_results_are_there_the_way_counts_once_and_in_part() -> None:
+    """20 to 50 ms of which 10 ms are the way, 2 of them lost between one batch and the next."""
+    follows = replace(STEPS, follow_s=(0.0, 0.012, 0.022, 0.032, 0.042), path_s=0.010)
+    assert capacity_of(follows, 0.073) == Capacity(3, pytest.approx(3 / 0.032)), "40 and 32 ms"
+    assert capacity_of(follows, 0.071) == Capacity(2, pytest.approx(2 / 0.022))
+    assert capacity_of(follows, 0.019, waits=1) is None, "the last one takes all of its way"
+    cut = limited(follows, 0.073)
+    assert cut is not None
+    assert cut.max_batch == 3
+    waited_for = replace(follows, follow_s=(0.0, *[inf] * 4))
+    assert capacity_of(waited_for, 0.073) == capacity_of(STEPS, 0.073)
 
 
 def test_rounding_does_not_cost_a_batch_that_fits_exactly() -> None:

@@ -164,6 +164,13 @@ def test_a_corrected_candidate_stretches_the_run_and_not_the_way() -> None:
     assert found.latency_s[0] == 0.0
 
 
+def test_a_corrected_candidate_is_followed_before_its_result_where_batches_are_launched_ahead() -> None:
+    cut = Candidate("v", 0.9, (0.0, 0.011, 0.021))
+    profiled_s = (0.0, 0.01, 0.02)
+    assert corrected(cut, profiled_s, 1.5, 0.002, lead=0.5).cycle_s == pytest.approx((0.0, 0.016, 0.031))
+    assert corrected(cut, profiled_s, 1.5, 0.002).cycle_s == pytest.approx((0.0, 0.017, 0.032))
+
+
 def test_a_profile_that_ends_before_the_batches_do_is_refused() -> None:
     with pytest.raises(ValueError, match=r"'v' has a profile up to 1 rows and batches of 2"):
         corrected(Candidate("v", 0.9, (0.0, 0.01, 0.02)), (0.0, 0.01), 1.0, 0.0)

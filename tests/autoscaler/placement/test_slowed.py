@@ -1,9 +1,11 @@
 """Candidates that take longer."""
 
+from dataclasses import replace
+
 import pytest
 
 from autoscaler.cluster.cluster import Cluster, Endpoint, Pool, Stage
-from autoscaler.placement.slowed import largest_factors, slowed
+from autoscaler.placement.slowed import largest_factors, slowed, slower
 from dispatch.selection.policy import Candidate
 
 A = Candidate("a", 0.9, (0.0, 0.012, 0.022), (0.0, 0.007, 0.012), path_s=0.002)
@@ -16,6 +18,12 @@ def test_runs_take_longer_and_the_way_does_not() -> None:
     assert found.latency_s == pytest.approx((0.0, 0.022, 0.042))
     assert found.mean_s == pytest.approx((0.0, 0.012, 0.022))
     assert (found.variant, found.accuracy, found.path_s) == ("a", 0.9, 0.002)
+
+
+def test_the_next_batch_follows_later_by_what_the_run_takes_longer() -> None:
+    follows = replace(A, follow_s=(0.0, 0.011, 0.021))
+    assert slower(follows, 2.0).follow_s == pytest.approx((0.0, 0.021, 0.041))
+    assert slower(A, 2.0).follow_s == ()
 
 
 def test_members_that_run_one_after_the_other_take_as_long_as_the_slowest_of_them_and_stages_as_endpoints_do() -> None:

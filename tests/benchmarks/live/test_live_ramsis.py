@@ -9,7 +9,7 @@ from rich.progress import Progress
 
 from benchmarks.live_ramsis.figures import Outcome, Row, broken, median_of, outcome, spread_of
 from benchmarks.live_ramsis.goals import goals_of
-from benchmarks.live_ramsis.latency import MeasuredLatency
+from benchmarks.live_ramsis.latency import MeasuredLatency, estimates_of
 from benchmarks.live_ramsis.live import Played
 from benchmarks.live_ramsis.loads import CONSTANT, TRACE, capacity_qps, cases, excerpt_of
 from benchmarks.live_ramsis.scene import ENDPOINT, Scene
@@ -17,12 +17,15 @@ from benchmarks.live_ramsis.simulated import SEEDS, SessionLatency, loads_betwee
 from catalog.errors import ConfigError
 from catalog.profiles.profile import BatchLatency, LatencyProfile
 from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
+from dispatch.latency.estimate import LatencyEstimate
 from dispatch.query import Batch, StageKey
 from dispatch.selection.ramsis.tables.work import NEAR
 from serve_app.testing.queries import Queries
+from serve_app.testing.status_watch import Snapshot
 
 MEAN_MS = {"small": (60.0, 5.0), "large": (90.0, 40.0)}
-PATH = MeasuredLatency(path_s=0.002, path_tail_s=0.004, run_factor=1.0, run_tail=1.0)
+PATH = MeasuredLatency(path_s=0.002, path_tail_s=0.004, run_factor=1.0, run_tail=1.0, typical_run_s=0.09)
+ESTIMATE = LatencyEstimate(path_s=0.002, path_tail_s=0.004, typical_run_s=0.09)
 """Profiles of this scene have runs that hardly vary."""
 
 
@@ -122,8 +125,24 @@ def test_latency_is_what_answers_say_each_batch_counting_once(tmp_path: Path) ->
     assert found.run_factor == pytest.approx(factor)
     assert found.run_tail == pytest.approx(1.3 / factor)
     assert (found.path_s, found.path_tail_s) == (pytest.approx(0.003), 0.005)
+    assert found.typical_run_s == pytest.approx((one_s + 2 * four_s) / 3)
     with pytest.raises(RuntimeError, match="no answer says"):
         MeasuredLatency.of(seen.where(rows == 0), profiles)
+
+
+def test_estimates_are_means_over_workers_look_by_look() -> None:
+    def look(*path_ms: float) -> Snapshot:
+        known = {"path_tail_ms": 9.0, "run_factor": 0.9, "run_tail": 1.1}
+        workers = {f"w{i}": {"latency": {"path_ms": each, **known}} for i, each in enumerate(path_ms)}
+        return Snapshot(0.0, 0.0, {"workers": workers})
+
+    first, last = estimates_of([look(2.0, 4.0), look(), look(8.0)], typical_run_s=0.07)
+    assert [first.path_s, last.path_s] == pytest.approx([0.003, 0.008])
+    assert (last.path_tail_s, last.run_factor, last.run_tail, last.typical_run_s) == pytest.approx(
+        (0.009, 0.9, 1.1, 0.07)
+    )
+    with pytest.raises(RuntimeError, match="gave no status"):
+        estimates_of([look()], typical_run_s=0.07)
 
 
 def test_tables_near_the_chosen_loads_cover_all_between() -> None:
@@ -138,7 +157,7 @@ def test_a_policy_by_load_is_simulated_with_its_rung(tmp_path: Path, load_qps: f
     made = scene(tmp_path)
     case = cases(made, None, (load_qps / capacity_qps(made),), (CONSTANT,), seconds=20.0, warm_s=0.0)[0]
     sent_s = case.arrivals_s()
-    played = Played(case, sent_s, 0.0, queries([False]), PATH, PATH, {}, {})
+    played = Played(case, sent_s, 0.0, queries([False]), PATH, [ESTIMATE], {}, {})
     with Progress() as progress:
         found = simulate(made, "jellyfish_plus", [played], tmp_path, progress)
     assert len(found) == SEEDS
@@ -152,8 +171,8 @@ def test_what_feedback_takes_of_the_slack_is_recorded(tmp_path: Path) -> None:
     light, heavy = cases(made, None, (0.1, 1.5), (CONSTANT,), seconds=8.0, warm_s=0.0)
     begin_s = light.duration_s + 1.0
     session = [
-        Played(light, light.arrivals_s(), 0.0, queries([False]), PATH, PATH, {}, {}),
-        Played(heavy, heavy.arrivals_s() + begin_s, begin_s, queries([False]), PATH, PATH, {}, {}),
+        Played(light, light.arrivals_s(), 0.0, queries([False]), PATH, [ESTIMATE], {}, {}),
+        Played(heavy, heavy.arrivals_s() + begin_s, begin_s, queries([False]), PATH, [ESTIMATE], {}, {}),
     ]
     with Progress() as progress:
         found = simulate(made, "jellyfish_plus", session, tmp_path, progress)
@@ -166,7 +185,7 @@ def test_decision_tables_are_simulated_as_a_router_has_them(tmp_path: Path, monk
     monkeypatch.setenv("ACCORD_CACHE_DIR", str(tmp_path / "cache"))
     made = scene(tmp_path, workers=1)
     case = cases(made, None, (0.1,), (CONSTANT,), seconds=20.0, warm_s=0.0)[0]
-    played = Played(case, case.arrivals_s(), 0.0, queries([False]), PATH, PATH, {}, {})
+    played = Played(case, case.arrivals_s(), 0.0, queries([False]), PATH, [ESTIMATE], {}, {})
     with Progress() as progress:
         by_tables = simulate(made, "ramsis", [played], tmp_path, progress)
         by_load = simulate(made, "jellyfish_plus", [played], tmp_path, progress)
@@ -244,7 +263,7 @@ def test_runs_take_so_many_times_as_long_as_they_did_live(tmp_path: Path) -> Non
     profile = made.profiled["small"].profile
     case = cases(made, None, (0.1,), (CONSTANT,), seconds=2.0, warm_s=0.0)[0]
     session = [
-        Played(case, np.array([at_s]), from_s, queries([False]), PATH, PATH, {}, {})
+        Played(case, np.array([at_s]), from_s, queries([False]), PATH, [ESTIMATE], {}, {})
         for at_s, from_s in ((0, 0), (10, 12))
     ]
     latency = SessionLatency({"small": profile}, session, [1.0, 1.5], seed=1)

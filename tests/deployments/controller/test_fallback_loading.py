@@ -7,6 +7,7 @@ from controller_parts import pool, settings
 
 from autoscaler.planners.proteus.options import ProteusOptions
 from controller_scene import Service, play, started
+from dispatch.latency.lead import LEAD
 from virtual_time import until
 
 TWO = ProteusOptions(fallback=2)
@@ -26,7 +27,7 @@ def test_they_come_after_the_plan_and_routers_use_them_as_they_come(monkeypatch:
         plan = service.in_force.plan
         assert plan is not None
         assert plan["fallback"] == {"w1": ["fast", "middle"], "w2": ["fast", "middle"]}
-        assert plan["burst_qps"]["digits"] == pytest.approx(2 * 4 / 0.010)
+        assert plan["burst_qps"]["digits"] == pytest.approx(2 * 4 / (0.008 + (1 - LEAD) * 0.002))
 
     play(monkeypatch, scene, settings(proteus=TWO))
 

@@ -115,12 +115,12 @@ def test_without_a_model_or_neighbours_the_plan_is_the_planners_own() -> None:
 
 def test_what_was_measured_corrects_the_prediction_of_the_next_plan() -> None:
     scene = Scene(Twice(1.2))
-    first = scene.make(90.0, TOGETHER)
+    first = scene.make(60.0, TOGETHER)
     counts = [0] * BIN_COUNT
     counts[bin_of(2.0)] = 20_000
     for standing in first.standings.values():
         scene.known.slowdowns.on_counts(standing, counts, 1.0, 0.0)
-    second = scene.make(90.0, TOGETHER, now_s=1.0)
+    second = scene.make(60.0, TOGETHER, now_s=1.0)
     measured = {each.variant: each for each in second.standings.values() if each.variant in held(first)}
     assert measured
     for standing in measured.values():

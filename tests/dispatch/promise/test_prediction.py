@@ -79,7 +79,7 @@ def test_bounds_hold_in_nineteen_of_twenty_windows_whatever_the_seconds_are_like
         assert np.mean(right) >= CONFIDENCE - 0.02
 
 
-def test_bounds_that_were_wrong_make_later_ones_wider_and_other_loads_do_not() -> None:
+def test_bounds_that_were_wrong_make_later_ones_wider_though_the_load_was_another() -> None:
     def after(violations: int, queries: int) -> float:
         prediction = Prediction(10)
         for _ in range(20):
@@ -92,9 +92,29 @@ def test_bounds_that_were_wrong_make_later_ones_wider_and_other_loads_do_not() -
         assert rate is not None
         return rate
 
-    calm = after(0, 1000)
-    assert after(200, 1000) > calm + 0.1
-    assert after(1000, 5000) == pytest.approx(after(0, 5000)), "nobody foresees another load"
+    assert after(200, 1000) > after(0, 1000) + 0.1
+    assert after(1000, 5000) > after(0, 5000) + 0.1
+
+
+def test_a_load_that_jumps_now_and_then_is_reckoned_with_where_it_does_so_often() -> None:
+    """Ten seconds at a load at which accuracy is lower, as often as not or once in five minutes."""
+
+    def right_share(calm_s: int) -> tuple[float, float]:
+        seconds = ([second(100, accuracy=0.95)] * calm_s + [second(1000, 5, accuracy=0.9)] * 10) * (3000 // calm_s)
+        prediction, right, least = Prediction(10), [], []
+        for number, each in enumerate(seconds[:-10], start=1):
+            prediction.on_second(each, 0.01)
+            to_come = seconds[number : number + 10]
+            if number > 600 and (told := prediction.accuracy) is not None:
+                right.append(sum(e.accuracy for e in to_come) / sum(e.in_time for e in to_come) >= told - 1e-9)
+                least.append(told)
+        return float(np.mean(right)), float(np.median(least))
+
+    often, seldom = right_share(10), right_share(300)
+    assert often[0] >= CONFIDENCE
+    assert seldom[0] >= CONFIDENCE
+    assert often[1] < 0.91
+    assert seldom[1] == pytest.approx(0.95), "what is rare is one of the twentieth"
 
 
 def test_a_service_without_queries_says_nothing_and_goes_on_afterwards() -> None:

@@ -115,6 +115,13 @@ def test_a_config_tells_the_controller_all_that_it_plans_with(tmp_path: Path) ->
     assert made.memory_bytes["corrupt"] == (tmp_path / "corrupt.onnx").stat().st_size
 
 
+def test_workers_wait_for_results_where_the_policy_does(tmp_path: Path) -> None:
+    app = config(
+        {"toy": {"task": "toy", "slo_ms": 100, "selection": {"policy": "aimd"}}}, controller={"planner": "proteus"}
+    )
+    assert not of(app, tmp_path).endpoints["toy"].launches_ahead
+
+
 @pytest.mark.parametrize("memory_bytes", [None, 1e9])
 def test_without_a_planner_endpoints_choose_by_tables_and_memory_matters_where_it_is_limited(
     tmp_path: Path, memory_bytes: float | None
@@ -125,6 +132,7 @@ def test_without_a_planner_endpoints_choose_by_tables_and_memory_matters_where_i
     assert made.planner == "everywhere"
     assert made.state == ""
     assert made.endpoints["toy"].by_tables
+    assert made.endpoints["toy"].launches_ahead
     assert made.memory_bytes.keys() == ({variant.name for variant in made.variants} if memory_bytes else set())
 
 

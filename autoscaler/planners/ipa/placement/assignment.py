@@ -45,12 +45,12 @@ def fill_up(
         (stage,) = (stage for stage in pipelines[key.endpoint].stages if stage.name == key.stage)
         loads_qps[key] = pipelines[key.endpoint].load_qps * stage.jobs_per_query
         for option in stage.options:
-            latency_s = option.candidate.latency_s
-            if option.candidate.variant != own.variant or option.candidate.max_batch < own.batch_rows:
+            candidate = option.candidate
+            if candidate.variant != own.variant or candidate.max_batch < own.batch_rows:
                 continue
             costs[key, option.device] = option.cost
-            if latency_s[own.batch_rows] <= own.run_s:
-                speeds_qps[key, option.device] = own.batch_rows / latency_s[own.batch_rows]
+            if candidate.latency_s[own.batch_rows] <= own.run_s:
+                speeds_qps[key, option.device] = own.batch_rows / candidate.cycle_s[own.batch_rows]
     for device, workers in free.items():
         open_to = [key for key in active if (key, device) in speeds_qps]
         for _ in range(workers if open_to else 0):

@@ -36,6 +36,18 @@ def test_the_weights_decide_between_accuracy_and_cost() -> None:
     assert cheap.cost < accurate.cost
 
 
+def test_a_replica_whose_batches_follow_each_other_bears_more_and_answers_no_sooner() -> None:
+    """20 ms, of which the next batch waits for 12 only: two replicas bear 160 jobs per second instead of 100."""
+    candidate = replace(LIGHT.candidate, latency_s=(0.0, 0.02), follow_s=())
+    waits = replace(LIGHT, candidate=candidate)
+    follows = replace(LIGHT, candidate=replace(candidate, follow_s=(0.0, 0.012)))
+    found = [
+        solve((pipeline(stage("s", each), load_qps=160.0),), IpaOptions()).pipelines["p"] for each in (waits, follows)
+    ]
+    assert [each.stages["s"][0].replicas for each in found] == [4, 2]
+    assert [each.stages["s"][0].run_s for each in found] == [0.02, 0.02]
+
+
 def test_batches_grow_only_where_that_saves_more_than_their_penalty() -> None:
     one = option("one", 0.9, 0.09, 0.01)  # 10 rows/s one at a time, 30 in fours
     problem = pipeline(stage("s", one), load_qps=30.0)

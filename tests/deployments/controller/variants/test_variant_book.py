@@ -12,6 +12,7 @@ from catalog.profiles.profile import BatchLatency, LatencyProfile
 from catalog.tensor import TensorSpec
 from deployments.controller.variants.variant_book import VariantBook, cluster_of, tabulated_s
 from deployments.messages.control_settings import StageSettings
+from dispatch.latency.lead import LEAD
 from dispatch.selection.policy import Candidate
 
 TWO_POOLS = {"cpu": pool(), "gpu": pool(1, 1, 4, memory=7.0)}
@@ -46,13 +47,24 @@ def test_candidates_are_corrected_by_pool_and_the_way_is_added() -> None:
     assert (slow.accuracy, fast.accuracy) == (0.9, 0.7)
 
 
+def test_where_batches_follow_before_results_are_there_a_worker_is_free_for_most_of_the_way() -> None:
+    book = VariantBook(settings())
+    (follows,), (waits,) = (
+        book.candidates(endpoint(variants=("slow",), launches_ahead=ahead), lambda _: 1.0, lambda _: 3.0, ())["cpu"]
+        for ahead in (True, False)
+    )
+    way_s = 0.006
+    assert follows.cycle_s[1:] == pytest.approx([each - LEAD * way_s for each in follows.latency_s[1:]])
+    assert waits.cycle_s == waits.latency_s == follows.latency_s
+
+
 def test_as_profiled_a_candidate_has_the_same_batches_without_corrections() -> None:
     book = VariantBook(settings(pools=TWO_POOLS))
     served = endpoint(variants=("slow",), pools=("cpu", "gpu"))
     plain = book.candidates(served, lambda _: 1.0, lambda _: 1.0, ())
     slower = book.candidates(served, lambda _: 2.0, lambda _: 3.0, ())
     for name in ("cpu", "gpu"):
-        assert book.as_profiled(slower[name][0], name) == plain[name][0]
+        assert book.as_profiled(slower[name][0], name) == replace(plain[name][0], follow_s=())
     (slow,) = slower["cpu"]
     smaller = replace(slow, latency_s=slow.latency_s[:3])
     assert book.as_profiled(smaller, "cpu").latency_s == plain["cpu"][0].latency_s[:3]

@@ -6,6 +6,7 @@ from itertools import accumulate
 from math import exp2, floor, inf, log2
 from typing import Any
 
+from dispatch.latency.lead import cycle_s
 from dispatch.selection.policy import Candidate
 
 BINS_PER_OCTAVE = 8
@@ -135,11 +136,9 @@ def corrected(
         raise ValueError(
             f"{candidate.variant!r} has a profile up to {len(profiled_s) - 1} rows and batches of {candidate.max_batch}"
         )
-    latency_s = (
-        0.0,
-        *(profiled_s[rows] * run_factor + transport_s for rows in range(1, candidate.max_batch + 1)),
-    )
-    follow_s = (0.0, *(each_s - lead * transport_s for each_s in latency_s[1:])) if lead else ()
+    runs_s = [profiled_s[rows] * run_factor for rows in range(1, candidate.max_batch + 1)]
+    latency_s = (0.0, *(run_s + transport_s for run_s in runs_s))
+    follow_s = (0.0, *(cycle_s(transport_s, run_s, 1.0, lead) for run_s in runs_s)) if lead else ()
     return Candidate(
         candidate.variant,
         candidate.accuracy,

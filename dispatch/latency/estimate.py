@@ -6,7 +6,7 @@ from functools import cached_property
 from math import hypot, inf
 from statistics import fmean
 
-from dispatch.latency.lead import LEAD, gap_s
+from dispatch.latency.lead import LEAD, cycle_s, gap_s
 from dispatch.selection.policy import Candidate
 
 
@@ -57,13 +57,16 @@ class LatencyEstimate:
         )
 
     def gap_s(self, run_s: float) -> float:
-        """How long a worker that is never out of work is idle after a batch that runs for ``run_s`` here."""
+        """How long after a batch that runs for ``run_s`` here the next may reach its worker."""
         return gap_s(self.path_s, run_s, self.run_tail, self.lead)
+
+    def cycle_s(self, run_s: float) -> float:
+        """How long after such a batch the next is launched on a worker that is never out of work, on average."""
+        return cycle_s(self.path_s, run_s, self.run_tail, self.lead)
 
     def busy_s(self, run_s: float) -> float:
         """How long a batch whose profiled mean run is ``run_s`` keeps its worker from the next, on average."""
-        here_s = self.run_factor * run_s
-        return here_s + self.gap_s(here_s)
+        return self.cycle_s(self.run_factor * run_s)
 
     def tail_s(self, run_s: float) -> float:
         """What such a batch takes to its result in nearly all cases: run and way vary independently of each other."""
@@ -78,7 +81,7 @@ class LatencyEstimate:
         for run_s in candidate.runs_s[1:]:
             here_s = factor * run_s
             gap_s = self.gap_s(here_s)
-            mean_s.append(here_s + gap_s)
+            mean_s.append(self.cycle_s(here_s))
             tail_s.append(here_s + path_s + hypot(here_s * run_spread, path_spread_s))
             follow_s.append(here_s + gap_s if gap_s < path_s else inf)
         return Candidate(

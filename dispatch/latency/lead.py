@@ -8,6 +8,10 @@ VARYING = 0.25
 """... but not before this share of what lies between the mean and the 95th percentile of the run has passed, since
 runs may take longer than expected. Where that is longer than the way, the result is waited for."""
 
+AT_ONCE = 2
+"""So many batches are under way to a worker at most (`dispatch.queues.worker_state`): where the way is longer than the
+run, the next one follows when the first of them is back."""
+
 SPARE, NO_SPARE = 0.90, 0.94
 """Where more than the former share of a router's cores is at work, batches follow less far ahead, and from the latter
 on results are waited for: a worker that waits then leaves its core to who needs it, and fewer, larger batches cost
@@ -20,6 +24,11 @@ def lead_at(busy_share: float) -> float:
 
 
 def gap_s(path_s: float, run_s: float, run_tail: float, lead: float) -> float:
-    """How long a worker that is never out of work is idle after a batch that runs for ``run_s`` on average and nearly
-    always up to ``run_tail`` times that: the whole way where its result is waited for."""
+    """How long after a batch that runs for ``run_s`` on average, and nearly always up to ``run_tail`` times that, the
+    next may reach its worker: the whole way where its result is waited for."""
     return min(path_s, max((1.0 - lead) * path_s, VARYING * run_s * (run_tail - 1.0)))
+
+
+def cycle_s(path_s: float, run_s: float, run_tail: float, lead: float) -> float:
+    """How long after a batch the next is launched on a worker that is never out of work, on average."""
+    return max(run_s + gap_s(path_s, run_s, run_tail, lead), (run_s + path_s) / AT_ONCE)

@@ -37,6 +37,14 @@ def test_the_next_batch_follows_while_the_result_is_on_its_way() -> None:
     assert uneven.corrected(PROFILED).follow_s == pytest.approx((0.0, 0.024, 0.0288))
 
 
+def test_short_runs_keep_a_worker_for_half_of_run_and_way_though_the_next_batch_may_follow_sooner() -> None:
+    far = LatencyEstimate(run_factor=0.1, path_s=0.010, path_tail_s=0.010)
+    corrected = far.corrected(PROFILED)
+    assert corrected.follow_s == pytest.approx((0.0, 0.0020, 0.0022))
+    assert corrected.mean_s == pytest.approx((0.0, 0.0055, 0.0056))
+    assert far.busy_s(0.010) == pytest.approx(0.0055)
+
+
 def test_the_tails_of_run_and_way_add_up_as_independent_spreads_do() -> None:
     expected = (0.0, 0.024 + hypot(0.010, 0.006), 0.028 + hypot(0.012, 0.006))
     assert MEASURED.corrected(PROFILED).latency_s == pytest.approx(expected)

@@ -5,7 +5,7 @@ from math import inf
 import pytest
 
 from dispatch.latency.estimator import LatencyEstimator
-from dispatch.latency.lead import LEAD, NO_SPARE, SPARE, VARYING, gap_s, lead_at
+from dispatch.latency.lead import LEAD, NO_SPARE, SPARE, VARYING, cycle_s, gap_s, lead_at
 from dispatch.selection.policy import Candidate
 
 VARIANT = Candidate("v", 0.9, (0.0, 0.030), path_s=0.010)
@@ -24,6 +24,12 @@ def test_the_gap_is_what_is_left_of_the_way_what_runs_vary_by_or_all_of_the_way(
     assert gap_s(0.010, 0.020, 1.4, 0.9) == pytest.approx(VARYING * 0.008)
     assert gap_s(0.010, 0.200, 1.4, 0.9) == 0.010
     assert gap_s(0.010, 0.020, 1.0, 0.0) == 0.010
+
+
+def test_where_the_way_is_longer_than_the_run_the_third_batch_waits_for_the_first_to_be_back() -> None:
+    assert cycle_s(0.010, 0.020, 1.0, 0.9) == pytest.approx(0.021)
+    assert cycle_s(0.010, 0.002, 1.0, 0.9) == pytest.approx(0.006), "two in 12 ms, not four"
+    assert cycle_s(0.010, 0.002, 1.0, 0.0) == pytest.approx(0.012)
 
 
 def test_an_estimator_that_is_told_to_wait_for_results_says_so_with_its_next_estimate() -> None:

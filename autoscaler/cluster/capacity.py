@@ -40,4 +40,6 @@ def limited(candidate: Candidate, slo_s: float, *, waits: int = WAITS) -> Candid
     if capacity is None:
         return None
     latency_s = candidate.latency_s[: capacity.batch_rows + 1]
-    return Candidate(candidate.variant, candidate.accuracy, latency_s, members=candidate.members)
+    return Candidate(
+        candidate.variant, candidate.accuracy, latency_s, path_s=candidate.path_s, members=candidate.members
+    )

@@ -35,6 +35,7 @@ def test_where_batches_follow_before_results_are_there_the_way_counts_once_and_i
     cut = limited(follows, 0.073)
     assert cut is not None
     assert cut.max_batch == 3
+    assert cut.runs_s == pytest.approx((0.0, 0.010, 0.020, 0.030)), "what is run, for whoever measures the way"
     waited_for = replace(follows, follow_s=(0.0, *[inf] * 4))
     assert capacity_of(waited_for, 0.073) == capacity_of(STEPS, 0.073)
 

@@ -26,12 +26,22 @@ def capacity_of(candidate: Candidate, slo_s: float, *, waits: int = WAITS) -> Ca
     ``waits`` is how many batches in a row the objective must have room for: 2 on a worker that runs one variant. The
     next is launched behind each but the last as soon as it may (`Candidate.cycle_s`), the last takes its whole latency.
     """
-    limit_s, cycle_s = slo_s * (1 + 1e-9), candidate.cycle_s
-    behind_s = (
-        (waits - 1) * each_s + latency_s for each_s, latency_s in zip(cycle_s[1:], candidate.latency_s[1:], strict=True)
-    )
-    rows = sum(total_s <= limit_s for total_s in behind_s)  # neither ever falls with the rows
-    return Capacity(rows, rows / cycle_s[rows]) if rows else None
+    limit_s = slo_s * (1 + 1e-9)
+    rows = sum(_behind_s(candidate, rows, waits - 1) <= limit_s for rows in range(1, candidate.max_batch + 1))
+    return Capacity(rows, rows / candidate.cycle_s[rows]) if rows else None
+
+
+def _behind_s(candidate: Candidate, rows: int, others: int) -> float:
+    """From the launch of the first of so many others to the result of a batch behind them, which grows with the rows.
+
+    Two follow each other closely where the way is long, and then the next waits for the first of them to be back: at
+    worst it comes later than on average.
+    """
+    latency_s, cycle_s = candidate.latency_s[rows], candidate.cycle_s[rows]
+    if not others:
+        return latency_s
+    follow_s = candidate.follow_s[rows] if candidate.follow_s else latency_s
+    return others * cycle_s + max(latency_s - follow_s - cycle_s, 0.0) + latency_s
 
 
 def limited(candidate: Candidate, slo_s: float, *, waits: int = WAITS) -> Candidate | None:

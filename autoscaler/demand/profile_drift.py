@@ -6,7 +6,7 @@ from itertools import accumulate
 from math import exp2, floor, inf, log2
 from typing import Any
 
-from dispatch.latency.lead import cycle_s
+from dispatch.latency.lead import gap_s
 from dispatch.selection.policy import Candidate
 
 BINS_PER_OCTAVE = 8
@@ -138,7 +138,7 @@ def corrected(
         )
     runs_s = [profiled_s[rows] * run_factor for rows in range(1, candidate.max_batch + 1)]
     latency_s = (0.0, *(run_s + transport_s for run_s in runs_s))
-    follow_s = (0.0, *(cycle_s(transport_s, run_s, 1.0, lead) for run_s in runs_s)) if lead else ()
+    follow_s = (0.0, *(run_s + gap_s(transport_s, run_s, 1.0, lead) for run_s in runs_s)) if lead else ()
     return Candidate(
         candidate.variant,
         candidate.accuracy,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from operator import add
 
 from autoscaler.cluster.cluster import Cluster, Stage
 from autoscaler.cluster.plan import ClusterPlan
@@ -76,10 +77,10 @@ def slower(candidate: Candidate, factor: float) -> Candidate:
         return times_s[:1] + tuple(path_s + (time_s - path_s) * factor for time_s in times_s[1:])
 
     latency_s = longer(candidate.latency_s)
-    added = (longer_s - before_s for longer_s, before_s in zip(latency_s, candidate.latency_s, strict=True))
+    added = [longer_s - before_s for longer_s, before_s in zip(latency_s, candidate.latency_s, strict=True)]
     return replace(
         candidate,
         latency_s=latency_s,
         mean_s=longer(candidate.mean_s),
-        follow_s=tuple(follow_s + added_s for follow_s, added_s in zip(candidate.follow_s, added, strict=False)),
+        follow_s=tuple(map(add, candidate.follow_s, added)),
     )

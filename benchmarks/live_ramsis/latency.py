@@ -13,7 +13,7 @@ from dispatch.latency.worker_latency import TAIL
 from serve_app.testing.queries import Queries
 from serve_app.testing.status_watch import Snapshot
 
-FIGURES = ("path_ms", "path_tail_ms", "run_factor", "run_tail")
+FIGURES = ("path_ms", "path_tail_ms", "run_factor", "run_tail", "lead")
 
 
 @dataclass(frozen=True)
@@ -71,4 +71,5 @@ def _estimate(workers: Sequence[Mapping[str, Any]], typical_run_s: float) -> Lat
         path_s=means["path_ms"] / 1e3,
         path_tail_s=means["path_tail_ms"] / 1e3,
         typical_run_s=typical_run_s,
+        lead=means["lead"],
     )

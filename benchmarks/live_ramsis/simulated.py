@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import cycle
+from itertools import cycle, product
 from math import log, sqrt
 from pathlib import Path
 
@@ -23,6 +23,8 @@ from dispatch.latency.estimator import LatencyEstimator
 from dispatch.plan import EndpointPlan, Plan
 from dispatch.query import Batch
 from dispatch.selection.ramsis.policy import RamsisSelection
+from dispatch.selection.ramsis.tables.grid import TableGrid
+from dispatch.selection.ramsis.tables.latency_level import LatencyLevel
 from dispatch.selection.ramsis.tables.leveled_grids import LeveledGrids
 from dispatch.selection.ramsis.tables.maker import make_table
 from dispatch.selection.ramsis.tables.work import NEAR, TableTask, TableWork, worth_a_table
@@ -143,21 +145,24 @@ def make_tables(scene: Scene, system: str, session: Sequence[Played], folder: Pa
         MOST_QPS,
         SELECTIONS[system].get("formulation"),
     )
-    work = TableWork(task)
-    aims = [
-        (estimate, load_qps)
-        for each in session
-        for estimate in each.estimates
-        for load_qps in loads_between(*each.case.span_qps)
-    ]
-    for estimate, load_qps in progress.track(aims, description=f"decision tables of {system}"):
-        work.aim(estimate, load_qps)
-        while (wanted := work.next(ahead=False)) is not None:
-            level, problem = wanted
-            work.add(level, make_table(problem, store=table_store()))
-    grids = work.grids
-    assert grids is not None
-    return grids
+    grids: dict[LatencyLevel, TableGrid] = {}
+    for each in progress.track(session, description=f"decision tables of {system}"):
+        work = TableWork(task)
+        for estimate, load_qps in product(each.estimates, loads_between(*each.case.span_qps)):
+            work.aim(estimate, load_qps)
+            while (wanted := work.next(ahead=False)) is not None:
+                level, problem = wanted
+                work.add(level, make_table(problem, store=table_store()))
+            made = work.grids
+            assert made is not None
+            grids |= {level: with_more(grids.get(level), grid) for level, grid in made.grids.items()}
+    return LeveledGrids(grids)
+
+
+def with_more(grid: TableGrid | None, more: TableGrid) -> TableGrid:
+    """The tables of both, which are for one level: a router forgets levels that a session comes back to later."""
+    tables = {table.load_qps: table for known in (grid, more) if known is not None for table in known.tables}
+    return TableGrid(tuple(tables[load_qps] for load_qps in sorted(tables)), more.beyond)
 
 
 def loads_between(lowest_qps: float, highest_qps: float) -> list[float]:

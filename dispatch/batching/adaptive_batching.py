@@ -41,7 +41,7 @@ class AdaptiveBatching:
         most = candidate.max_batch
         if rows < most and candidate is planned:
             last_s = view.earliest_deadline_s - latency_s[rows + 1] - self.margin_s
-            until_s = min(last_s, view.first_arrival_s + latency_s[1] - latency_s[most] / most)
+            until_s = min(last_s, view.first_arrival_s + candidate.busy_s[1] - candidate.busy_s[most] / most)
             if until_s > view.now_s + SHORTEST_HOLD_S:
                 return Hold(until_s)
         batch = min(rows, most)
@@ -52,14 +52,14 @@ class AdaptiveBatching:
 
 def _best_window(view: QueueView, candidate: Candidate) -> Choice | Drop:
     """The window of rows in time with the most rows per second, of equals the first; give up what is in front of it."""
-    latency_s, deadlines_s = candidate.latency_s, view.deadlines_s()
+    latency_s, busy_s, deadlines_s = candidate.latency_s, candidate.busy_s, view.deadlines_s()
     begin_s = view.now_s + ROUNDING_S
     best_qps, first, batch = 0.0, view.rows, 0
     for number, deadline_s in enumerate(deadlines_s):
         window = candidate.batch_rows(view.rows - number)
         rows = bisect_right(latency_s, deadline_s - begin_s, 1, window + 1) - 1
-        if rows and rows / latency_s[rows] > best_qps:
-            best_qps, first, batch = rows / latency_s[rows], number, rows
+        if rows and rows / busy_s[rows] > best_qps:
+            best_qps, first, batch = rows / busy_s[rows], number, rows
         if rows == window:  # no window further on holds more
             break
     if first or batch < view.first_rows:  # a query is not cut in two

@@ -41,21 +41,21 @@ def rows_in_time(candidate: Candidate, now_s: float, deadlines_s: Sequence[float
 
     Every batch is as large as its first deadline allows; a row that no batch can serve in time is passed over.
     """
-    latency_s, begin_s = candidate.latency_s, now_s + ROUNDING_S
+    latency_s, busy_s, begin_s = candidate.latency_s, candidate.busy_s, now_s + ROUNDING_S
     number = in_time = 0
     while number < len(deadlines_s):
         most = candidate.batch_rows(len(deadlines_s) - number)
         rows = bisect_right(latency_s, deadlines_s[number] - begin_s, 1, most + 1) - 1
         if rows:
             in_time += rows
-            begin_s += latency_s[rows]
+            begin_s += busy_s[rows]
         number += max(rows, 1)
     return in_time
 
 
 def _row_s(candidate: Candidate) -> float:
     """The worker's time for a row in a full batch."""
-    return candidate.latency_s[-1] / candidate.max_batch
+    return candidate.busy_s[-1] / candidate.max_batch
 
 
 def _leaves_time(view: QueueView, candidate: Candidate, fastest: Candidate, deadlines_s: Sequence[float]) -> bool:
@@ -66,17 +66,17 @@ def _leaves_time(view: QueueView, candidate: Candidate, fastest: Candidate, dead
     urgent query had.
     """
     batch = candidate.batch_rows(len(deadlines_s))
-    run_s = candidate.latency_s[batch]
-    usual = 0.0 if isinf(view.first_arrival_s) else view.load_qps * run_s / max(view.workers, 1)
+    busy_s = candidate.busy_s[batch]
+    usual = 0.0 if isinf(view.first_arrival_s) else view.load_qps * busy_s / max(view.workers, 1)
     coming = round(usual + DEVIATIONS * sqrt(usual))
     if not coming:
         return True
-    if run_s > view.slack_s - ROUNDING_S:  # a batch cut short serves fewer rows per second
+    if candidate.latency_s[batch] > view.slack_s - ROUNDING_S:  # a batch cut short serves fewer rows per second
         return False
     given_s = view.earliest_deadline_s - view.first_arrival_s
     if coming * _row_s(fastest) > given_s + fastest.latency_s[-1]:
         return False
-    gap_s = run_s / coming
+    gap_s = busy_s / coming
     to_come_s = (view.now_s + gap_s * (number + 0.5) + given_s for number in range(coming))
     rest_s = sorted([*deadlines_s[batch:], *to_come_s])
-    return rows_in_time(fastest, view.now_s + run_s, rest_s) == len(rest_s)
+    return rows_in_time(fastest, view.now_s + busy_s, rest_s) == len(rest_s)

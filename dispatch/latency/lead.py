@@ -9,8 +9,8 @@ VARYING = 0.25
 runs may take longer than expected. Where that is longer than the way, the result is waited for."""
 
 AT_ONCE = 2
-"""So many batches are under way to a worker at most (`dispatch.queues.worker_state`): where the way is longer than the
-run, the next one follows when the first of them is back."""
+"""So many batches are under way to a worker at most (`dispatch.queues.worker_state`): where the run is less than 0.8 of
+the way, the next one follows when the first of them is back."""
 
 SPARE, NO_SPARE = 0.90, 0.94
 """Where more than the former share of a router's cores is at work, batches follow less far ahead, and from the latter

@@ -67,7 +67,7 @@ class LengthCosts:
             return (0.0, *accumulate(longer[1:], max)) if longer else ()
 
         mean_s = scaled(candidate.mean_s) if candidate.mean_s else ()
-        return replace(candidate, latency_s=scaled(candidate.latency_s), mean_s=mean_s)
+        return replace(candidate, latency_s=scaled(candidate.latency_s), mean_s=mean_s, follow_s=())
 
 
 CostsByVariant = Mapping[str, LengthCosts]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from catalog.profiles.profile import LatencyProfile
 from catalog.variant import Variant
+from dispatch.latency.lead import AT_ONCE
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,12 @@ class Candidate:
 
     @cached_property
     def cycle_s(self) -> tuple[float, ...]:
-        """How long after the launch of n rows the next batch is launched on a worker that is never out of work."""
+        """How long after the launch of n rows the next batch is launched on a worker that is never out of work, on
+        average."""
         if not self.follow_s:
             return self.latency_s
-        return tuple(map(min, self.follow_s, self.latency_s))
+        both = zip(self.follow_s, self.latency_s, strict=True)
+        return tuple(min(max(follow_s, latency_s / AT_ONCE), latency_s) for follow_s, latency_s in both)
 
     @cached_property
     def runs_s(self) -> tuple[float, ...]:

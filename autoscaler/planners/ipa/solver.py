@@ -33,8 +33,9 @@ def solve(
     """Choose variant, batch size and replicas for every stage of every pipeline (IPA, formulation 9).
 
     Each stage takes one of its choices of variant, device type and batch size (9d), a binary variable each. All that
-    follows from a choice is a number: replicas n, the least with n h >= load (9c), cost n R, throughput h = b / l(b),
-    run l(b) and wait q = (b - 1) / load (equation 7). So the program is linear, and exact. What the paper leaves open:
+    follows from a choice is a number: replicas n, the least with n h >= load (9c), cost n R, throughput h = b / l(b)
+    (`Candidate.cycle_s` in place of l where batches follow before results are there), run l(b) and wait
+    q = (b - 1) / load (equation 7). So the program is linear, and exact. What the paper leaves open:
 
     - Stages are a DAG, and 9b holds along its longest path. For a sequence that is the sum of the paper.
     - The load of a stage, in 9c and in equation 7, is the pipeline's times the stage's jobs per query.

@@ -32,7 +32,7 @@ def _load(problem: Problem, staged: Staged, served: Mapping[str, float]) -> str:
     servable_qps = sum(problem.demand_qps[name] for name in staged.planned_qps)
     more = f"with room for {sum(staged.planned_qps.values()) / servable_qps - 1:.0%} more." if servable_qps else ""
     if staged.serves_all and staged.planned_qps.keys() == problem.demand_qps.keys():
-        return f"All {_figure(demand_qps)} queries/s are served, in batches that fit half of the objectives, {more}"
+        return f"All {_figure(demand_qps)} queries/s are served, in batches that are in time behind another, {more}"
     short = [
         f"{name} {1 - served[name] / qps:.1%}"
         for name, qps in problem.demand_qps.items()
@@ -60,7 +60,9 @@ def _accuracies(problem: Problem, mean: Mapping[str, float]) -> list[str]:
         uses = [u for c in problem.columns if problem.workers.get(c.device) for u in c.uses if u.endpoint == name]
         best = max((use.accuracy for use in uses), default=0.0)
         if not uses:
-            lines.append(f"{name} is not served: no variant of it fits half of its objective and a worker's memory.")
+            lines.append(
+                f"{name} is not served: no variant of it is in time behind another and fits a worker's memory."
+            )
         elif name in mean and mean[name] < best - 1e-4:
             lines.append(f"{name} answers with {mean[name]:.2%} on average; its best variant in time has {best:.2%}.")
     return lines

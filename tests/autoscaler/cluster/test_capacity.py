@@ -7,6 +7,7 @@ import pytest
 
 from autoscaler.cluster.capacity import Capacity, capacity_of, limited
 from autoscaler_scene import linear
+from dispatch.selection.policy import Candidate
 
 STEPS = linear("v", 0.9, 0.010, 0.010, rows=4)  # 20, 30, 40, 50 ms
 
@@ -38,6 +39,13 @@ def test_where_batches_follow_before_results_are_there_the_way_counts_once_and_i
     assert cut.runs_s == pytest.approx((0.0, 0.010, 0.020, 0.030)), "what is run, for whoever measures the way"
     waited_for = replace(follows, follow_s=(0.0, *[inf] * 4))
     assert capacity_of(waited_for, 0.073) == capacity_of(STEPS, 0.073)
+
+
+def test_where_the_run_is_far_shorter_than_the_way_a_query_may_wait_for_the_first_of_two_to_be_back() -> None:
+    """Run 1, way 10: launches at 0, 2, 11, 13, 22; who comes after 2 waits until 11 and is answered at 22."""
+    short = Candidate("v", 0.9, (0.0, 11.0), path_s=10.0, follow_s=(0.0, 2.0))
+    assert capacity_of(short, 19.9) is None
+    assert capacity_of(short, 20.0) == Capacity(1, pytest.approx(2 / 11.0))
 
 
 def test_rounding_does_not_cost_a_batch_that_fits_exactly() -> None:

@@ -169,7 +169,9 @@ def test_a_corrected_candidate_is_followed_before_its_result_where_batches_are_l
     profiled_s = (0.0, 0.01, 0.02)
     assert corrected(cut, profiled_s, 1.5, 0.002, lead=0.5).cycle_s == pytest.approx((0.0, 0.016, 0.031))
     assert corrected(cut, profiled_s, 1.5, 0.002).cycle_s == pytest.approx((0.0, 0.017, 0.032))
-    assert corrected(cut, profiled_s, 0.1, 0.009, lead=0.9).cycle_s == pytest.approx((0.0, 0.005, 0.0055)), "two at once"
+    assert corrected(cut, profiled_s, 0.1, 0.009, lead=0.9).cycle_s == pytest.approx((0.0, 0.005, 0.0055)), (
+        "two at once"
+    )
 
 
 def test_a_profile_that_ends_before_the_batches_do_is_refused() -> None:

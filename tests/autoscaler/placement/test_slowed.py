@@ -24,6 +24,8 @@ def test_the_next_batch_follows_later_by_what_the_run_takes_longer() -> None:
     follows = replace(A, follow_s=(0.0, 0.011, 0.021))
     assert slower(follows, 2.0).follow_s == pytest.approx((0.0, 0.021, 0.041))
     assert slower(A, 2.0).follow_s == ()
+    short = Candidate("a", 0.9, (0.0, 1.2), path_s=1.0, follow_s=(0.0, 0.3))
+    assert (short.cycle_s, slower(short, 4.0).cycle_s) == (pytest.approx((0.0, 0.6)), pytest.approx((0.0, 0.9)))
 
 
 def test_members_that_run_one_after_the_other_take_as_long_as_the_slowest_of_them_and_stages_as_endpoints_do() -> None:

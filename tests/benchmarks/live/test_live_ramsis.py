@@ -13,7 +13,15 @@ from benchmarks.live_ramsis.latency import MeasuredLatency, estimates_of
 from benchmarks.live_ramsis.live import Played
 from benchmarks.live_ramsis.loads import CONSTANT, TRACE, capacity_qps, cases, excerpt_of
 from benchmarks.live_ramsis.scene import ENDPOINT, Scene
-from benchmarks.live_ramsis.simulated import SEEDS, SessionLatency, loads_between, lognormal, plan_of, simulate
+from benchmarks.live_ramsis.simulated import (
+    SEEDS,
+    SessionLatency,
+    loads_between,
+    lognormal,
+    make_tables,
+    plan_of,
+    simulate,
+)
 from catalog.errors import ConfigError
 from catalog.profiles.profile import BatchLatency, LatencyProfile
 from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
@@ -132,14 +140,14 @@ def test_latency_is_what_answers_say_each_batch_counting_once(tmp_path: Path) ->
 
 def test_estimates_are_means_over_workers_look_by_look() -> None:
     def look(*path_ms: float) -> Snapshot:
-        known = {"path_tail_ms": 9.0, "run_factor": 0.9, "run_tail": 1.1}
+        known = {"path_tail_ms": 9.0, "run_factor": 0.9, "run_tail": 1.1, "lead": 0.5}
         workers = {f"w{i}": {"latency": {"path_ms": each, **known}} for i, each in enumerate(path_ms)}
         return Snapshot(0.0, 0.0, {"workers": workers})
 
     first, last = estimates_of([look(2.0, 4.0), look(), look(8.0)], typical_run_s=0.07)
     assert [first.path_s, last.path_s] == pytest.approx([0.003, 0.008])
-    assert (last.path_tail_s, last.run_factor, last.run_tail, last.typical_run_s) == pytest.approx(
-        (0.009, 0.9, 1.1, 0.07)
+    assert (last.path_tail_s, last.run_factor, last.run_tail, last.typical_run_s, last.lead) == pytest.approx(
+        (0.009, 0.9, 1.1, 0.07, 0.5)
     )
     with pytest.raises(RuntimeError, match="gave no status"):
         estimates_of([look()], typical_run_s=0.07)
@@ -196,6 +204,27 @@ def test_decision_tables_are_simulated_as_a_router_has_them(tmp_path: Path, monk
     assert theirs.accuracy_pct is not None
     assert ours.accuracy_pct >= theirs.accuracy_pct
     assert ours.violation_pct < 5.0
+
+
+def test_tables_are_there_for_every_look_however_many_levels_a_session_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACCORD_CACHE_DIR", str(tmp_path / "cache"))
+    made = scene(tmp_path, workers=1)
+    light, heavy = cases(made, None, (0.1, 0.3), (CONSTANT,), seconds=5.0, warm_s=0.0)
+    ways = [replace(ESTIMATE, path_s=0.002 * 1.5**n, path_tail_s=0.004 * 1.5**n) for n in range(8)]
+    session = [
+        Played(case, case.arrivals_s(), 0.0, queries([False]), PATH, looks, {}, {})
+        for case, looks in ((light, ways), (heavy, ways[:1]))
+    ]
+    with Progress() as progress:
+        grids = make_tables(made, "ramsis", session, tmp_path, progress)
+    for case, looks in ((light, ways), (heavy, ways[:1])):
+        for look in looks:
+            reading = grids.read(look, 1, case.load_qps)
+            assert reading is not None
+            assert reading.exact
+            assert reading.table.load_qps <= 1.3 * case.load_qps * reading.mean
 
 
 def test_the_simulated_plan_is_that_of_the_live_router(tmp_path: Path) -> None:

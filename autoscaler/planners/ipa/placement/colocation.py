@@ -260,9 +260,14 @@ def _on_all(pipeline: PipelineProblem, devices: Sequence[str]) -> PipelineProble
 
 
 def _slowest(options: Sequence[Option]) -> Option:
-    latencies_s = [option.candidate.latency_s for option in options]
-    rows = min(len(own) for own in latencies_s)
-    slowest_s = tuple(max(own[n] for own in latencies_s) for n in range(rows))
-    first = options[0].candidate
-    candidate = Candidate(first.variant, first.accuracy, slowest_s, members=first.members)
+    candidates = [option.candidate for option in options]
+    first, rows = candidates[0], min(len(each.latency_s) for each in candidates)
+    candidate = Candidate(
+        first.variant,
+        first.accuracy,
+        tuple(max(each.latency_s[n] for each in candidates) for n in range(rows)),
+        path_s=max(each.path_s for each in candidates),
+        members=first.members,
+        follow_s=tuple(max((each.follow_s or each.latency_s)[n] for each in candidates) for n in range(rows)),
+    )
     return Option(candidate, max(option.cost for option in options))

@@ -88,10 +88,7 @@ def _cover(
 
     def capacity_qps(key: StageKey) -> float:
         return sum(
-            1 / option.candidate.latency_s[1] / len(own)
-            for own in given.values()
-            for each, option in own
-            if each == key
+            1 / option.candidate.cycle_s[1] / len(own) for own in given.values() for each, option in own if each == key
         )
 
     least_bytes = {key: needed_bytes(cluster, own[0].candidate) if own else inf for key, own in able.items()}

@@ -1,6 +1,6 @@
 """Plans of pipelines: who holds what, by which limits, and what they say of themselves."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import inf
 
@@ -17,6 +17,7 @@ from autoscaler.planners.ipa.program import Clock
 from autoscaler_scene import SEEDS, endpoint, linear, observed, workers
 from catalog.errors import ConfigError
 from dispatch.query import ONLY_STAGE
+from dispatch.selection.policy import Candidate
 from dispatch.worker_info import workers_of
 from ipa_planner_scene import NUMBERS, ONE_BYTE, OPTIONS, pipeline, planned
 from ipa_scene import GRAPHS
@@ -75,6 +76,32 @@ def test_what_sharing_workers_cannot_bear_is_said() -> None:
     assert 100.0 < plan.served_qps["numbers"] < 1000.0
     assert plan.capacity_qps["numbers"] == pytest.approx(plan.served_qps["numbers"])
     assert any("can be borne in time" in line for line in plan.report.explanation)
+
+
+def test_workers_whose_batches_follow_each_other_bear_twice_as_much_whether_they_are_shared_or_not() -> None:
+    """Batches keep a worker for half of what they take: alike for sharing, for a cover and for what workers are left."""
+
+    def halved(candidate: Candidate) -> Candidate:
+        return replace(candidate, follow_s=tuple(each_s / 2 for each_s in candidate.latency_s))
+
+    def one_variant(stage: Stage, made: Callable[[Candidate], Candidate]) -> Stage:
+        return replace(stage, candidates={"cpu": (made(stage.candidates["cpu"][0]),)})
+
+    memory = {"cut": 2, "read-s": 1, "sum": 2}
+    scenes: list[tuple[Pool, Mapping[str, int], int, float]] = [
+        (Pool("cpu"), {}, 2, 1000.0),
+        (Pool("cpu", 3.0), memory, 2, 5.0),
+        (Pool("cpu"), {}, 5, 20.0),
+    ]
+    for pool, memory_bytes, count, load_qps in scenes:
+        capacities_qps = []
+        for made in (lambda each: each, halved):
+            endpoint = pipeline("numbers", *(one_variant(stage, made) for stage in NUMBERS.stages))
+            plan = planned(
+                Cluster((endpoint,), (pool,), memory_bytes), observed({"numbers": load_qps}, workers(cpu=count))
+            )
+            capacities_qps.append(plan.capacity_qps["numbers"])
+        assert capacities_qps[1] == pytest.approx(2.0 * capacities_qps[0], rel=0.15)
 
 
 def test_with_too_little_memory_for_sharing_every_stage_is_held_even_so() -> None:

@@ -24,7 +24,7 @@ def words(cluster: Cluster, demand_qps: dict[str, float], options: ProteusOption
 
 def test_where_the_best_variants_serve_everything_only_workers_are_counted() -> None:
     assert words(cluster(FAST_AND_SLOW), {"a": 25.0}, cpu=4) == [
-        "All 25 queries/s are served, in batches that fit half of the objectives, with room for 0% more.",
+        "All 25 queries/s are served, in batches that are in time behind another, with room for 0% more.",
         "cpu: 3 of 4 workers are needed.",
     ]
 
@@ -32,7 +32,7 @@ def test_where_the_best_variants_serve_everything_only_workers_are_counted() -> 
 def test_a_pool_that_binds_has_the_price_of_another_worker() -> None:
     # One of two workers is fast: (40 x 0.5 + 10 x 1) / 50. A third would be slow: 10 of 50 queries/s gain 0.5.
     assert words(cluster(FAST_AND_SLOW), {"a": 50.0}, cpu=2) == [
-        "All 50 queries/s are served, in batches that fit half of the objectives, with room for 0% more.",
+        "All 50 queries/s are served, in batches that are in time behind another, with room for 0% more.",
         "a answers with 60.00% on average; its best variant in time has 100.00%.",
         "cpu: all 2 workers are needed; one more would bring about 13 points of accuracy.",
     ]
@@ -62,14 +62,14 @@ def test_an_endpoint_that_cannot_be_served_is_named_with_the_reason() -> None:
     assert words(late, {"a": 5.0, "late": 5.0}, cpu=1)[:2] == [
         "50.0% of 10 queries/s are shed, no plan sheds less than 50.0%: late 100.0%. "
         "The other endpoints are served, with room for 0% more.",
-        "late is not served: no variant of it fits half of its objective and a worker's memory.",
+        "late is not served: no variant of it is in time behind another and fits a worker's memory.",
     ]
     elsewhere = Cluster(
         (Endpoint("a", 1.0, {"cpu": (even("v", 0.5, 10.0),), "gpu": (even("w", 1.0, 10.0),)}),),
         (Pool("cpu"), Pool("gpu")),
     )
     assert words(elsewhere, {"a": 5.0}, cpu=2) == [  # w is no choice where there is no gpu
-        "All 5 queries/s are served, in batches that fit half of the objectives, with room for 0% more.",
+        "All 5 queries/s are served, in batches that are in time behind another, with room for 0% more.",
         "cpu: 1 of 2 workers are needed.",
     ]
 

@@ -127,7 +127,7 @@ def test_an_endpoint_without_a_variant_in_time_leaves_the_others_their_headroom(
     assert with_late.held == without.held
     first, *others = with_late.report.explanation
     assert first.startswith("14.3% of 35 queries/s are shed, no plan sheds less than 14.3%: late 100.0%. The other")
-    assert others[1] == "late is not served: no variant of it fits half of its objective and a worker's memory."
+    assert others[1] == "late is not served: no variant of it is in time behind another and fits a worker's memory."
 
 
 @pytest.mark.parametrize("qps", [1e6, 1e7, 1e9, 1e12])

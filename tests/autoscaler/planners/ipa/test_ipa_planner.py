@@ -79,7 +79,7 @@ def test_what_sharing_workers_cannot_bear_is_said() -> None:
 
 
 def test_workers_whose_batches_follow_each_other_bear_twice_as_much_whether_they_are_shared_or_not() -> None:
-    """Batches keep a worker for half of what they take: alike for sharing, for a cover and for what workers are left."""
+    """Batches keep a worker for half of what they take, where it is shared, where memory is short, and alone."""
 
     def halved(candidate: Candidate) -> Candidate:
         return replace(candidate, follow_s=tuple(each_s / 2 for each_s in candidate.latency_s))

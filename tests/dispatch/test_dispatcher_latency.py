@@ -58,7 +58,7 @@ def test_before_the_first_batch_the_way_given_is_reckoned_with() -> None:
     (view,) = policy.views
     assert view.latency.path_s == PATH_S
     assert [c.mean_s[1] for c in view.candidates] == pytest.approx(
-        [each.latency_s[1] + view.latency.gap_s(each.latency_s[1]) for each in (SLOW, FAST)]
+        [view.latency.cycle_s(each.latency_s[1]) for each in (SLOW, FAST)]
     )
 
 

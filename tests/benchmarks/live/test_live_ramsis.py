@@ -211,8 +211,8 @@ def test_tables_are_there_for_every_look_however_many_levels_a_session_has(
 ) -> None:
     monkeypatch.setenv("ACCORD_CACHE_DIR", str(tmp_path / "cache"))
     made = scene(tmp_path, workers=1)
-    light, heavy = cases(made, None, (0.1, 0.3), (CONSTANT,), seconds=5.0, warm_s=0.0)
-    ways = [replace(ESTIMATE, path_s=0.002 * 1.5**n, path_tail_s=0.004 * 1.5**n) for n in range(8)]
+    light, heavy = cases(made, None, (0.1, 0.2), (CONSTANT,), seconds=5.0, warm_s=0.0)
+    ways = [replace(ESTIMATE, path_s=0.002 * 1.2**n, path_tail_s=0.004 * 1.2**n) for n in range(8)]
     session = [
         Played(case, case.arrivals_s(), 0.0, queries([False]), PATH, looks, {}, {})
         for case, looks in ((light, ways), (heavy, ways[:1]))

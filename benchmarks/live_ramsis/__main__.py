@@ -89,7 +89,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--slower", type=float, default=2.0, help="times of profiles, and objective (default %(default)s)"
     )
-    parser.add_argument("--seconds", type=float, default=11.0, help="of each load that count (default %(default)s)")
+    parser.add_argument("--seconds", type=float, default=22.0, help="of each load that count (default %(default)s)")
     parser.add_argument("--warm-s", type=float, default=5.0, help="of each load before them (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of arrivals and run times (default %(default)s)")
     parser.add_argument(

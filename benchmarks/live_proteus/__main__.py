@@ -6,7 +6,8 @@ slower, a load that a router on two cores carries keeps them busy. Excerpts of t
 thinned out so that their busiest five seconds need ``--overload`` of what the least accurate variants could serve.
 Accord is planner ``proteus`` as it ships; the baselines of Proteus (section 6.1.1) are planners of the same controller
 (`benchmarks/live_proteus/planners.py`), with the same batching, early drop, reports and rollout. The simulator then
-plays the instants at which queries left, with ways to workers and back, and times for plans and loading, as measured.
+plays the instants at which queries left, with ways to workers and back, and times for plans and loading, as measured,
+five times over with other draws.
 """
 
 import argparse
@@ -29,7 +30,7 @@ from benchmarks.live_proteus.figures import Outcome, Row, goals_of, row_of
 from benchmarks.live_proteus.live import play
 from benchmarks.live_proteus.picture import save_picture
 from benchmarks.live_proteus.scene import DEVICES, SYSTEMS, TRANSPORT_MS, Scene
-from benchmarks.live_proteus.simulated import IDLE_S, cluster_for, simulate
+from benchmarks.live_proteus.simulated import cluster_for, simulate
 from benchmarks.machine import with_machine
 from catalog.errors import ConfigError
 
@@ -91,7 +92,7 @@ def saturation_qps(scene: Scene, folder: Path, arrivals_s: dict[str, loads.Float
 
 def _row(scene: Scene, system: str, load: loads.Load, folder: Path) -> Row:
     played = play(scene, system, load, folder, _say)
-    return row_of(system, load, played, simulate(scene, system, load, played, folder), IDLE_S)
+    return row_of(system, load, played, simulate(scene, system, load, played, folder))
 
 
 def _path(args: argparse.Namespace, name: str) -> Path | None:

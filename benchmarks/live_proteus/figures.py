@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ from numpy.typing import NDArray
 
 from benchmarks.live_proteus.live import Played
 from benchmarks.live_proteus.loads import Load
+from benchmarks.live_proteus.simulated import Simulated
 from serve_app.testing.queries import Queries
-from simulator.record import Record
 
 Floats = NDArray[np.float64]
 
@@ -54,7 +55,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Row:
-    """One system under one load."""
+    """One system under one load. What is simulated are medians over the draws, ``spread`` their least and greatest."""
 
     system: str
     trace: str
@@ -65,6 +66,7 @@ class Row:
     plans: int
     lag_p99_ms: float
     times_s: dict[str, float]
+    spread: dict[str, tuple[float, float]]
 
     @property
     def apart(self) -> tuple[float, float]:
@@ -78,22 +80,50 @@ class Row:
         return asdict(self) | {"live_over_simulated_points": {"accuracy": accuracy, "violations": violations}}
 
 
-def row_of(system: str, load: Load, played: Played, record: Record, idle_s: float) -> Row:
-    """Of the queries that count; the record's begin ``idle_s`` later."""
+def row_of(system: str, load: Load, played: Played, simulated: Sequence[Simulated]) -> Row:
+    """Of the queries that count."""
     whole = Queries.joined(list(played.queries.values()))
-    counted = record.arrival_s >= idle_s + load.warm_s
-    accuracy = np.append(record.batches.accuracy, np.nan)[record.batch]
+    draws = [simulated_outcome(each, load.warm_s) for each in simulated]
     return Row(
         system,
         load.trace,
         len(whole),
         live_outcome(whole),
-        Outcome.of(record.arrival_s[counted], (record.done_s > record.deadline_s)[counted], accuracy[counted]),
+        median_of(draws),
         {name: live_outcome(each) for name, each in played.queries.items() if len(each)},
         played.plans,
         float(np.percentile(whole.lag_ms, 99)),
         {name: getattr(played, name) for name in ("path_s", "path_tail_s", "solve_s", "load_s")},
+        spread_of(draws),
     )
+
+
+def simulated_outcome(simulated: Simulated, warm_s: float) -> Outcome:
+    """Of a draw, without its first ``warm_s``."""
+    record = simulated.record
+    counted = record.arrival_s >= simulated.begin_s + warm_s
+    accuracy = np.append(record.batches.accuracy, np.nan)[record.batch]
+    return Outcome.of(record.arrival_s[counted], (record.done_s > record.deadline_s)[counted], accuracy[counted])
+
+
+def median_of(outcomes: Sequence[Outcome]) -> Outcome:
+    """Figure by figure; of accuracies those that there are."""
+    accuracies = [each.accuracy_pct for each in outcomes if each.accuracy_pct is not None]
+    drops = [each.max_drop_pct for each in outcomes if each.max_drop_pct is not None]
+    return Outcome(
+        median(accuracies) if accuracies else None,
+        median(drops) if drops else None,
+        median(each.violation_pct for each in outcomes),
+    )
+
+
+def spread_of(outcomes: Sequence[Outcome]) -> dict[str, tuple[float, float]]:
+    """The least and the greatest; without accuracy where there is none."""
+    figures = {
+        "accuracy_pct": [each.accuracy_pct for each in outcomes if each.accuracy_pct is not None],
+        "violation_pct": [each.violation_pct for each in outcomes],
+    }
+    return {name: (min(values), max(values)) for name, values in figures.items() if values}
 
 
 def live_outcome(queries: Queries) -> Outcome:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -37,21 +38,38 @@ from simulator.record import Record
 MAX_QUEUED_ROWS = 10**6
 
 IDLE_S = 10.0
-"""Before the load there is none, as live, where planners have scaled to nothing by then."""
+"""Before the load there is none for so long, as live, where planners have scaled to nothing by then."""
 
 
-def simulate(scene: Scene, system: str, load: Load, played: Played, folder: Path) -> Record:
-    """The queries as they left, `IDLE_S` later, on workers that take the times of the profiles and need ways as
-    measured."""
+DRAWS = 5
+"""A load is played so many times, with other ways and at other instants between reports: who plans by the second
+decides otherwise then."""
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A load that was played; its queries began to come at ``begin_s``."""
+
+    record: Record
+    begin_s: float
+
+
+def simulate(scene: Scene, system: str, load: Load, played: Played, folder: Path) -> list[Simulated]:
+    """The queries as they left, `IDLE_S` later and more, on workers that take the times of the profiles and need ways
+    as measured."""
     os.environ.update(load.known(scene.total_workers).as_environment())
     register_baselines()
-    forget_placements()
     cluster, options = cluster_for(scene, system, folder, played.path_tail_s)
+    return [_play(scene, system, played, cluster, options, draw) for draw in range(DRAWS)]
+
+
+def _play(scene: Scene, system: str, played: Played, cluster: Cluster, options: PlannerOptions, draw: int) -> Simulated:
+    forget_placements()
     kind = planner_kind(SYSTEMS[system].planner)
     planner = kind.make(cluster, options)
     workers = worker_ids(scene.workers)
     infos = {worker: WorkerInfo(pool, pool) for worker, pool in workers.items()}
-    demand = MovingMaximum(endpoints=list(load.arrivals_s))
+    demand = MovingMaximum(endpoints=list(played.sent_s))
     initial = planner.plan(Observation(0.0, demand.demand_qps(), infos, {}))
     assert isinstance(initial, ClusterPlan)
     loop = ControlLoop(
@@ -76,9 +94,10 @@ def simulate(scene: Scene, system: str, load: Load, played: Played, folder: Path
         ControlTimes(WINDOW_S, played.solve_s, played.load_s),
         infos,
     )
-    latency = MeasuredWay(cluster, played.path_s, played.path_tail_s, scene.seed)
+    latency = MeasuredWay(cluster, played.path_s, played.path_tail_s, scene.seed + draw)
     host = Host(control.plan, workers, latency, control, LatencyEstimator(TRANSPORT_MS / 1e3))
-    return host.run({name: each + IDLE_S for name, each in played.sent_s.items()})
+    begin_s = IDLE_S + draw / DRAWS
+    return Simulated(host.run({name: each + begin_s for name, each in played.sent_s.items()}), begin_s)
 
 
 def cluster_for(scene: Scene, system: str, folder: Path, way_s: float) -> tuple[Cluster, PlannerOptions]:

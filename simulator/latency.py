@@ -30,8 +30,8 @@ class PlannedLatency:
     """
 
     def __init__(self, *endpoints: EndpointPlan | Endpoint) -> None:
-        self._latency_s = {
-            (device, candidate.variant): candidate.latency_s
+        self._candidates = {
+            (device, candidate.variant): candidate
             for endpoint in endpoints
             for stage in (endpoint.stages.values() if isinstance(endpoint, EndpointPlan) else [endpoint])
             for device, candidates in stage.candidates.items()
@@ -40,11 +40,12 @@ class PlannedLatency:
 
     def batch_s(self, device: str, variant: str, rows: int) -> float:
         """The candidate's own figure, the way included."""
-        return self._latency_s[device, variant][rows]
+        return self._candidates[device, variant].latency_s[rows]
 
     def times_s(self, device: str, batch: Batch) -> tuple[float, float]:
-        """The candidate's own figure as the run."""
-        return self._latency_s[device, batch.variant][batch.rows], 0.0
+        """The candidate's own figure, divided into run and way as it has them."""
+        candidate = self._candidates[device, batch.variant]
+        return candidate.latency_s[batch.rows] - candidate.path_s, candidate.path_s
 
 
 class SampledLatency:

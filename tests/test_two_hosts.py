@@ -27,6 +27,7 @@ from deployments.controller.variants.variant_book import VariantBook, cluster_of
 from deployments.messages.control import WINDOW_S
 from deployments.messages.control_settings import ControlSettings
 from deployments.state.saved_state import ControllerState
+from dispatch.latency.estimator import LatencyEstimator
 from dispatch.selection.registry import create_selection
 from dispatch.worker_info import workers_of
 from forecast.artifact import Model
@@ -95,7 +96,8 @@ def simulated(forecaster: Forecaster | None) -> list[Decided]:
         WORKERS,
         ControlTimes(WINDOW_S, PlannerHere.solve_s, LOAD_S),
     )
-    Host(control.plan, WORKERS, PlannedLatency(*cluster.endpoints), control).run(arrivals_s())
+    estimator = LatencyEstimator(SETTINGS.transport_s)  # as live, where batches follow while results are on their way
+    Host(control.plan, WORKERS, PlannedLatency(*cluster.endpoints), control, estimator).run(arrivals_s())
     return [decided(change.reason, change.plan) for change in control.changes if isinstance(change.plan, ClusterPlan)]
 
 

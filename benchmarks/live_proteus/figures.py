@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from benchmarks.live_proteus.live import Played
 from benchmarks.live_proteus.loads import Load
 from benchmarks.live_proteus.simulated import Simulated
+from benchmarks.live_ramsis.figures import spread_of
 from serve_app.testing.queries import Queries
 
 Floats = NDArray[np.float64]
@@ -115,15 +116,6 @@ def median_of(outcomes: Sequence[Outcome]) -> Outcome:
         median(drops) if drops else None,
         median(each.violation_pct for each in outcomes),
     )
-
-
-def spread_of(outcomes: Sequence[Outcome]) -> dict[str, tuple[float, float]]:
-    """The least and the greatest; without accuracy where there is none."""
-    figures = {
-        "accuracy_pct": [each.accuracy_pct for each in outcomes if each.accuracy_pct is not None],
-        "violation_pct": [each.violation_pct for each in outcomes],
-    }
-    return {name: (min(values), max(values)) for name, values in figures.items() if values}
 
 
 def live_outcome(queries: Queries) -> Outcome:

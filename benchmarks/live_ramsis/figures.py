@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from math import floor
 from statistics import median
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.special import bdtrc
@@ -123,7 +123,21 @@ def median_of(outcomes: Sequence[Outcome]) -> Outcome:
     return Outcome(median(accuracies) if accuracies else None, median(each.violation_pct for each in outcomes))
 
 
-def spread_of(outcomes: Sequence[Outcome]) -> dict[str, tuple[float, float]]:
+class Measured(Protocol):
+    """An outcome, whatever else it has."""
+
+    @property
+    def accuracy_pct(self) -> float | None:
+        """Of queries that were answered."""
+        ...
+
+    @property
+    def violation_pct(self) -> float:
+        """Of all."""
+        ...
+
+
+def spread_of(outcomes: Sequence[Measured]) -> dict[str, tuple[float, float]]:
     """The least and the greatest of both figures; without accuracy where there is none."""
     figures = {
         "accuracy_pct": [each.accuracy_pct for each in outcomes if each.accuracy_pct is not None],

@@ -62,7 +62,7 @@ class LatencyEstimate:
 
     def cycle_s(self, run_s: float) -> float:
         """How long after such a batch the next is launched on a worker that is never out of work, on average."""
-        return cycle_s(self.path_s, run_s, self.run_tail, self.lead)
+        return cycle_s(self.path_s, run_s, self.gap_s(run_s))
 
     def busy_s(self, run_s: float) -> float:
         """How long a batch whose profiled mean run is ``run_s`` keeps its worker from the next, on average."""
@@ -81,7 +81,7 @@ class LatencyEstimate:
         for run_s in candidate.runs_s[1:]:
             here_s = factor * run_s
             gap_s = self.gap_s(here_s)
-            mean_s.append(self.cycle_s(here_s))
+            mean_s.append(cycle_s(path_s, here_s, gap_s))
             tail_s.append(here_s + path_s + hypot(here_s * run_spread, path_spread_s))
             follow_s.append(here_s + gap_s if gap_s < path_s else inf)
         return Candidate(

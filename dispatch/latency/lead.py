@@ -29,6 +29,7 @@ def gap_s(path_s: float, run_s: float, run_tail: float, lead: float) -> float:
     return min(path_s, max((1.0 - lead) * path_s, VARYING * run_s * (run_tail - 1.0)))
 
 
-def cycle_s(path_s: float, run_s: float, run_tail: float, lead: float) -> float:
-    """How long after a batch the next is launched on a worker that is never out of work, on average."""
-    return max(run_s + gap_s(path_s, run_s, run_tail, lead), (run_s + path_s) / AT_ONCE)
+def cycle_s(path_s: float, run_s: float, gap_s: float) -> float:
+    """How long after a batch the next is launched on a worker that is never out of work, on average, where it may reach
+    the worker ``gap_s`` after the run."""
+    return max(run_s + gap_s, (run_s + path_s) / AT_ONCE)

@@ -14,12 +14,13 @@ from autoscaler.cluster.plan import ClusterPlan
 from autoscaler.planners.registry import PLANNERS
 from benchmarks.live_proteus import loads
 from benchmarks.live_proteus.__main__ import main
-from benchmarks.live_proteus.figures import Outcome, Row, goals_of, median_of, simulated_outcome, spread_of
+from benchmarks.live_proteus.figures import Outcome, Row, goals_of, median_of, simulated_outcome
 from benchmarks.live_proteus.live import Played, in_force_s
 from benchmarks.live_proteus.loads import Load, busiest_s, excerpt, made_up, most_frequent
 from benchmarks.live_proteus.planners import LOADS, KnownLoads, Placed, forget_placements, kinds
 from benchmarks.live_proteus.scene import SYSTEMS, Scene
 from benchmarks.live_proteus.simulated import DRAWS, cluster_for, simulate
+from benchmarks.live_ramsis.figures import spread_of
 from catalog.errors import ConfigError
 from dispatch.worker_info import WorkerInfo
 

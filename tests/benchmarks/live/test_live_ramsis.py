@@ -9,7 +9,7 @@ from rich.progress import Progress
 
 from benchmarks.live_ramsis.figures import Outcome, Row, broken, median_of, outcome, spread_of
 from benchmarks.live_ramsis.goals import goals_of
-from benchmarks.live_ramsis.latency import MeasuredLatency, estimates_of
+from benchmarks.live_ramsis.latency import MeasuredLatency
 from benchmarks.live_ramsis.live import Played
 from benchmarks.live_ramsis.loads import CONSTANT, TRACE, capacity_qps, cases, excerpt_of
 from benchmarks.live_ramsis.scene import ENDPOINT, Scene
@@ -29,12 +29,11 @@ from dispatch.latency.estimate import LatencyEstimate
 from dispatch.query import Batch, StageKey
 from dispatch.selection.ramsis.tables.work import NEAR
 from serve_app.testing.queries import Queries
-from serve_app.testing.status_watch import Snapshot
 
 MEAN_MS = {"small": (60.0, 5.0), "large": (90.0, 40.0)}
 PATH = MeasuredLatency(path_s=0.002, path_tail_s=0.004, run_factor=1.0, run_tail=1.0, typical_run_s=0.09)
-ESTIMATE = LatencyEstimate(path_s=0.002, path_tail_s=0.004, typical_run_s=0.09)
 """Profiles of this scene have runs that hardly vary."""
+ESTIMATE = LatencyEstimate(path_s=0.002, path_tail_s=0.004, typical_run_s=0.09)
 
 
 def scene(folder: Path, workers: int = 2) -> Scene:
@@ -136,21 +135,6 @@ def test_latency_is_what_answers_say_each_batch_counting_once(tmp_path: Path) ->
     assert found.typical_run_s == pytest.approx((one_s + 2 * four_s) / 3)
     with pytest.raises(RuntimeError, match="no answer says"):
         MeasuredLatency.of(seen.where(rows == 0), profiles)
-
-
-def test_estimates_are_means_over_workers_look_by_look() -> None:
-    def look(*path_ms: float) -> Snapshot:
-        known = {"path_tail_ms": 9.0, "run_factor": 0.9, "run_tail": 1.1, "lead": 0.5}
-        workers = {f"w{i}": {"latency": {"path_ms": each, **known}} for i, each in enumerate(path_ms)}
-        return Snapshot(0.0, 0.0, {"workers": workers})
-
-    first, last = estimates_of([look(2.0, 4.0), look(), look(8.0)], typical_run_s=0.07)
-    assert [first.path_s, last.path_s] == pytest.approx([0.003, 0.008])
-    assert (last.path_tail_s, last.run_factor, last.run_tail, last.typical_run_s, last.lead) == pytest.approx(
-        (0.009, 0.9, 1.1, 0.07, 0.5)
-    )
-    with pytest.raises(RuntimeError, match="gave no status"):
-        estimates_of([look()], typical_run_s=0.07)
 
 
 def test_tables_near_the_chosen_loads_cover_all_between() -> None:

@@ -27,9 +27,9 @@ def test_the_gap_is_what_is_left_of_the_way_what_runs_vary_by_or_all_of_the_way(
 
 
 def test_where_the_run_is_far_shorter_than_the_way_the_third_batch_waits_for_the_first_to_be_back() -> None:
-    assert cycle_s(0.010, 0.020, 1.0, 0.9) == pytest.approx(0.021)
-    assert cycle_s(0.010, 0.002, 1.0, 0.9) == pytest.approx(0.006), "two in 12 ms, not four"
-    assert cycle_s(0.010, 0.002, 1.0, 0.0) == pytest.approx(0.012)
+    assert cycle_s(0.010, 0.020, 0.001) == pytest.approx(0.021)
+    assert cycle_s(0.010, 0.002, 0.001) == pytest.approx(0.006), "two in 12 ms, not four"
+    assert cycle_s(0.010, 0.002, 0.010) == pytest.approx(0.012)
 
 
 def test_an_estimator_that_is_told_to_wait_for_results_says_so_with_its_next_estimate() -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from schema_scene import TABLES, config
 
 from autoscaler.loop.sizing import Bounds
 from catalog.errors import ConfigError
@@ -11,15 +12,6 @@ from serve_app.config.live_changes import LiveChanges
 from serve_app.config.read import app_config
 from serve_app.config.schema import AppConfig
 
-
-def config(**changes: Any) -> dict[str, Any]:
-    return {
-        "endpoints": {"digits": {"task": "digits", "slo_ms": 100}},
-        "pools": {"cpu": {"workers": 2}},
-    } | changes
-
-
-TABLES = {"task": "digits", "slo_ms": 100, "selection": {"policy": "ramsis", "formulation": "per_query"}}
 PLANNED = {"digits": {"task": "digits", "slo_ms": 100, "selection": {"policy": "adaptive_batching"}}}
 
 

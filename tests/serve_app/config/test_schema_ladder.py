@@ -3,19 +3,10 @@
 from typing import Any
 
 import pytest
+from schema_scene import config
 
 from catalog.errors import ConfigError
 from serve_app.config.read import app_config
-
-
-def config(**changes: Any) -> dict[str, Any]:
-    return {
-        "endpoints": {"digits": {"task": "digits", "slo_ms": 100}},
-        "pools": {"cpu": {"workers": 2}},
-    } | changes
-
-
-TABLES = {"task": "digits", "slo_ms": 100, "selection": {"policy": "ramsis", "formulation": "per_query"}}
 
 
 def by_ladder(*rungs: dict[str, Any], **endpoint: Any) -> dict[str, Any]:

@@ -92,7 +92,8 @@ def play(scene: Scene, system: str, load: Load, folder: Path, say: Say) -> Playe
 def _running(scene: Scene, system: str, known: KnownLoads, folder: Path) -> Iterator[float]:
     """The service of a system until the block ends; gives the seconds until all workers were there."""
     path = folder / f"{system}.yaml"
-    path.write_text(yaml.safe_dump(scene.content(system, folder)), encoding="utf-8")
+    content = yaml.safe_dump(scene.content(system, folder), sort_keys=False)  # planners see endpoints in this order
+    path.write_text(content, encoding="utf-8")
     binaries = Path(sys.executable).parent
     env = SERVE_ENV | {"RAY_SERVE_HAPROXY_BINARY_PATH": str(binaries / "accord-haproxy")} | known.as_environment()
     began_s = time.monotonic()

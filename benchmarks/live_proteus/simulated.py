@@ -35,6 +35,9 @@ from simulator.control_path import ControlPath, ControlTimes
 from simulator.host import Host
 from simulator.record import Record
 
+PlannedFor = tuple[Cluster, PlannerOptions]
+"""What a planner is made for."""
+
 MAX_QUEUED_ROWS = 10**6
 
 IDLE_S = 10.0
@@ -59,18 +62,23 @@ def simulate(scene: Scene, system: str, load: Load, played: Played, folder: Path
     as measured."""
     os.environ.update(load.known(scene.total_workers).as_environment())
     register_baselines()
-    cluster, options = cluster_for(scene, system, folder, played.path_tail_s)
-    return [_play(scene, system, played, cluster, options, draw) for draw in range(DRAWS)]
+    at_first = cluster_for(scene, system, folder, TRANSPORT_MS / 1e3)
+    measured = cluster_for(scene, system, folder, played.path_tail_s)
+    return [_play(scene, system, played, at_first, measured, draw) for draw in range(DRAWS)]
 
 
-def _play(scene: Scene, system: str, played: Played, cluster: Cluster, options: PlannerOptions, draw: int) -> Simulated:
+def _play(
+    scene: Scene, system: str, played: Played, at_first: PlannedFor, measured: PlannedFor, draw: int
+) -> Simulated:
+    """The first plan is made before any way is measured, which is all that some baselines ever make."""
     forget_placements()
     kind = planner_kind(SYSTEMS[system].planner)
+    cluster, options = measured
     planner = kind.make(cluster, options)
     workers = worker_ids(scene.workers)
     infos = {worker: WorkerInfo(pool, pool) for worker, pool in workers.items()}
     demand = MovingMaximum(endpoints=list(played.sent_s))
-    initial = planner.plan(Observation(0.0, demand.demand_qps(), infos, {}))
+    initial = kind.make(*at_first).plan(Observation(0.0, demand.demand_qps(), infos, {}))
     assert isinstance(initial, ClusterPlan)
     loop = ControlLoop(
         SYSTEMS[system].interval_s if kind.by_load else float("inf"),
@@ -100,7 +108,7 @@ def _play(scene: Scene, system: str, played: Played, cluster: Cluster, options: 
     return Simulated(host.run({name: each + begin_s for name, each in played.sent_s.items()}), begin_s)
 
 
-def cluster_for(scene: Scene, system: str, folder: Path, way_s: float) -> tuple[Cluster, PlannerOptions]:
+def cluster_for(scene: Scene, system: str, folder: Path, way_s: float) -> PlannedFor:
     """What the controller of a service plans for, where batches need ``way_s`` to workers and back."""
     args = scene.content(system, folder)["applications"][0]["args"]
     register_baselines()

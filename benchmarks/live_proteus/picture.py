@@ -9,7 +9,9 @@ from benchmarks.live_proteus.figures import Row
 
 COLORS = {
     "accord": "#111111",
+    "accord_roomy": "#54a24b",
     "sommelier": "#4c78a8",
+    "sommelier_tight": "#9ecae9",
     "infaas": "#e39c37",
     "clipper_ha": "#b279a2",
     "clipper_ht": "#999999",

@@ -24,8 +24,8 @@ from autoscaler.planners.proteus.stages import largest_headroom
 from autoscaler.planners.registry import PLANNERS, PlannerKind, PlannerOptions, register
 
 LOADS = "LIVE_PROTEUS_LOADS"
-HEADROOM = 1.1
-"""How much more than the present load INFaaS and Sommelier plan for."""
+HEADROOM, TIGHT = 1.1, 1.0
+"""How much more than the present load INFaaS and Sommelier plan for, and how much Sommelier does that drops less."""
 
 
 @dataclass(frozen=True)
@@ -74,29 +74,32 @@ class Clipper:
 class Placed:
     """INFaaS or Sommelier, after a first placement for the mean load, which is made when all workers are there.
 
-    Sommelier's workers keep the endpoint and the share that they have in it.
+    They plan for ``headroom`` times the present load. Sommelier's workers keep the endpoint and the share that they
+    have in it.
     """
 
     cluster: Cluster
     loads: KnownLoads
     name: str
+    headroom: float = HEADROOM
 
     def plan(self, observation: Observation) -> ClusterPlan | NoPlan:
         """The first placement until all workers have one, then what the baseline decides."""
-        home = _HOMES.get(self.name)
+        home = _HOMES.get((self.name, self.headroom))
         if home is None:
             first = ProteusPlanner(self.cluster).plan(replace(observation, demand_qps=dict(self.loads.mean_qps)))
             if isinstance(first, ClusterPlan) and len(observation.workers) >= self.loads.workers:
-                _HOMES[self.name] = dict(SommelierPlanner.after(self.cluster, first, HEADROOM).home)
+                after = SommelierPlanner.after(self.cluster, first, self.headroom)
+                _HOMES[self.name, self.headroom] = dict(after.home)
             return first
         if self.name == SommelierPlanner.name:
-            return SommelierPlanner(self.cluster, home, HEADROOM).plan(observation)
-        return InfaasPlanner(self.cluster, HEADROOM).plan(observation)
+            return SommelierPlanner(self.cluster, home, self.headroom).plan(observation)
+        return InfaasPlanner(self.cluster, self.headroom).plan(observation)
 
 
-_HOMES: dict[str, dict[str, tuple[str, float]]] = {}
-"""By baseline the endpoint and the share of each worker in the first placement. Of the process that plans: a planner is
-made for every plan."""
+_HOMES: dict[tuple[str, float], dict[str, tuple[str, float]]] = {}
+"""By baseline and headroom the endpoint and the share of each worker in the first placement. Of the process that plans:
+a planner is made for every plan."""
 
 
 def forget_placements() -> None:
@@ -116,14 +119,17 @@ def kinds() -> dict[str, PlannerKind]:
     def sommelier(cluster: Cluster, options: PlannerOptions) -> Planner:
         return Placed(cluster, KnownLoads.told(), SommelierPlanner.name)
 
+    def sommelier_tight(cluster: Cluster, options: PlannerOptions) -> Planner:
+        return Placed(cluster, KnownLoads.told(), SommelierPlanner.name, TIGHT)
+
     def infaas(cluster: Cluster, options: PlannerOptions) -> Planner:
         return Placed(cluster, KnownLoads.told(), InfaasPlanner.name)
 
-    made = {"clipper_ha": clipper_ha, "clipper_ht": clipper_ht, "sommelier": sommelier, "infaas": infaas}
-    by_load = ("sommelier", "infaas")
+    placed_once = {"clipper_ha": clipper_ha, "clipper_ht": clipper_ht}
+    by_load = {"sommelier": sommelier, "sommelier_tight": sommelier_tight, "infaas": infaas}
     return {
         name: PlannerKind(name, assigns=True, by_load=name in by_load, sizes=False, solves=True, make=make)
-        for name, make in made.items()
+        for name, make in (placed_once | by_load).items()
     }
 
 

@@ -1,7 +1,7 @@
 """The service under test: endpoints of several query types on emulated workers of three device types."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,15 +26,19 @@ BATCHING = "adaptive_batching"
 
 @dataclass(frozen=True)
 class System:
-    """``planner`` as a config names it; a plan every ``interval_s`` at least."""
+    """``planner`` as a config names it; a plan every ``interval_s`` at least. ``options`` are what Accord's own planner
+    has other than as it ships."""
 
     planner: str
     interval_s: float = 10.0
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 SYSTEMS: dict[str, System] = {
     "accord": System("proteus"),
+    "accord_roomy": System("proteus", options={"room_down_to": 0.95}),
     "sommelier": System("sommelier"),
+    "sommelier_tight": System("sommelier_tight"),
     "infaas": System("infaas", interval_s=1.0),
     "clipper_ha": System("clipper_ha"),
     "clipper_ht": System("clipper_ht"),
@@ -139,7 +143,7 @@ class Scene:
                 "interval_s": told.interval_s,
                 "state": str(folder / f"{system}.db"),
             }
-            | ({"proteus": shipped_proteus()} if told.planner == "proteus" else {}),
+            | ({"proteus": shipped_proteus() | dict(told.options)} if told.planner == "proteus" else {}),
             "emulate": {},
         }
         application = {

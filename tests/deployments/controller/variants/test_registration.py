@@ -13,7 +13,7 @@ from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
 from catalog.errors import ArtifactError, BadRequest, ConfigError, NoWorker
 from catalog.profiles.profile import LatencyProfile
 from catalog.variant import Artifact, Variant
-from deployments.controller.variants.registration import BUDGET_S, artifact_bytes, profile_everywhere
+from deployments.controller.variants.registration import BUDGET_S, profile_everywhere
 from deployments.controller.variants.variant_book import VariantBook
 from deployments.controller.worker_registry import WorkerRegistry
 from deployments.messages.control_settings import ControlSettings
@@ -267,21 +267,6 @@ def test_an_endpoint_that_lists_its_variants_takes_no_new_one(monkeypatch: pytes
             await played.register(new(tmp_path))
 
     play(monkeypatch, settings({"digits": endpoint(variants=("slow", "fast"))}), scene)
-
-
-def test_an_artifact_is_as_large_as_its_files(tmp_path: Path) -> None:
-    folder = tmp_path / "model"
-    (folder / "deeper").mkdir(parents=True)
-    for number, path in enumerate((folder / "a", folder / "b", folder / "deeper" / "c")):
-        path.write_bytes(b"x" * 10**number)
-    assert artifact_bytes(new(tmp_path, artifact=Artifact("model")), str(tmp_path)) == 111
-    assert artifact_bytes(new(tmp_path, artifact=Artifact(str(folder / "b"))), str(tmp_path)) == 10
-
-
-def test_an_emulated_variant_may_claim_the_size_of_the_model_that_it_stands_for(tmp_path: Path) -> None:
-    claims = new(tmp_path, runtime="emulated", options={"memory_bytes": 5_000_000})
-    assert artifact_bytes(claims, str(tmp_path)) == 5_000_000
-    assert artifact_bytes(new(tmp_path, runtime="emulated"), str(tmp_path)) == 7
 
 
 def test_a_pool_that_lists_its_variants_takes_no_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
 """What a type of machine is called: equal names stand for machines on which variants slow each other down alike."""
 
 import os
+from math import inf
 from pathlib import Path
 
 _CPUINFO = Path("/proc/cpuinfo")
 _GPUS = Path("/proc/driver/nvidia/gpus")
+_CGROUP = Path("/sys/fs/cgroup")
 
 
 def machine_type(device: str = "cpu", cpus: int | None = None) -> str:
@@ -27,6 +29,23 @@ def usable_cpus() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def cpus_there() -> int:
+    """How many CPUs Ray counts here: those of the machine, or fewer where a container is limited to them."""
+    return max(1, int(min(os.cpu_count() or 1, _quota())))
+
+
+def _quota() -> float:
+    """CPUs that the cgroup of a container allows, of version 2 or 1; infinite where it says nothing."""
+    for names in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
+        try:
+            words = " ".join((_CGROUP / name).read_text(encoding="utf-8") for name in names).split()
+            quota_us, period_us = map(float, words)  # "max" where there is no limit
+        except (OSError, ValueError):
+            continue
+        return quota_us / period_us if quota_us > 0 else inf
+    return inf
 
 
 def cpu_model() -> str:

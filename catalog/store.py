@@ -1,6 +1,7 @@
 """Where model files come from: local folders, or any file system that fsspec can reach."""
 
 import hashlib
+import logging
 import os
 import shutil
 import tempfile
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from catalog.artifacts.code import refuse_code
+from catalog.artifacts.external_data import external_files
 from catalog.artifacts.fsspec_download import download_fsspec
 from catalog.artifacts.http_download import download_http
 from catalog.artifacts.places import local_path
@@ -15,6 +17,8 @@ from catalog.artifacts.rules import ArtifactRules, located
 from catalog.errors import ArtifactError
 from catalog.user_code.source import source_of
 from catalog.variant import Artifact
+
+logger = logging.getLogger(__name__)
 
 NO_MORE = ArtifactRules()
 """Only what is allowed of itself."""
@@ -75,11 +79,22 @@ class FsspecStore:
             else:
                 refuse_code(cached, self._rules, repr(artifact.uri))
                 return cached
-        self._cache_dir.mkdir(parents=True, exist_ok=True)
+        try:
+            self._cache_dir.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ArtifactError(
+                f"cannot keep {location} in {self._cache_dir}: {error.strerror}; set ACCORD_CACHE_DIR to a folder that "
+                "can be written"
+            ) from error
+        if artifact.sha256 is None:
+            logger.warning(
+                "%s is fetched once: without a sha256 in the catalogue nobody notices that it changes.", location
+            )
         with tempfile.TemporaryDirectory(prefix=f"{key}.", dir=self._cache_dir) as folder:
             fetched = Path(folder) / "copy" / name
             _download(location, fetched, self._root, self._rules)
             _verify(fetched, artifact)
+            _refuse_parts(fetched, artifact, "which was not fetched")
             refuse_code(fetched, self._rules, repr(artifact.uri))
             try:
                 os.replace(fetched.parent, cached.parent)
@@ -113,9 +128,19 @@ def _file_name(location: str) -> str:
     return "model" if name in ("", ".", "..") or "\0" in name else name
 
 
+def _refuse_parts(path: Path, artifact: Artifact, why: str) -> None:
+    """A file that keeps its weights in others is not all of the model."""
+    if parts := external_files(path):
+        raise ArtifactError(
+            f"{artifact.uri!r} keeps weights in {parts[0].name} beside it, {why}; export it as one file "
+            "(external_data=False in torch.onnx.export)"
+        )
+
+
 def _verify(path: Path, artifact: Artifact) -> None:
     if artifact.sha256 is None:
         return
+    _refuse_parts(path, artifact, "which its sha256 says nothing about")
     try:
         got = checksum(path)
     except OSError as error:

@@ -4,8 +4,28 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from yaml.constructor import ConstructorError
 
 from catalog.errors import ConfigError
+
+MERGE = "tag:yaml.org,2002:merge"
+"""``<<``, which may stand more than once."""
+
+
+class UniqueKeys(yaml.SafeLoader):
+    """YAML in which a key stands once: of two, PyYAML takes the last without a word."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """As `yaml.SafeLoader`; raises `ConstructorError` with the line of a key that was there already."""
+        seen: set[tuple[str, str]] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag != MERGE:
+                if (key.tag, key.value) in seen:
+                    raise ConstructorError(
+                        "while reading a mapping", node.start_mark, f"found key {key.value!r} twice", key.start_mark
+                    )
+                seen.add((key.tag, key.value))
+        return super().construct_mapping(node, deep)
 
 
 def read_yaml(path: Path, what: str, give: str) -> Any:
@@ -15,7 +35,7 @@ def read_yaml(path: Path, what: str, give: str) -> Any:
     except OSError as error:
         raise ConfigError(f"cannot read {what}: {error.strerror}; give {give}") from error
     try:
-        return yaml.safe_load(content.decode())
+        return yaml.load(content.decode(), UniqueKeys)  # noqa: S506: a SafeLoader
     except (yaml.YAMLError, ValueError, OverflowError) as error:  # a value such as 2001-99-99 is a ValueError
         raise ConfigError(f"{what} is not YAML: {error}") from error
     except RecursionError as error:

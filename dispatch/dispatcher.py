@@ -43,10 +43,8 @@ class Dispatcher:
         self.plan = plan
         self.learning = None if latency is None else Learning(latency)
         self.workers: dict[str, WorkerState] = {}
-        self.queues = AllQueues()
-        self._endpoints = self.queues.by_name
-        self._running = self.queues.running
-        self._health = self.queues.health
+        self.queues = queues = AllQueues()
+        self._endpoints, self._running, self._health = queues.by_name, queues.running, queues.health
         self._batches = BatchMaker(self._health)
         self._timed = TimedFlows(self._endpoints)
         self._watch = BatchWatch(self.workers, measured=latency is not None)
@@ -206,6 +204,8 @@ class Dispatcher:
     def _follow(self, step: Step, endpoint: EndpointQueues, now_s: float, commands: list[Command]) -> None:
         """Carry out what an endpoint's flow says."""
         commands += step.outcomes
+        if endpoint.timed and step.outcomes and self.learning is not None:
+            self.learning.on_outcomes(endpoint, step.outcomes, now_s)
         for job in step.withdraw:
             self.queues.withdraw(job, endpoint, self.workers.values())
         for job in step.enqueue:

@@ -1,13 +1,16 @@
 """What a dispatcher learns while it serves: what batches take on each worker, and whether deadlines are met."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
+from dispatch.commands import Answer, Outcome
 from dispatch.latency.estimate import LatencyEstimate
 from dispatch.latency.estimator import LatencyEstimator
 from dispatch.promise.guarantee import promised_rate
-from dispatch.query import Batch
+from dispatch.query import Batch, Query
+from dispatch.queues.endpoint_queues import EndpointQueues
 from dispatch.queues.lane import Lane
 from dispatch.queues.worker_state import WorkerState
+from dispatch.selection.policy import Promise
 
 
 class Learning:
@@ -33,13 +36,23 @@ class Learning:
     ) -> None:
         """A batch of the lane's stage came back."""
         stage = lane.stage
-        slo_s = stage.slo_s
-        queries = [job.query for job in batch.jobs]
-        late = sum(now_s - query.arrival_s > max(slo_s, query.allowed_s) for query in queries)
-        stage.endpoint.feedback.on_batch(len(queries), late, promised_rate(batch.promise), queries[0].arrival_s, now_s)
+        if not stage.endpoint.timed:  # else its queries end when more than this is done
+            self._on_deadlines(stage.endpoint, [job.query for job in batch.jobs], batch.promise, now_s)
         load_qps = stage.plan.load.load_qps(now_s)
         total_s = now_s - batch.launched_s
         self._on_batch(worker, lane, batch.variant, batch.rows, run_s, total_s, load_qps, now_s, batch.length, waited_s)
+
+    def on_outcomes(self, endpoint: EndpointQueues, outcomes: Iterable[Outcome], now_s: float) -> None:
+        """Queries of several jobs ended."""
+        if answered := [outcome.query for outcome in outcomes if isinstance(outcome, Answer)]:
+            self._on_deadlines(endpoint, answered, None, now_s)
+
+    def _on_deadlines(
+        self, endpoint: EndpointQueues, answered: Sequence[Query], promise: Promise | None, now_s: float
+    ) -> None:
+        slo_s = endpoint.plan.slo_s
+        late = sum([now_s - query.arrival_s > max(slo_s, query.allowed_s) for query in answered])
+        endpoint.feedback.on_batch(len(answered), late, promised_rate(promise), answered[0].arrival_s, now_s)
 
     def on_shadow(self, worker: WorkerState, batch: Batch, run_s: float, now_s: float) -> None:
         """A batch came back that no client waited for (`dispatch.shadow`), beside whatever load there is."""

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoscaler.cluster.observation import Statistics, by_endpoint
+from catalog.errors import Infeasible, Saturated
 from dispatch.commands import Answer, Answers, BatchDone, Reject
 from dispatch.query import StageKey
 
@@ -23,6 +24,7 @@ class Traffic:
         self._start_s = 0.0
         self._arrived = dict.fromkeys(arrivals_s, 0)
         self._violated: Counter[str] = Counter()
+        self._refused: Counter[str] = Counter()
         self._stage_rows: Counter[StageKey] = Counter()
 
     def on_batch(self, done: BatchDone) -> None:
@@ -43,8 +45,10 @@ class Traffic:
             self._violated[answer.query.endpoint] += 1
 
     def on_reject(self, reject: Reject) -> None:
-        """A query is refused."""
+        """A query is refused, at once or in its queue."""
         self._violated[reject.query.endpoint] += 1
+        if isinstance(reject.error, Saturated | Infeasible):
+            self._refused[reject.query.endpoint] += 1
 
     def report(self, now_s: float) -> Statistics:
         """What happened from the report before, or from 0, up to but not at ``now_s``."""
@@ -54,8 +58,9 @@ class Traffic:
         )
         arrived = {name: count - before[name] for name, count in self._arrived.items()}
         ran = by_endpoint(self._stage_rows)
-        statistics = Statistics(self._start_s, now_s, arrived, dict(self._violated), ran)
+        statistics = Statistics(self._start_s, now_s, arrived, dict(self._violated), ran, dict(self._refused))
         self._start_s = now_s
         self._violated.clear()
+        self._refused.clear()
         self._stage_rows.clear()
         return statistics

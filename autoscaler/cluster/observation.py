@@ -13,7 +13,8 @@ class Statistics:
     """What happened from ``start_s`` to ``end_s``: by endpoint the queries that arrived, and those in violation.
 
     A query violates its objective when it is answered late or not at all; it counts when that is known. ``stage_rows``
-    are the rows that ran, by endpoint and stage, where somebody counts them.
+    are the rows that ran, by endpoint and stage, where somebody counts them, and ``refused`` the queries that were
+    refused when they arrived, of which nothing ran.
     """
 
     start_s: float
@@ -21,6 +22,7 @@ class Statistics:
     arrived: Mapping[str, int]
     violated: Mapping[str, int]
     stage_rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    refused: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from dispatch.query import StageKey
 K = TypeVar("K", bound=Hashable)
 
 NO_ROWS: Mapping[StageKey, int] = MappingProxyType({})
+NONE: Mapping[str, int] = MappingProxyType({})
 
 
 class ReportWindows:
@@ -30,6 +31,7 @@ class ReportWindows:
         self._arrived: dict[int, Counter[str]] = {}
         self._violated: dict[int, Counter[str]] = {}
         self._stage_rows: dict[int, Counter[StageKey]] = {}
+        self._refused: dict[int, Counter[str]] = {}
 
     def on_report(
         self,
@@ -38,6 +40,7 @@ class ReportWindows:
         arrived: Mapping[str, int],
         violated: Mapping[str, int],
         stage_rows: Mapping[StageKey, int] = NO_ROWS,
+        refused: Mapping[str, int] = NONE,
     ) -> None:
         """A router says what happened in a window, by endpoint; its first report makes it known from that window on."""
         if not self._known_from:
@@ -47,6 +50,7 @@ class ReportWindows:
         self._arrived.setdefault(window, Counter()).update(arrived)
         self._violated.setdefault(window, Counter()).update(violated)
         self._stage_rows.setdefault(window, Counter()).update(stage_rows)
+        self._refused.setdefault(window, Counter()).update(refused)
 
     def on_router_gone(self, router: str) -> None:
         """It is waited for no more; what it reported counts. Where it reports after all, it is known again."""
@@ -63,8 +67,9 @@ class ReportWindows:
             window = self._next
             self._reported = {later: routers for later, routers in self._reported.items() if later > window}
             arrived, violated = _taken(self._arrived, window), _taken(self._violated, window)
-            rows = by_endpoint(_taken(self._stage_rows, window))
-            found.append(Statistics(window * self._window_s, (window + 1) * self._window_s, arrived, violated, rows))
+            rows, refused = by_endpoint(_taken(self._stage_rows, window)), _taken(self._refused, window)
+            start_s, end_s = window * self._window_s, (window + 1) * self._window_s
+            found.append(Statistics(start_s, end_s, arrived, violated, rows, refused))
             self._next += 1
         return found
 

@@ -82,5 +82,6 @@ def slower(candidate: Candidate, factor: float) -> Candidate:
         candidate,
         latency_s=latency_s,
         mean_s=longer(candidate.mean_s),
+        result_s=longer(candidate.result_s),
         follow_s=tuple(map(add, candidate.follow_s, added)),
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from catalog.artifacts.external_data import external_files
 from catalog.artifacts.places import local_path
 from catalog.artifacts.rules import located
 from catalog.user_code.source import source_of
@@ -22,7 +23,8 @@ def own_file(variant: Variant, root: str) -> Path | None:
 
 
 def files_beside(variant: Variant, root: str) -> tuple[Path, ...]:
-    """Files that ``options`` name and, of a class, all Python files beside its module; sorted, without `own_file`.
+    """Files that ``options`` name, weights that an ONNX file keeps beside it and, of a class, all Python files beside
+    its module; sorted, without `own_file`.
 
     A file is named by a string, at any depth of the options, that is its path: absolute, or relative to ``root`` or to
     the folder of the module or artifact. Names of folders and URLs do not count, and neither does what lies in an
@@ -33,6 +35,8 @@ def files_beside(variant: Variant, root: str) -> tuple[Path, ...]:
     found = [base / name for base in bases if base is not None for name in _strings(variant.options)]
     if variant.artifact.import_path is not None and own is not None:
         found += own.parent.glob("*.py")
+    elif own is not None:
+        found += external_files(own)
     files = {file.resolve() for file in found if _is_file(file)}
     return tuple(sorted(files if own is None else (file for file in files if not file.is_relative_to(own.resolve()))))
 

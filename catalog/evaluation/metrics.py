@@ -122,10 +122,11 @@ def metric(name: str) -> Metric:
         )
     try:
         function = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # of the user's module: a syntax error, or whatever it does when it is imported
         raise ConfigError(
-            f"metric {name!r} cannot be imported: {error}; name a function of an importable module"
-        ) from (error)
+            f"metric {name!r} cannot be imported: {type(error).__name__}: {error}; name a function of an importable "
+            "module"
+        ) from error
     return lambda predicted, labels: function(predicted.outputs, labels)
 
 

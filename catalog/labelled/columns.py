@@ -58,14 +58,8 @@ def stacked(
 
 def _tensor(spec: TensorSpec, column: Column, name: str, path: Path) -> NDArray[Any]:
     """The column as an array [rows, *item shape] of the input's type."""
-    if spec.datatype == "BYTES":
-        return np.array([str(each) for each in column], dtype=object)
     try:
-        values = column if isinstance(column, np.ndarray) else [_value(each, spec) for each in column]
-        array = np.asarray(values)
-        if not np.can_cast(array.dtype, spec.dtype, "same_kind") and array.dtype.kind not in "iuf":
-            raise ValueError(f"{array.dtype} does not fit {spec.datatype}")
-        array = array.astype(spec.dtype)
+        array = _texts(column, spec) if spec.datatype == "BYTES" else _numbers(column, spec)
     except (ValueError, TypeError, orjson.JSONDecodeError) as error:
         raise ConfigError(
             f"{path}, column {name!r}: not one {spec.datatype} {list(spec.shape)} per row ({error}); all rows need the "
@@ -80,6 +74,27 @@ def _tensor(spec: TensorSpec, column: Column, name: str, path: Path) -> NDArray[
     if not fits:
         raise ConfigError(f"{path}, column {name!r} is {list(array.shape)}; input {spec.name!r} is {list(spec.shape)}")
     return array
+
+
+def _texts(column: Column, spec: TensorSpec) -> NDArray[Any]:
+    """As many axes as the column has; a text that comes as bytes is UTF-8, a number is written out."""
+    cells = column.tolist() if isinstance(column, np.ndarray) else column
+    several = len(spec.shape) > 1
+    array = np.array([orjson.loads(each) if several and isinstance(each, str) else each for each in cells], object)
+    for index, each in np.ndenumerate(array):
+        text = each.decode() if isinstance(each, bytes) else each
+        if not isinstance(text, str | int | float):
+            raise ValueError(f"row {index[0] + 1} has {each!r}, which is no text")
+        array[index] = str(text)
+    return array
+
+
+def _numbers(column: Column, spec: TensorSpec) -> NDArray[Any]:
+    values = column if isinstance(column, np.ndarray) else [_value(each, spec) for each in column]
+    array = np.asarray(values)
+    if not np.can_cast(array.dtype, spec.dtype, "same_kind") and array.dtype.kind not in "iuf":
+        raise ValueError(f"{array.dtype} does not fit {spec.datatype}")
+    return array.astype(spec.dtype)
 
 
 def _value(cell: Any, spec: TensorSpec) -> Any:

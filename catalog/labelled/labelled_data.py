@@ -50,7 +50,7 @@ class LabelledData:
         """The class index of each row, of so many classes; raises `ConfigError` for a label that is no class."""
         labels = self.labels
         if labels.dtype.kind in "iu" and self.label_names and set(self.label_names) <= set(variant.labels):
-            labels = np.array([self.label_names[index] for index in labels.tolist()])
+            labels = np.array([self._named(index) for index in labels.tolist()], dtype=object)
         if labels.dtype.kind == "f" and (labels == np.rint(labels)).all():
             labels = labels.astype(np.int64)
         if labels.dtype.kind not in "iuUO" or labels.ndim != 1:
@@ -60,6 +60,10 @@ class LabelledData:
             )
         known = {name: index for index, name in enumerate(variant.labels)}
         return np.array([_class(each, row, known, count) for row, each in enumerate(labels.tolist())], np.int64)
+
+    def _named(self, index: int) -> str | int:
+        """The name of a label; as it is where it has none, such as -1 of a split that nobody labelled."""
+        return self.label_names[index] if 0 <= index < len(self.label_names) else index
 
 
 def read_data(

@@ -10,7 +10,9 @@ from pathlib import Path
 
 from catalog.artifacts.counted import files_beside
 from catalog.errors import ConfigError
+from catalog.machine_type import cpus_there
 from catalog.profiles.profile_csv import ProfiledVariant, read_profiles, write_profiles
+from catalog.profiles.profiler import BATCH_SIZES
 from catalog.user_code.source import source_of
 from catalog.variant import Variant
 
@@ -20,14 +22,32 @@ _PACKAGES = ("onnxruntime", "onnxruntime-gpu", "torch", "transformers", "tokeniz
 
 
 def cache_dir() -> Path:
-    """Folder of everything that Accord keeps between starts: ``ACCORD_CACHE_DIR``, else ``~/.cache/accord``."""
+    """Folder of everything that Accord keeps between starts: ``ACCORD_CACHE_DIR``, else ``~/.cache/accord``.
+
+    Raises `ConfigError` where that is not set and the user has no home.
+    """
     chosen = os.environ.get("ACCORD_CACHE_DIR")
-    return Path(chosen) if chosen else Path.home() / ".cache" / "accord"
+    try:
+        return Path(chosen) if chosen else Path.home() / ".cache" / "accord"
+    except RuntimeError as error:
+        raise ConfigError(f"{error}; set ACCORD_CACHE_DIR to a folder for what is kept between starts") from error
+
+
+def cache_folder(name: str) -> Path:
+    """A folder of `cache_dir`, which is made where it is missing. Raises `ConfigError` where it cannot be."""
+    folder = cache_dir() / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot make the folder {folder}: {error.strerror}; set ACCORD_CACHE_DIR to one that can be written"
+        ) from error
+    return folder
 
 
 def cpu_description() -> str:
     """CPU model and core count, such as ``AMD EPYC x 2``; the device string of profiles measured on the CPU."""
-    return f"{_cpu_model()} x {os.cpu_count()}"
+    return f"{_cpu_model()} x {cpus_there()}"
 
 
 def _cpu_model() -> str:
@@ -65,20 +85,32 @@ def load(path: Path, device: str, variants: Iterable[Variant]) -> dict[str, Prof
     except ConfigError as error:
         logger.warning("ignoring the kept profiles, measuring again: %s", error)
         return None
-    missing = sorted({variant.name for variant in variants} - kept.keys())
+    missing = sorted(variant.name for variant in variants if not _covers(kept.get(variant.name), variant))
     if missing:
-        logger.warning("ignoring the kept profiles in %s, measuring again: no %s", path, ", ".join(missing))
+        logger.warning("ignoring the kept profiles in %s, measuring again: not all of %s", path, ", ".join(missing))
         return None
     return kept
 
 
+def _covers(kept: ProfiledVariant | None, variant: Variant) -> bool:
+    """Whether batches were measured as far as the variant takes them; where memory bounds them, that is in the key."""
+    largest = max((size for size in BATCH_SIZES if size <= variant.max_batch), default=1)
+    return kept is not None and (variant.row_bytes is not None or kept.profile.batch_sizes[-1] >= largest)
+
+
 def save(path: Path, profiles: Mapping[str, ProfiledVariant]) -> None:
-    """Keep ``profiles`` at ``path``; a reader sees either the old file or the new one, whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".saving-", dir=path.parent) as folder:
-        written = Path(folder) / path.name
-        write_profiles(written, profiles)
-        os.replace(written, path)
+    """Keep ``profiles`` at ``path``; a reader sees either the old file or the new one, whole.
+
+    Where they cannot be kept that is logged: they serve all the same, and are measured again next time.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".saving-", dir=path.parent) as folder:
+            written = Path(folder) / path.name
+            write_profiles(written, profiles)
+            os.replace(written, path)
+    except OSError as error:
+        logger.warning("cannot keep profiles in %s, so that the next start measures again: %s", path, error)
 
 
 def runtime_versions() -> str:

@@ -78,13 +78,14 @@ def begin(service: str) -> Trial:
 def end() -> None:
     """Undo what is not undone yet, and stop the service unless it is shared; fine to call again."""
     global _trial
-    if _trial is not None:
-        if _trial.load is not None and _trial.bench in _shared.values():
-            _trial.bench.finish()  # the next one gets a load generator that has nothing to do
-        for name in list(_trial.undo):
-            _trial.undo_all(name)
-    _trial = None
-    _own.close()
+    ended, _trial = _trial, None
+    with ExitStack() as ending:  # each step whatever becomes of the others, the last one first
+        ending.callback(_own.close)
+        if ended is not None:
+            for name in ended.undo:
+                ending.callback(ended.undo_all, name)
+            if ended.load is not None and ended.bench in _shared.values():
+                ending.callback(ended.bench.finish)  # the next one gets a load generator that has nothing to do
 
 
 def share(service: str, shared: Bench | None) -> None:

@@ -34,7 +34,8 @@ class RouterReport:
     ``runs`` compares, by pool, variant and worker, the run of each batch with its profile, ``transport`` by pool the
     rest of its way with what was reckoned with. Runs of workers with predicted slowdowns are in ``worker_runs``
     instead, by worker and variant, against profile and slowdown of the plan ``plan_version``. ``stage_rows`` are the
-    rows that ran, of endpoints with several stages. ``sent_s`` is the router's clock when it was sent.
+    rows that ran, of endpoints with several stages, ``refused`` the queries of which nothing ran. ``sent_s`` is the
+    router's clock when it was sent.
     """
 
     router_state: RouterState
@@ -47,6 +48,7 @@ class RouterReport:
     worker_runs: Mapping[tuple[str, str], Counts] = field(default_factory=dict)
     plan_version: int = 0
     sent_s: float | None = None
+    refused: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -37,13 +37,15 @@ class StageSettings:
     """One stage of an endpoint: ``variants`` narrows its task down, None takes all, also those registered later.
 
     ``after`` names the stages whose outputs it takes. ``excluded`` names variants of the config that it never runs:
-    the stacked ensembles that only other endpoints declare.
+    the stacked ensembles that only other endpoints declare. Its jobs have ``rows_per_job`` rows each, but for the last
+    one of a query.
     """
 
     task: str
     variants: tuple[str, ...] | None
     after: tuple[str, ...] = ()
     excluded: frozenset[str] = frozenset()
+    rows_per_job: int = 1
 
     def takes(self, variant: str) -> bool:
         """Whether a variant of its task with that name may run it."""

@@ -43,6 +43,8 @@ class WarmUp:
         self._inputs = inputs
         self._length_s = length_s
         self._clock = clock
+        self._samples: dict[tuple[StageKey, int], Arrays] = {}
+        """Made when the first batch of that size runs: large ones take a while, and all workers run the same."""
 
     async def run(self) -> None:
         """Wait for workers and measure; what goes wrong is logged."""
@@ -51,6 +53,8 @@ class WarmUp:
             await self._measure()
         except Exception:
             logger.exception("The warm-up failed; latencies are learned from the first queries instead.")
+        finally:
+            self._samples.clear()
 
     async def _workers_there(self) -> None:
         end_s = self._clock() + MOST_WAIT_S
@@ -78,16 +82,18 @@ class WarmUp:
 
     async def _on_worker(self, worker: str, end_s: float) -> None:
         batches = [
-            (candidate.variant, rows, self._sample(stage, rows))
+            (candidate.variant, rows, stage)
             for stage, candidates, slo_s in self._router.held(worker)
             for candidate in candidates
             for rows in sizes_in_time(candidate.latency_s, slo_s)
         ]
-        for variant, rows, inputs in cycle(batches):
+        for variant, rows, stage in cycle(batches):
             if self._clock() >= end_s:
                 return
+            if (stage, rows) not in self._samples:
+                self._samples[stage, rows] = self._sample(stage, rows)
             try:
-                await self._router.batches.measure(worker, variant, rows, inputs)
+                await self._router.batches.measure(worker, variant, rows, self._samples[stage, rows])
             except WorkerGone:
                 return
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from catalog.artifacts.external_data import external_files
 from catalog.errors import AccordError, ArtifactError, ConfigError
 from catalog.tensor import TensorSpec
 from catalog.variant import Variant
@@ -119,11 +120,14 @@ def require_loaded(variant: Variant, model: _Model | None) -> _Model:
 
 
 def artifact_bytes(artifact: Path) -> int:
-    """Size of a file, or of all files of a folder; raises `ArtifactError` where there is neither."""
+    """Size of a file, with the weights that it keeps beside it, or of all files of a folder.
+
+    Raises `ArtifactError` where there is neither.
+    """
     if artifact.is_dir():
         return sum(file.stat().st_size for file in artifact.rglob("*") if file.is_file())
     try:
-        return artifact.stat().st_size
+        return sum(file.stat().st_size for file in (artifact, *external_files(artifact)))
     except OSError as error:
         raise ArtifactError(f"cannot read artifact {artifact}: {error.strerror}; fetch it first") from error
 

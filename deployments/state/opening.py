@@ -1,11 +1,13 @@
 """The store at a place, whether it can be used just now or not."""
 
+import hashlib
 import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from catalog.errors import StateUnavailable
+from catalog.profiles.profile_cache import cache_dir
 from deployments.state.load_history import PREFIX
 from deployments.state.schema import VersionedStore, bring_up_to_date
 from deployments.state.store import FsspecStateStore, SqliteStateStore, StateStore
@@ -15,6 +17,13 @@ logger = logging.getLogger("ray.serve")
 T = TypeVar("T")
 
 SQLITE_SUFFIXES = (".db", ".sqlite")
+
+
+def usual_state(application: str, catalogue_root: str) -> str:
+    """Where the state of a Serve application is kept that is told nothing else: its own with every catalogue, since
+    what is learned and registered is of the variants of one."""
+    of = hashlib.sha256(catalogue_root.encode()).hexdigest()[:12]
+    return str(cache_dir() / "state" / f"{application}-{of}.db")
 
 
 def open_store(where: str) -> StateStore:

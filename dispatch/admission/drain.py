@@ -19,7 +19,7 @@ def pace_of(lane: Lane) -> Pace:
 
 
 def free_s(worker: WorkerState, now_s: float) -> float:
-    """When the batch that the worker runs should be back; now where that is overdue or not known."""
+    """When the worker should be done with the batch that it runs; now where that is overdue or not known."""
     batch = worker.batch
     lane = None if batch is None else worker.lanes.get(batch.stage)
     if batch is None or lane is None:
@@ -31,19 +31,20 @@ def free_s(worker: WorkerState, now_s: float) -> float:
 
 
 def own_end_s(worker: WorkerState, lane: Lane, rows: int, deadline_s: float, now_s: float) -> float:
-    """When so many rows of a worker's own queue could be done, and what is due before ``deadline_s`` in its others."""
+    """When so many rows of a worker's own queue could have results, behind what is due before ``deadline_s`` in its
+    others."""
     end_s = free_s(worker, now_s) + pace_of(lane).run_s(rows)
     if len(worker.lanes) > 1:
         for other in worker.lanes.values():
             first = None if other is lane else other.queue.first()
             if first is not None and first.deadline_s <= deadline_s:
                 sharing = len(other.stage.lanes) if other.stage.plan.central else 1
-                end_s += pace_of(other).run_s(other.queue.rows) / sharing
+                end_s += pace_of(other).busy_s(other.queue.rows) / sharing
     return end_s
 
 
 def common_end_s(stage: StageQueues, rows: int, deadline_s: float, now_s: float) -> float:
-    """When so many rows of a stage could be done by all of its workers together."""
+    """When so many rows of a stage could have results, from all of its workers together."""
     if len(stage.lanes) == 1:
         return own_end_s(stage.workers[0], stage.lanes[0], rows, deadline_s, now_s)
     paces = [pace_of(lane) for lane in stage.lanes]

@@ -16,13 +16,13 @@ def hurried(pace: Pace, choice: Choice, view: QueueView, weight: float, needed_r
         candidate = usable.get(stride.candidate.variant)
         if candidate is None or stride.rate < needed_rate:
             continue
-        rows = candidate.batch_rows(min(view.rows, _rows(stride.rows, weight)))
+        rows = candidate.batch_rows(_rows(stride.rows, weight, view))
         if candidate.latency_s[rows] <= view.slack_s:
             return _unless_slower(choice, candidate.variant, rows)
     fastest = usable.get(pace.variant)
     if fastest is None:
         return choice
-    rows = fastest.batch_rows(min(view.rows, _rows(pace.batch_rows, weight)))
+    rows = fastest.batch_rows(_rows(pace.batch_rows, weight, view))
     return _unless_slower(choice, pace.variant, rows)
 
 
@@ -31,8 +31,9 @@ def _place(pace: Pace, variant: str) -> int:
     return next((n for n, stride in enumerate(pace.strides) if stride.candidate.variant == variant), 0)
 
 
-def _rows(rows: int, weight: float) -> int:
-    return max(1, round(rows / weight))
+def _rows(rows: int, weight: float, view: QueueView) -> int:
+    """Of what waits, the first query whole."""
+    return min(view.rows, max(1, round(rows / weight), view.first_rows))
 
 
 def _unless_slower(choice: Choice, variant: str, rows: int) -> Choice:

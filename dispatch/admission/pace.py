@@ -30,16 +30,19 @@ class Stride(NamedTuple):
 
 @dataclass(frozen=True)
 class Pace:
-    """The highest throughput of a worker: ``variant`` in batches of ``batch_rows``, which take ``batch_s`` on average.
+    """The highest throughput of a worker: ``variant`` in batches of ``batch_rows``.
 
-    ``least_s[n]`` is the least time that some variant takes for n rows, n from 0 to ``batch_rows``. ``strides`` are of
-    the variants of which two batches are in time, most accurate first.
+    Each keeps it busy for ``batch_s`` on average.
+    ``least_s[n]`` is the least time in which n rows have a result on some variant, n from 0 to ``batch_rows``, and
+    ``least_busy_s[n]`` the least for which they keep the worker from the next batch. ``strides`` are of the variants of
+    which two batches are in time, most accurate first.
     """
 
     variant: str
     batch_rows: int
     batch_s: float
     least_s: tuple[float, ...]
+    least_busy_s: tuple[float, ...]
     strides: tuple[Stride, ...] = ()
 
     @classmethod
@@ -50,15 +53,18 @@ class Pace:
         """
         every = [(c, rows) for c in candidates for rows in range(1, c.max_batch + 1)]
         timely = [(c, rows) for c, rows in every if WAITS * c.latency_s[rows] <= STEADY * slo_s]
-        timely = timely or [(c, rows) for c, rows in every if c.busy_s[rows] <= slo_s] or [(c, 1) for c in candidates]
+        timely = timely or [(c, rows) for c, rows in every if c.done_s[rows] <= slo_s] or [(c, 1) for c in candidates]
         best, rows = max(timely, key=_rate)
-        least_s = tuple(min(c.busy_s[n] for c in candidates if n <= c.max_batch) for n in range(1, rows + 1))
+        holding = [[c for c in candidates if n <= c.max_batch] for n in range(1, rows + 1)]
+        least_s = (min(c.done_s[n] for c in own) for n, own in enumerate(holding, start=1))
+        least_busy_s = (min(c.busy_s[n] for c in own) for n, own in enumerate(holding, start=1))
         by_variant: dict[str, Stride] = {}
         for candidate, most in timely:
             stride, known = Stride(candidate, most), by_variant.get(candidate.variant)
             if known is None or _rate(stride) > _rate(known):
                 by_variant[candidate.variant] = stride
-        return cls(best.variant, rows, best.busy_s[rows], (0.0, *least_s), tuple(by_variant.values()))
+        strides = tuple(by_variant.values())
+        return cls(best.variant, rows, best.busy_s[rows], (0.0, *least_s), (0.0, *least_busy_s), strides)
 
     @property
     def rate(self) -> float:
@@ -66,9 +72,16 @@ class Pace:
         return self.batch_rows / self.batch_s
 
     def run_s(self, rows: int) -> float:
-        """The least time for so many rows, in batches that follow one another."""
+        """The least time until so many rows have results, in batches that follow one another."""
+        if not rows:
+            return 0.0
+        before, last = divmod(rows - 1, self.batch_rows)
+        return before * self.batch_s + self.least_s[last + 1]
+
+    def busy_s(self, rows: int) -> float:
+        """The least time for which so many rows keep the worker from others."""
         full, rest = divmod(rows, self.batch_rows)
-        return full * self.batch_s + (self.least_s[rest] if rest else 0.0)
+        return full * self.batch_s + self.least_busy_s[rest]
 
 
 def _rate(batch: Stride | tuple[Candidate, int]) -> float:

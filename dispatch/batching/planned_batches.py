@@ -53,7 +53,7 @@ class PlannedBatches:
             most, planned = candidate.batch_rows(view.rows), self.batch_rows.get(candidate.variant, 1)
             in_time = min(most, bisect_right(candidate.latency_s, slack_s) - 1)
             is_last = candidate is candidates[-1]
-            if in_time >= min(most, planned) and (is_last or self._bears(candidate, view)):
+            if in_time >= min(most, max(planned, view.first_rows)) and (is_last or self._bears(candidate, view)):
                 return Choice(candidate.variant, in_time)
         candidate = soonest(view)
         return Choice(candidate.variant, candidate.batch_rows(view.rows))

@@ -77,11 +77,12 @@ class LatencyEstimate:
         """A candidate of the plan with what its batches take here."""
         factor = self.run_factors.get(candidate.variant, self.run_factor)
         path_s, path_spread_s, run_spread = self.path_s, self.path_tail_s - self.path_s, self.run_tail - 1.0
-        mean_s, tail_s, follow_s = [0.0], [0.0], [0.0]
+        mean_s, tail_s, follow_s, result_s = [0.0], [0.0], [0.0], [0.0]
         for run_s in candidate.runs_s[1:]:
             here_s = factor * run_s
             gap_s = self.gap_s(here_s)
             mean_s.append(cycle_s(path_s, here_s, gap_s))
+            result_s.append(here_s + path_s)
             tail_s.append(here_s + path_s + hypot(here_s * run_spread, path_spread_s))
             follow_s.append(here_s + gap_s if gap_s < path_s else inf)
         return Candidate(
@@ -92,6 +93,7 @@ class LatencyEstimate:
             path_s=path_s,
             members=candidate.members,
             follow_s=tuple(follow_s),
+            result_s=tuple(result_s),
         )
 
 

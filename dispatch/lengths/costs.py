@@ -66,8 +66,8 @@ class LengthCosts:
             longer = [(s - path_s) * factor + path_s for s, factor in zip(times_s, factors, strict=True)]
             return (0.0, *accumulate(longer[1:], max)) if longer else ()
 
-        mean_s = scaled(candidate.mean_s) if candidate.mean_s else ()
-        return replace(candidate, latency_s=scaled(candidate.latency_s), mean_s=mean_s, follow_s=())
+        mean_s, result_s = (scaled(each) if each else () for each in (candidate.mean_s, candidate.result_s))
+        return replace(candidate, latency_s=scaled(candidate.latency_s), mean_s=mean_s, result_s=result_s, follow_s=())
 
 
 CostsByVariant = Mapping[str, LengthCosts]

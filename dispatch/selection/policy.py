@@ -1,7 +1,7 @@
 """The seam of selection policies, and what a policy sees."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -18,7 +18,8 @@ class Candidate:
 
     ``latency_s[n]`` is what a batch of n rows takes in nearly all cases, for n from 0 (unused) to the variant's largest
     batch: what must fit into the slack. ``mean_s[n]`` is how long the worker is busy with it on average, until the next
-    batch may follow; empty where latency does not vary. Neither ever decreases with n. ``path_s`` is the way to the
+    batch may follow; empty where latency does not vary. ``result_s[n]`` is when its result is there on average; empty
+    where that is when the next batch may follow. None of them ever decreases with n. ``path_s`` is the way to the
     worker and back beside the run, which a plan's candidates have in both. ``follow_s[n]`` is when, after its launch,
     the next batch may be launched though the result is not there, infinite where that is to be waited for; empty where
     it always is.
@@ -34,6 +35,7 @@ class Candidate:
     path_s: float = 0.0
     members: tuple[str, ...] = ()
     follow_s: tuple[float, ...] = ()
+    result_s: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, variant: Variant, profile: LatencyProfile, transport_s: float) -> "Candidate":
@@ -52,6 +54,11 @@ class Candidate:
     def busy_s(self) -> tuple[float, ...]:
         """``mean_s``, or ``latency_s`` where latency does not vary."""
         return self.mean_s or self.latency_s
+
+    @property
+    def done_s(self) -> tuple[float, ...]:
+        """``result_s``, or ``busy_s`` where the next batch waits for the result."""
+        return self.result_s or self.busy_s
 
     @cached_property
     def cycle_s(self) -> tuple[float, ...]:
@@ -75,6 +82,18 @@ class Candidate:
     def batch_rows(self, rows: int) -> int:
         """How many of ``rows`` waiting rows one batch can hold."""
         return min(rows, self.max_batch)
+
+    def of_whole_jobs(self, rows: int) -> "Candidate":
+        """The candidate where every job has so many rows, or as many as a batch holds: fewer take no less than one."""
+        if rows <= 1:
+            return self
+        first = self.batch_rows(rows)
+
+        def at_least(times_s: tuple[float, ...]) -> tuple[float, ...]:
+            return times_s and (times_s[0], *[times_s[first]] * first, *times_s[first + 1 :])
+
+        times = {name: at_least(getattr(self, name)) for name in ("latency_s", "mean_s", "follow_s", "result_s")}
+        return replace(self, **times)
 
 
 class WaitingRows(Protocol):

@@ -44,11 +44,11 @@ class SlackFitSelection:
 
     def choose(self, view: QueueView) -> Choice:
         """The largest batch of the bucket that fits the slack."""
-        slack_s, waiting = view.slack_s, view.rows
+        slack_s, waiting, whole = view.slack_s, view.rows, view.first_rows
         for batches in self._bucketed(view.candidates):
             if batches[0].latency_s > slack_s:
                 continue
-            fitting = [each for each in batches if each.rows <= waiting and each.latency_s <= slack_s]
+            fitting = [each for each in batches if whole <= each.rows <= waiting and each.latency_s <= slack_s]
             if fitting:
                 best = max(fitting, key=_most_rows)
                 return Choice(best.variant, best.rows)

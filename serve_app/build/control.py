@@ -144,7 +144,9 @@ def _stages(
     if wired is not None and endpoint.pipeline is not None:
         configs = endpoint.pipeline.stages
         return {
-            stage: StageSettings(configs[stage].task, configs[stage].variants, after, others)
+            stage: StageSettings(
+                configs[stage].task, configs[stage].variants, after, others, configs[stage].rows_per_job
+            )
             for stage, after in wired.sources.items()
         }
     if endpoint.ensemble is None:

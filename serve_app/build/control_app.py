@@ -13,7 +13,6 @@ from ray.serve.handle import DeploymentHandle
 
 from catalog.errors import ConfigError
 from catalog.faults import describe
-from catalog.profiles.profile_cache import cache_dir
 from deployments.controller.controller import Controller
 from deployments.controller.variants.vetting import vet
 from deployments.epoch_clock import epoch_clock
@@ -21,7 +20,7 @@ from deployments.messages.control import RouterReport, RouterState, RoutingTable
 from deployments.messages.control_settings import ControlSettings
 from deployments.scaling import pool_sizes
 from deployments.state.learned_weights import Learned
-from deployments.state.opening import begun_on, open_or_wait
+from deployments.state.opening import begun_on, open_or_wait, usual_state
 from deployments.state.store import StateStore
 from deployments.worker.client import WorkerClient
 from serve_app.build.config_variants import ConfigVariants
@@ -39,7 +38,7 @@ class ControllerApp:
     async def __init__(self, settings: ControlSettings, pools: dict[str, DeploymentHandle]) -> None:  # type: ignore[misc]
         application = serve.get_replica_context().app_name
         self._settings = settings
-        state = settings.state or str(cache_dir() / "state" / f"{application}.db")
+        state = settings.state or usual_state(application, settings.artifact_root)
 
         def begin(store: StateStore) -> Controller:
             return Controller(

@@ -39,7 +39,8 @@ def profiles_for(
         if "-" in pool.device and not all(variant.emulated for variant in held):
             raise ConfigError(
                 f"profiles.{pool.device} names no file, and the machine that starts a service need not have this type "
-                f"of device; measure it where it is with `accord profile --output FILE.csv` and give profiles: "
+                f"of device; measure it where it is, with `accord profile --catalogue {config.catalogue} --device "
+                f"{pool.device.partition('-')[0]} --output FILE.csv`, and give profiles: "
                 f"{{{pool.device}: FILE.csv}}"
             )
         groups = {name: own for name, own in apart.items() if config.pools[name].device == pool.device}

@@ -110,7 +110,7 @@ def prepare(file: ServeFile) -> None:
     apart = variants_apart(config, catalogue)
     if apart:
         pools, names = ", ".join(apart), ", ".join(each.name for own in apart.values() for each in own)
-        ERR.print(f"Measured once the workers' environment is there (pools.{pools}.runtime_env): {names}")
+        ERR.print(f"Measured once the workers' environment is there (pools.{pools}.runtime_env): {names}", markup=False)
         return
     with _shown() as on_progress:
         profiles = profiles_for(config, catalogue, on_progress)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from catalog.catalogue import Catalogue
 from catalog.profiles.profile import LatencyProfile
-from catalog.profiles.profile_cache import cache_dir
+from catalog.profiles.profile_cache import cache_folder
 from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 from catalog.variant import EMULATED, Artifact, Variant
 from deployments.controller.variants.registration import artifact_bytes
@@ -65,8 +65,7 @@ def _options(how: EmulationConfig, memory_bytes: int | None) -> dict[str, object
 
 def _written(variants: Mapping[str, Variant], profiles: Profiles) -> Path:
     """A folder with one profile file per device; its name is that of its content, so that it never changes."""
-    cache = cache_dir() / "emulated"
-    cache.mkdir(parents=True, exist_ok=True)
+    cache = cache_folder("emulated")
     with tempfile.TemporaryDirectory(prefix=".saving-", dir=cache) as scratch:
         made = Path(scratch) / "profiles"
         made.mkdir()

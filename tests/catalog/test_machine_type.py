@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from catalog import machine_type as module
-from catalog.machine_type import machine_type
+from catalog.machine_type import cpus_there, machine_type
 
 CPUINFO = """processor\t: 0
 vendor_id\t: AuthenticAMD
@@ -55,3 +55,27 @@ def test_a_gpu_is_called_what_its_driver_says(tmp_path: Path, monkeypatch: pytes
     assert machine_type("cuda") == "NVIDIA H200"
     assert machine_type("cuda:1") == "Tesla T4"
     assert machine_type("cuda:2") == "cuda:2"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"cpu.max": "250000 100000"}, 2),
+        ({"cpu.max": "50000 100000"}, 1),
+        ({"cpu.max": "max 100000"}, 16),
+        ({"cpu.max": "6400000 100000"}, 16),
+        ({"cpu/cpu.cfs_quota_us": "400000", "cpu/cpu.cfs_period_us": "100000"}, 4),
+        ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, 16),
+        ({"cpu.max": "no limit"}, 16),
+        ({}, 16),
+    ],
+)
+def test_a_container_has_as_many_cpus_as_it_is_limited_to(
+    files: dict[str, str], expected: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cpu").mkdir()
+    for name, content in files.items():
+        (tmp_path / name).write_text(f"{content}\n")
+    monkeypatch.setattr(module, "_CGROUP", tmp_path)
+    monkeypatch.setattr(os, "cpu_count", lambda: 16)
+    assert cpus_there() == expected

@@ -144,6 +144,27 @@ def test_both_run_alone_where_the_worker_died() -> None:
     assert sorted(ran) == [[1], [2], [3]]
 
 
+def test_a_suspect_waits_until_the_worker_has_nothing_else() -> None:
+    d = measured("w1")
+    ask(d, 1)
+    ask(d, 2)
+    assert queries(launched(d.on_timer(FOLLOWS_S))) == [[2]]
+    d.on_workers_lost(["w1"], 0.004, died=True)
+    (suspect,) = launched(d.on_worker_ready("w2", WorkerInfo("cpu"), ["fast", "slow"], 0.005))
+    d.on_arrival(query(3, 0.0, 0.001), 0.006)  # due before the other suspect
+    fresh = launched(finish(d, suspect, 0.010))
+    assert queries(fresh) == [[3]]
+    assert launched(d.on_timer(0.010 + FOLLOWS_S)) == [], "the other one does not follow"
+    assert not rejected(d.on_workers_lost(["w2"], 0.013, died=True)), "it was not there when the worker died"
+    ran = []
+    (batch,) = launched(d.on_worker_ready("w3", WorkerInfo("cpu"), ["fast", "slow"], 0.014))
+    for at_s in (0.02, 0.03):
+        ran += [job.query.id for job in batch.jobs]
+        following = launched(finish(d, batch, at_s))
+        batch = following[0] if following else batch
+    assert sorted(ran) == [2, 3]
+
+
 def test_a_worker_that_hangs_is_given_up_once_and_loses_both() -> None:
     d = measured("w1", "w2")
     ask(d, 1, 2)

@@ -26,7 +26,7 @@ from catalog.evaluation.accuracy_file import (
     measured_share,
     write_accuracies,
 )
-from catalog.profiles.profile_cache import cache_dir
+from catalog.profiles.profile_cache import cache_dir, cache_folder
 from catalog.store import checksum
 from catalog.variant import Variant
 from catalog.votes import read_votes, write_votes
@@ -55,7 +55,7 @@ OnProgress = Callable[[str, float], object]
 
 def built_catalogue(on_progress: OnProgress | None = None) -> Path:
     """The catalogue file of the variants that ship, built into Accord's cache where it is not there yet."""
-    folder = cache_dir() / "zoo" / f"sentiment-{_build_key(SHIPPED)}"
+    folder = cache_folder("zoo") / f"sentiment-{_build_key(SHIPPED)}"
     return build(folder, SHIPPED, on_progress)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from autoscaler.cluster.plan import ClusterPlan
+from catalog.artifacts.external_data import external_files
 from catalog.artifacts.rules import ArtifactRules
 from catalog.errors import BadRequest, ConfigError, NameInUse, NoWorker
 from catalog.faults import describe
@@ -121,7 +122,7 @@ def artifact_bytes(variant: Variant, root: str, rules: ArtifactRules = NO_MORE) 
     if variant.runtime == PYTHON:
         return variant.artifact.memory_bytes
     path = FsspecStore(root, cache_dir(), rules).fetch(variant.artifact)
-    return sum(file.stat().st_size for file in _files(path))
+    return sum(file.stat().st_size for file in (*_files(path), *filter(Path.is_file, external_files(path))))
 
 
 def size_unknown(variant: Variant) -> ConfigError:

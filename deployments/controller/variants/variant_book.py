@@ -169,7 +169,8 @@ class VariantBook:
         )
 
     def stages(self, endpoint: EndpointSettings, candidates: Mapping[str, tuple[Candidate, ...]]) -> tuple[Stage, ...]:
-        """The stages of a pipeline with those of its ``candidates``, by pool, that may run each; none of another."""
+        """The stages of a pipeline with those of its ``candidates``, by pool, that may run each, in batches of whole
+        jobs; none of another endpoint."""
         if not endpoint.is_pipeline:
             return ()
         named = {name: {each.name for each in self.of_stage(stage)} for name, stage in endpoint.stages.items()}
@@ -177,7 +178,10 @@ class VariantBook:
             Stage(
                 name,
                 stage.after,
-                {pool: tuple(c for c in own if c.variant in named[name]) for pool, own in candidates.items()},
+                {
+                    pool: tuple(c.of_whole_jobs(stage.rows_per_job) for c in own if c.variant in named[name])
+                    for pool, own in candidates.items()
+                },
             )
             for name, stage in endpoint.stages.items()
         )

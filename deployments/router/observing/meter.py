@@ -24,6 +24,7 @@ class RouterMeter:
         self._routing_table: RoutingTable | None = None
         self._arrived: Counter[str] = Counter()
         self._violated: Counter[str] = Counter()
+        self._refused: Counter[str] = Counter()
         self._runs: dict[tuple[str, str, str], list[int]] = {}
         self._transport: dict[str, list[int]] = {}
         self._worker_runs: dict[tuple[str, str], list[int]] = {}
@@ -46,6 +47,10 @@ class RouterMeter:
     def on_sent_on(self, endpoint: str) -> None:
         """A query that came is a peer's now, who counts it."""
         self._arrived[endpoint] = max(self._arrived[endpoint] - 1, 0)
+
+    def on_refused(self, endpoint: str, queries: int = 1) -> None:
+        """So many of those that came were refused at once."""
+        self._refused[endpoint] += queries
 
     def on_violations(self, endpoint: str, queries: int) -> None:
         """So many queries were answered after their deadline, or not at all."""
@@ -91,9 +96,11 @@ class RouterMeter:
             dict(self._stage_rows),
             _frozen(self._worker_runs),
             0 if self._routing_table is None else self._routing_table.plan_version,
+            refused=dict(self._refused),
         )
         self._arrived.clear()
         self._violated.clear()
+        self._refused.clear()
         self._runs.clear()
         self._transport.clear()
         self._stage_rows.clear()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from catalog.errors import AccordError
+from catalog.errors import AccordError, Infeasible, Saturated
 from deployments.router.observing.meter import RouterMeter
 from deployments.router.observing.stats import EndpointStats
 from dispatch.commands import Answer, Answers, BatchDone, Reject
@@ -87,6 +87,8 @@ class QueryObserver:
         """
         query = reject.query
         self.stats[query.endpoint].on_reject(reject.error)
+        if isinstance(reject.error, Saturated | Infeasible):
+            self.meter.on_refused(query.endpoint)
         if query.allowed_s >= slo_s - ROUNDING_S:
             self.meter.on_violations(query.endpoint, 1)
             self.guarantees[query.endpoint].on_refused()
@@ -97,5 +99,6 @@ class QueryObserver:
         stats.arrived += queries
         stats.on_reject(error, queries)
         self.meter.on_arrival(endpoint, queries)
+        self.meter.on_refused(endpoint, queries)
         self.meter.on_violations(endpoint, queries)
         self.guarantees[endpoint].on_refused(queries)

@@ -58,13 +58,14 @@ class RamsisSelection:
                 break
         else:
             return _GREEDY.choose(view)
-        rows = candidate.batch_rows(rows if queued == view.rows else min(rows, view.rows))
+        told = candidate.batch_rows(rows if queued == view.rows else min(rows, view.rows))
+        rows = candidate.batch_rows(max(told, view.first_rows))  # a query is never divided
         if view.latency is None:
-            return Choice(variant, rows, None, promise_of(table, late_share=0.0))
+            return Choice(variant, rows, None, promise_of(table, late_share=0.0) if rows == told else None)
         timely = _timely(candidate, rows, view)
         if timely is None:
             timely = soonest(view)
-        elif timely is candidate and _promises(reading, view):
+        elif timely is candidate and rows == told and _promises(reading, view):
             return Choice(variant, rows, None, promise_of(table, LATE_SHARE))
         return Choice(timely.variant, timely.batch_rows(rows))
 

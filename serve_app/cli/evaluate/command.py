@@ -20,7 +20,7 @@ from deployments.worker.evaluation import BATCH_SIZE, Answers, Evaluation
 from serve_app.build.endpoints.ensembles import ballots_of
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
 from serve_app.cli.evaluate.figures import Evaluated, evaluated
-from serve_app.cli.evaluate.files import SPLITTING, votes_path, write_files
+from serve_app.cli.evaluate.files import SPLITTING, refuse_unwritable, votes_path, write_files
 from serve_app.cli.evaluate.report import write_report
 from serve_app.cli.evaluate.tables import render
 from serve_app.cli.options import AsJson
@@ -69,10 +69,11 @@ def evaluate(
         variants = _variants(loaded, task, variant or [])
         examples = read_data(data, variants[0], label, _columns(column or [])).first(limit)
         options = RuntimeOptions(device=device, threads=threads)
+        target = _accuracy_file(catalogue, accuracy_file) if write else None
+        refuse_unwritable(out, target)
         run = Evaluation(loaded.root, examples.inputs, examples.key, out / "answers", options, batch)
         answers, failed = _answers(run, variants, again)
         found = _figures(answers, variants, examples, metric_name, Path(data).name)
-        target = _accuracy_file(catalogue, accuracy_file) if write else None
         ran = [each for each in variants if each.name in answers]
         wrote = write_files(found, ran, loaded.root, out, split, target, _votes_wanted(loaded, ran, target))
         wrote["report"] = str(write_report(found, out))

@@ -2,11 +2,13 @@
 
 import csv
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from catalog.errors import ConfigError
 from catalog.evaluation.accuracy_file import (
     DIGITS,
     SUFFIX,
@@ -32,6 +34,17 @@ VOTERS = "voters.json"
 def votes_path(target: Path, task: str) -> Path:
     """Where the recorded votes of a task stand, beside the file of accuracies."""
     return target.with_name(f"{target.name.removesuffix(SUFFIX)}.{file_name(task)}.votes.csv")
+
+
+def refuse_unwritable(out: Path, target: Path | None) -> None:
+    """Raise `ConfigError` where ``out`` cannot be made, or nothing be written beside ``target``: before all is run."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"cannot make {out}: {error.strerror}; name another folder with --out") from error
+    for folder, option in ((out, "--out"), (None if target is None else target.parent, "--accuracy-file")):
+        if folder is not None and not os.access(folder, os.W_OK | os.X_OK):
+            raise ConfigError(f"nothing can be written to {folder}; name another place with {option}")
 
 
 def write_files(

@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import UTC, date, datetime
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from catalog.errors import ConfigError
 from catalog.faults import describe
+from catalog.yaml_file import read_yaml
 from forecast.registry import NAMES
 from forecast.training.task import ForecastTask, Point, Statistic
 from forecast.training.training import HOLD_OUT
@@ -87,9 +88,11 @@ def read_job(given: Mapping[str, Any], config: Path | None) -> TrainJob:
 def parse_instant(text: str, option: str) -> float:
     """Seconds since the epoch, written as such or in ISO 8601 (UTC where no zone is given)."""
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
-        pass
+        number = nan
+    if isfinite(number):
+        return number
     try:
         at = datetime.fromisoformat(text)
     except ValueError as error:
@@ -100,12 +103,7 @@ def parse_instant(text: str, option: str) -> float:
 
 
 def _content(config: Path) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(config.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"cannot read {config}: {error.strerror}; give the path of a file of options") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{config} is not YAML: {error}") from error
+    content = read_yaml(config, str(config), "the path of a file of options")
     if not isinstance(content, dict):
         raise ConfigError(f"{config} must hold options, as in configs/jobs/train_forecaster.yaml, not {content!r}")
     return content

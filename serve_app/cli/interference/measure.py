@@ -78,7 +78,7 @@ def measure(
             gpu=options.cuda_index,
             seed=seed,
         )
-        ERR.print(f"Machine type: {named}", highlight=False)
+        ERR.print(f"Machine type: {named}", highlight=False, markup=False)
         try:
             with progress_bar("Measuring") as update:
                 if until_error is None:

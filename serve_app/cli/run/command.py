@@ -19,8 +19,10 @@ from typing import Annotated, Any
 
 import orjson
 import typer
+from rich.markup import escape
 
 from catalog.errors import ConfigError
+from catalog.machine_type import cpus_there
 from serve_app.cli.config_file import ServeFile, read_serve_file, write_served
 from serve_app.cli.console import ERR, FAILURE, exit_codes
 from serve_app.cli.profile import prepare
@@ -38,7 +40,7 @@ SERVE_ENV = {
     "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
     "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "serve_app.http.fast_path.middlewares",
     # HAProxy's four threads would take turns with the router and the workers on a small machine.
-    "RAY_SERVE_HAPROXY_NBTHREAD": str(max(1, min(4, (os.cpu_count() or 2) // 2))),
+    "RAY_SERVE_HAPROXY_NBTHREAD": str(max(1, min(4, cpus_there() // 2))),
     # A proxy manager that died is replaced in seconds; HAProxy itself serves on meanwhile (docs/overload.md).
     "RAY_SERVE_PROXY_HEALTH_CHECK_PERIOD_S": "1",
     # On a busy machine it takes longer than 5 s to start, and Serve would kill it over that and give the start up.
@@ -210,7 +212,7 @@ def _refuse_too_few_cpus(file: ServeFile) -> None:
     pools = app.pools.values()
     needed = app.routers * app.router_num_cpus + app.controller.num_cpus
     needed += sum(pool.workers * pool.num_cpus for pool in pools)
-    there = os.cpu_count() or 1
+    there = cpus_there()
     if "RAY_ADDRESS" not in os.environ and needed > there:
         raise ConfigError(
             f"{file.path} asks Ray for {needed:g} CPUs (router_num_cpus and every pool's workers x num_cpus), and this "
@@ -239,7 +241,8 @@ def _print_if_ready(file: ServeFile, steps: StartSteps) -> bool:
     task = metadata["parameters"]["task"]
     body = orjson.dumps({"inputs": [_example(task, spec) for spec in metadata["inputs"]]}).decode()
     emulated = metadata["parameters"].get("emulated")
-    how = f", [bold yellow]emulated[/] ({', '.join(emulated)}: no model runs, answers mean nothing)" if emulated else ""
+    names = escape(", ".join(emulated or ()))
+    how = f", [bold yellow]emulated[/] ({names}: no model runs, answers mean nothing)" if emulated else ""
     grpc = "" if file.grpc_port is None else f", gRPC on port {file.grpc_port}"
     ERR.print(f"\nAccord serves [bold]{endpoint}[/] on [bold]{url}[/] (OpenAPI page: {url}/docs{grpc}){how}. Try:\n")
     print(f"curl -s{curl_option(security)} {url}/v2/models/{endpoint}/infer -d '{body}'", flush=True)

@@ -8,7 +8,7 @@ from types import TracebackType
 
 from rich.text import Text
 
-from catalog.profiles.profile_cache import cache_dir
+from catalog.profiles.profile_cache import cache_folder
 from serve_app.cli.console import ERR
 
 TAIL_LINES = 40
@@ -36,8 +36,7 @@ CHATTER = "Failed to get queue length from Replica"
 
 def log_path(port: int) -> Path:
     """Where the log of a service on this port goes; that of the start before is kept beside it."""
-    path = cache_dir() / "logs" / f"run-{port}.log"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = cache_folder("logs") / f"run-{port}.log"
     if path.exists():
         path.replace(path.with_suffix(".log.before"))
     return path

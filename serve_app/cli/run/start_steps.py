@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 import orjson
+from rich.markup import escape
 
 from serve_app.cli.console import ERR
 
@@ -63,6 +64,6 @@ class StartSteps:
         loaded = sum(bool(worker["loaded"]) for worker in workers.values())
         self.say(f"The router answers; {loaded} of {self._workers} workers hold their variants")
         for failure in sorted(failures):
-            self.say(f"[yellow]A variant could not be loaded: {failure}[/]")
+            self.say(f"[yellow]A variant could not be loaded: {escape(failure)}[/]")
         if loaded >= self._workers and not failures:
             self.say("Warming up: measuring what batches take here")

@@ -6,8 +6,8 @@ from autoscaler.cluster.observation import Statistics
 from autoscaler.demand.popularity import Popularity
 
 
-def report(end_s: float, queries: int, **rows: int) -> Statistics:
-    return Statistics(end_s - 10.0, end_s, {"e": queries}, {}, {"e": rows} if rows else {})
+def report(end_s: float, queries: int, refused: int = 0, **rows: int) -> Statistics:
+    return Statistics(end_s - 10.0, end_s, {"e": queries}, {}, {"e": rows} if rows else {}, {"e": refused})
 
 
 def test_shares_are_rows_by_queries() -> None:
@@ -36,3 +36,20 @@ def test_endpoints_without_counts_have_no_shares() -> None:
     popularity = Popularity()
     popularity.on_statistics(report(10.0, 100))
     assert popularity.shares() == {}
+
+
+def test_refused_queries_run_no_stage() -> None:
+    popularity = Popularity()
+    popularity.on_statistics(report(10.0, 100, refused=60, find=40, read=200))
+    assert popularity.shares() == {"e": {"find": 1.0, "read": 5.0}}
+
+
+def test_queries_that_run_in_the_next_interval_count_with_it() -> None:
+    popularity = Popularity(window_s=30.0)
+    popularity.on_statistics(report(10.0, 3))
+    popularity.on_statistics(report(20.0, 1, a=4))
+    assert popularity.shares() == {"e": {"a": 1.0}}
+    popularity.on_statistics(report(30.0, 50))
+    popularity.on_statistics(report(40.0, 50))  # nothing runs, for want of workers perhaps
+    popularity.on_statistics(report(50.0, 0, a=50))
+    assert popularity.shares() == {"e": {"a": 1.0}}

@@ -143,3 +143,11 @@ def test_rows_by_stage_are_summed_over_routers() -> None:
     seen.on_report("r2", 0, {"e": 1}, {}, {StageKey("e", "a"): 1, StageKey("f", "a"): 4})
     (statistics,) = seen.closed(1.0)
     assert statistics.stage_rows == {"e": {"a": 3, "b": 1}, "f": {"a": 4}}
+
+
+def test_refused_queries_are_summed_over_routers() -> None:
+    seen = windows()
+    seen.on_report("r1", 10, {"a": 5}, {"a": 5}, refused={"a": 2})
+    seen.on_report("r2", 10, {"a": 5}, {}, refused={"a": 1, "b": 4})
+    (window,) = seen.closed(5.5)
+    assert window.refused == {"a": 3, "b": 4}

@@ -75,7 +75,7 @@ def test_a_function_of_ones_own_is_named_by_its_import_path(tmp_path: Path, monk
     ("name", "words"),
     [
         ("acuracy", "metric 'acuracy' is unknown .did you mean 'accuracy'"),
-        ("no_such_module:f", "cannot be imported: No module named 'no_such_module'"),
+        ("no_such_module:f", "cannot be imported: ModuleNotFoundError: No module named 'no_such_module'"),
         ("catalog.errors:f", "cannot be imported"),
     ],
 )

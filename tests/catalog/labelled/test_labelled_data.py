@@ -94,6 +94,38 @@ def test_a_hugging_face_folder_is_read_and_its_label_names_are_those_of_the_task
         read_data(str(tmp_path), TEXTS)
 
 
+def test_rows_that_nobody_labelled_are_no_class(tmp_path: Path) -> None:
+    for label in (-1, 2):
+        table = pa.table({"text": ["a", "b"], "label": [0, label]})
+        parquet.write_table(table, tmp_path / "d.parquet")
+        names = {"features": {"label": {"names": ["yes", "no"], "_type": "ClassLabel"}}}
+        (tmp_path / "dataset_info.json").write_bytes(orjson.dumps(names))
+        with pytest.raises(ConfigError, match=f"row 2: label {label} is unknown"):
+            classes(read_data(str(tmp_path / "d.parquet"), TEXTS), TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"), [(["fine", None], "row 2 has None, which is no text"), ([b"\xff"], "can't decode byte")]
+)
+def test_cells_that_are_no_texts_are_refused(tmp_path: Path, cells: list[Any], words: str) -> None:
+    parquet.write_table(pa.table({"text": cells, "label": [0] * len(cells)}), tmp_path / "d.parquet")
+    with pytest.raises(ConfigError, match=f"column 'text': not one BYTES.*{words}"):
+        read_data(str(tmp_path / "d.parquet"), TEXTS)
+
+
+def test_texts_may_come_as_bytes_and_as_lists(tmp_path: Path) -> None:
+    np.savez(tmp_path / "d.npz", text=np.array([b"good film", b"dull"]), label=np.array([1, 0]))
+    assert read_data(str(tmp_path / "d.npz"), TEXTS).inputs["text"].tolist() == ["good film", "dull"]
+    pairs = variant(TensorSpec("pair", "BYTES", (-1, 2)))
+    parquet.write_table(pa.table({"pair": [["a", "b"], ["c", "d"]], "label": [0, 1]}), tmp_path / "d.parquet")
+    assert read_data(str(tmp_path / "d.parquet"), pairs).inputs["pair"].tolist() == [["a", "b"], ["c", "d"]]
+    (tmp_path / "d.csv").write_text('pair,label\n"[""a"", ""b""]",0\n')
+    assert read_data(str(tmp_path / "d.csv"), pairs).inputs["pair"].tolist() == [["a", "b"]]
+    parquet.write_table(pa.table({"pair": ["ab", "cd"], "label": [0, 1]}), tmp_path / "d.parquet")
+    with pytest.raises(ConfigError, match="column 'pair'"):
+        read_data(str(tmp_path / "d.parquet"), pairs)
+
+
 def test_a_tsv_has_texts_and_labels(tmp_path: Path) -> None:
     path = tmp_path / "d.tsv"
     path.write_text("fine\tyes\ndull\tno\n")

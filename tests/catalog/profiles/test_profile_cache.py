@@ -8,16 +8,19 @@ from pathlib import Path
 import pytest
 from user_code_scene import variant, write_module
 
+from catalog.errors import ConfigError
+from catalog.machine_type import cpus_there
 from catalog.profiles import profile_cache
 from catalog.profiles.profile import BatchLatency, LatencyProfile
-from catalog.profiles.profile_cache import cache_path, cpu_description, load, save
+from catalog.profiles.profile_cache import cache_folder, cache_path, cpu_description, load, save
 from catalog.profiles.profile_csv import ProfiledVariant
 from catalog.tensor import TensorSpec
 from catalog.variant import Artifact, Variant
 
 _TENSOR = TensorSpec("x", "FP32", (-1, 2))
 _VARIANT = Variant("small", "digits", "onnx", Artifact("small.onnx", "0" * 64), 0.7, (_TENSOR,), (_TENSOR,))
-_KEPT = {"small": ProfiledVariant(70.0, LatencyProfile("cpu", {1: BatchLatency(9, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0)}))}
+_LATENCY = BatchLatency(9, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0)
+_KEPT = {"small": ProfiledVariant(70.0, LatencyProfile("cpu", dict.fromkeys((1, 8, 64), _LATENCY)))}
 
 
 @pytest.fixture(autouse=True)
@@ -118,8 +121,41 @@ def test_a_file_that_lacks_a_variant_is_ignored_with_a_warning(caplog: pytest.Lo
     save(path, _KEPT)
     with caplog.at_level(logging.WARNING):
         assert load(path, "cpu", [_VARIANT, replace(_VARIANT, name="large")]) is None
-    assert "no large" in caplog.text
+    assert "not all of large" in caplog.text
 
 
 def test_the_cpu_description_ends_with_the_core_count() -> None:
-    assert cpu_description().endswith(f" x {os.cpu_count()}")
+    assert cpu_description().endswith(f" x {cpus_there()}")
+
+
+def test_profiles_of_smaller_batches_than_the_variant_takes_now_are_ignored_with_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    path, small = path_of(_VARIANT), replace(_VARIANT, max_batch=8)
+    up_to_8 = LatencyProfile("cpu", dict.fromkeys((1, 8), _LATENCY))
+    save(path, {"small": ProfiledVariant(70.0, up_to_8)})
+    assert load(path, "cpu", [small]) is not None
+    assert load(path, "cpu", [replace(small, max_batch=15)]) is not None, "16 is the next that is measured"
+    assert load(path, "cpu", [replace(small, max_batch=64, row_bytes=9)]) is not None, "memory bounds what is measured"
+    with caplog.at_level(logging.WARNING):
+        assert load(path, "cpu", [replace(small, max_batch=16)]) is None
+    assert "not all of small" in caplog.text
+
+
+def test_profiles_that_cannot_be_kept_are_no_error(cache: Path, caplog: pytest.LogCaptureFixture) -> None:
+    cache.write_text("a file where the folder should be")
+    with caplog.at_level(logging.WARNING):
+        save(path_of(_VARIANT), _KEPT)
+    assert "measures again" in caplog.text
+    with pytest.raises(ConfigError, match=r"cannot make the folder .*logs: .*set ACCORD_CACHE_DIR"):
+        cache_folder("logs")
+
+
+def test_without_a_home_the_environment_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("ACCORD_CACHE_DIR")
+    monkeypatch.setattr(Path, "home", no_home)
+    with pytest.raises(ConfigError, match=r"home directory\.; set ACCORD_CACHE_DIR"):
+        path_of(_VARIANT)

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from catalog.profiles.profiler import sample_inputs
 from catalog.tensor import Arrays, TensorSpec
 from deployments.messages.worker import BatchResult
+from deployments.router import warm_up as warm_up_module
 from deployments.router.warm_up import GRACE_S, MOST_WAIT_S, WarmUp, sizes_in_time
 from dispatch.query import StageKey
 from router_scene import BATCH_S, BOTH, DOUBLE, Scene, now_s, routing, virtually
@@ -44,6 +46,26 @@ async def test_every_variant_is_measured_on_every_worker_with_small_and_large_ba
         assert second.path_s == pytest.approx(3 * BATCH_S, rel=0.1)
         status = scene.router.status()["endpoints"]["digits"]
         assert (status["arrived"], status["answered"], status["guarantee"]["queries"]) == (0, 0, 0)
+
+
+@virtually
+async def test_samples_are_made_once_for_all_workers_when_they_are_needed_and_let_go_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[int] = []
+
+    def noted(specs: Any, rows: int, seed: int, *length: int) -> Arrays:
+        made.append(rows)
+        return sample_inputs(specs, rows, seed, *length)
+
+    monkeypatch.setattr(warm_up_module, "sample_inputs", noted)
+    async with routing() as scene:
+        await scene.join("w1", "w2")
+        warming = WarmUp(scene.router, INPUTS, LENGTH_S, now_s)
+        await warming.run()
+        assert {rows for _, _, rows in scene.pool.batches} == {1, 4}
+        assert sorted(made) == [1, 4]
+        assert not warming._samples
 
 
 @virtually

@@ -10,7 +10,7 @@ import pytest
 
 from catalog.errors import ConfigError, StateRefused, StateUnavailable
 from deployments.state.durable_file import PARTIAL, remove_partial, write_durably
-from deployments.state.opening import AwayStore, StateIsBack, begun_on, open_or_wait, open_store
+from deployments.state.opening import AwayStore, StateIsBack, begun_on, open_or_wait, open_store, usual_state
 from deployments.state.store import VERSION_FILE, FsspecStateStore, StateStore
 
 
@@ -133,3 +133,14 @@ def test_a_store_with_a_document_that_cannot_be_read_is_not_back(
     damaged.clear()
     with pytest.raises(StateIsBack):
         away.write("plan", 1)
+
+
+def test_every_application_has_a_state_of_its_own_with_every_catalogue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACCORD_CACHE_DIR", str(tmp_path))
+    places = [usual_state(name, root) for name in ("accord", "other") for root in ("/shop", "/market")]
+    assert len(set(places)) == 4
+    assert usual_state("accord", "/shop") == places[0]
+    assert open_store(places[0]).names("") == []
+    assert Path(places[0]).parent == tmp_path / "state"

@@ -70,3 +70,11 @@ def test_the_variant_as_it_is_at_hand_says_how_large_its_batches_may_be() -> Non
 def test_only_what_is_at_hand_runs() -> None:
     assert hurried(PACE, Choice("best", 8), view(candidates=(BEST, FAST)), 1.0, 100.0) == Choice("fast", 4)
     assert hurried(PACE, Choice("best", 8), view(candidates=(BEST, SLOPPY)), 1.0, 170.0) == Choice("best", 8)
+
+
+def test_a_query_is_not_divided() -> None:
+    whole = view()._replace(first_rows=3)
+    assert hurried(PACE, Choice("best", 8), whole, 4.0, 10.0) == Choice("best", 3)
+    tight = view(slack_s=0.035)  # for two rows of the best, not for three
+    assert hurried(PACE, Choice("best", 8), tight, 2.0, 10.0) == Choice("best", 2)
+    assert hurried(PACE, Choice("best", 8), tight._replace(first_rows=3), 2.0, 10.0) == Choice("middle", 3)

@@ -7,6 +7,14 @@ from dispatch.selection.policy import Candidate
 
 SLOW = Candidate("slow", 0.9, (0.0, 0.020, 0.030, 0.040, 0.050))
 FAST = Candidate("fast", 0.7, (0.0, 0.010, 0.012, 0.014, 0.016))
+FAR = Candidate(
+    "far",
+    0.7,
+    latency_s=(0.0, 0.022, 0.024, 0.026, 0.028),
+    mean_s=FAST.latency_s,
+    result_s=(0.0, 0.020, 0.022, 0.024, 0.026),
+)
+"""A worker that is as fast, but for a way of some 10 ms; the next batch follows when it is idle."""
 
 
 def test_it_is_that_of_the_fastest_variant_in_its_largest_batch() -> None:
@@ -35,3 +43,16 @@ def test_a_variant_that_is_slow_for_one_row_may_be_the_fastest_for_many() -> Non
 def test_what_waits_runs_in_whole_batches_and_a_rest() -> None:
     pace = Pace.of((FAST,), slo_s=0.1)
     assert [pace.run_s(rows) for rows in (0, 1, 4, 9)] == pytest.approx([0.0, 0.010, 0.016, 0.042])
+
+
+def test_the_last_batch_is_done_when_its_result_is_there_and_the_others_when_the_next_follows() -> None:
+    pace = Pace.of((FAR,), slo_s=0.1)
+    assert pace.batch_s == 0.016
+    assert pace.rate == pytest.approx(250.0)
+    assert [pace.run_s(rows) for rows in (0, 1, 4, 5, 9)] == pytest.approx([0.0, 0.020, 0.026, 0.036, 0.052])
+    assert [pace.busy_s(rows) for rows in (0, 1, 4, 5, 9)] == pytest.approx([0.0, 0.010, 0.016, 0.026, 0.042])
+
+
+def test_a_batch_that_is_back_too_late_is_not_in_time_however_soon_the_next_follows() -> None:
+    assert Pace.of((FAR,), slo_s=0.0145).batch_rows == 1
+    assert Pace.of((FAR,), slo_s=0.023).batch_rows == 2

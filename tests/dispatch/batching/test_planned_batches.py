@@ -36,6 +36,12 @@ def test_a_batch_is_cut_to_what_is_in_time_and_never_below_the_planned_one() -> 
     assert chosen(7, 0.029, good=2) == ("fast", 7), "two rows of the better one are too late"
 
 
+def test_a_query_that_the_better_variant_could_only_run_in_part_goes_to_a_faster_one() -> None:
+    seen = view(8, 0.085)  # of 8 rows 90 ms with the better one
+    assert PlannedBatches({"good": 1}, run_s=0.1).choose(seen) == Choice("good", 7)
+    assert PlannedBatches({"good": 1}, run_s=0.1).choose(seen._replace(first_rows=8)) == Choice("fast", 8)
+
+
 def test_a_faster_variant_runs_where_the_planned_one_falls_behind_by_half_of_the_slack() -> None:
     assert chosen(7, 0.161, good=2) == ("good", 7), "80 ms"
     assert chosen(7, 0.159, good=2) == ("fast", 7)

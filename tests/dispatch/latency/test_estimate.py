@@ -31,6 +31,7 @@ def test_the_next_batch_follows_while_the_result_is_on_its_way() -> None:
     # a tenth of the way is longer than a quarter of what lies between mean and tail of the run, 0.25 and 0.3 ms
     corrected = even.corrected(PROFILED)
     assert corrected.mean_s == corrected.follow_s == pytest.approx((0.0, 0.021, 0.025))
+    assert corrected.done_s == corrected.result_s == pytest.approx((0.0, 0.030, 0.034))
     assert corrected.latency_s == pytest.approx((0.0, 0.030 + hypot(0.001, 0.005), 0.034 + hypot(0.0012, 0.005)))
     assert even.busy_s(0.010) == pytest.approx(0.021)
     uneven = replace(even, run_tail=1.8)  # a quarter of 16 and 19.2 ms

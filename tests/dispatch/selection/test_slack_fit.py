@@ -57,6 +57,12 @@ def test_the_slowest_bucket_that_the_slack_has_room_for_decides(slack_s: float, 
     assert SlackFitSelection(buckets=4).choose(view(slack_s, rows)) == choice
 
 
+def test_a_query_is_not_divided() -> None:
+    seen = view(0.0405, 4)
+    assert SlackFitSelection().choose(seen) == Choice("slow", 1)
+    assert SlackFitSelection().choose(seen._replace(first_rows=2)) == Choice("fast", 4)
+
+
 def test_latencies_that_change_have_buckets_of_their_own() -> None:
     policy = SlackFitSelection(buckets=4)
     assert policy.choose(view(0.051, 1)).variant == "slow"

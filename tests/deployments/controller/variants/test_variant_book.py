@@ -183,6 +183,25 @@ def test_a_pipeline_is_planned_for_stage_by_stage() -> None:
     assert planned.measured_accuracy == {("small", "cnn"): 0.9}
 
 
+def test_a_stage_whose_jobs_have_several_rows_is_planned_for_in_whole_jobs() -> None:
+    read = variant("cnn", "read")
+    stages = {"read": StageSettings("read", None, rows_per_job=3), "find": StageSettings("find", None, ("read",))}
+    page = endpoint(stages=stages)
+    find = variant("small", "find")
+    profiled_s = {("cpu", each.name): runs_s(0.01) for each in (read, find)}
+    config = settings({"page": page}, variants=(read, find), profiled_s=profiled_s)
+    book = VariantBook(config)
+    candidates = {"page": book.candidates(page, lambda _: 1.0, lambda _: 1.0, ())}
+    (planned,) = cluster_of(config, candidates, book, sizing=False).endpoints
+    (cnn,), (small,) = (stage.candidates["cpu"] for stage in planned.stages)
+    assert small in candidates["page"]["cpu"]
+    one, two, three, four = cnn.latency_s[1:]
+    assert one == two == three == small.latency_s[3]
+    assert four == small.latency_s[4]
+    assert cnn.cycle_s[1] == small.cycle_s[3]
+    assert cnn.of_whole_jobs(99).latency_s == (0.0, *[four] * 4)
+
+
 def test_an_endpoint_of_one_task_has_no_stages_to_plan_for() -> None:
     config = settings()
     book = VariantBook(config)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from catalog.errors import DeadlineMissed
+from catalog.errors import AccordError, DeadlineMissed, Infeasible, Saturated
 from deployments.messages.control import RouterState
 from deployments.router.observing.query_observer import QueryObserver
 from dispatch.commands import Answer, Reject
@@ -42,3 +42,19 @@ def test_a_refused_query_violates_unless_it_asked_for_less_time_than_the_objecti
     observer.on_reject(Reject(Query(1, "e", 10.0, 10.0 + allowed_s), DeadlineMissed("late")), SLO_S)
     assert violated(observer) == violations
     assert observer.stats["e"].rejected.total() == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "refused"),
+    [(Infeasible("too much waits"), 1), (Saturated("the queue is full"), 1), (DeadlineMissed("it waited"), 0)],
+)
+def test_what_is_refused_at_once_is_told_from_what_ends_later(error: AccordError, refused: int) -> None:
+    observer = QueryObserver(["e"], 0.0)
+    for allowed_s in (SLO_S, 0.01):
+        query = Query(1, "e", 10.0, 10.0 + allowed_s)
+        observer.on_arrival(query)
+        observer.on_reject(Reject(query, error), SLO_S)
+    observer.on_refused_in_front("e", 3, error)
+    report = observer.meter.report(1, RouterState("r1", 0, frozenset()))
+    assert (report.arrived, report.refused.get("e", 0)) == ({"e": 5}, 2 * refused + 3)
+    assert observer.meter.report(2, RouterState("r1", 0, frozenset())).refused == {}

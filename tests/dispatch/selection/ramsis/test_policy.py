@@ -54,6 +54,17 @@ def test_a_batch_is_no_larger_than_the_variant_takes() -> None:
     assert POLICY.choose(view(rows=7)) == Choice("slow", 4, None, KEPT)
 
 
+def test_a_query_is_not_divided_and_what_is_more_than_the_table_says_is_not_promised() -> None:
+    decisions, rows = np.ones((8, 2, 1), dtype=np.uint8), np.full((8, 2, 1), 2, dtype=np.uint8)
+    few = DecisionTable.of(PROBLEM.at_load(20.0), np.array([0.0, 0.05]), decisions, rows, 0.9, 0.0)
+    policy = RamsisSelection({"cpu": TableGrid((few,), beyond_table(PROBLEM, 1))})
+    seen = view(rows=4)
+    assert policy.choose(seen) == Choice("slow", 2, None, KEPT)
+    assert policy.choose(seen._replace(first_rows=2)) == Choice("slow", 2, None, KEPT)
+    assert policy.choose(seen._replace(first_rows=3)) == Choice("slow", 3)
+    assert policy.choose(seen._replace(rows=9, first_rows=9)) == Choice("slow", 4), "as many as the variant takes"
+
+
 @pytest.mark.parametrize("now_s", [0.0, 5.0, 1e7, 1e9])
 def test_a_hold_ends_later_than_now_and_before_the_table_would_launch(now_s: float) -> None:
     held = POLICY.choose(view(load_qps=5.0, now_s=now_s))

@@ -191,6 +191,19 @@ def test_what_cannot_be_evaluated_is_said(
     assert words in " ".join(done.stderr.split())
 
 
+def test_where_nothing_can_be_written_nothing_is_run(digits: Path, data: Path, tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("a file where the folder should be")
+    common = (str(digits), "--task", "digits", "--data", str(data))
+    done = evaluate(*common, "--out", str(taken / "e"))
+    assert done.exit_code == 2
+    assert "name another folder with --out" in " ".join(done.stderr.split())
+    done = evaluate(*common, "--out", str(tmp_path / "e"), "--accuracy-file", str(tmp_path / "none" / "a.json"))
+    assert done.exit_code == 2
+    assert "name another place with --accuracy-file" in " ".join(done.stderr.split())
+    assert not list((tmp_path / "e").iterdir())
+
+
 def test_a_built_in_catalogue_stays_as_it_is(tmp_path: Path) -> None:
     before = BUILTIN.read_text(), sorted(file.name for file in BUILTIN.parent.iterdir())
     common = ("builtin", "--task", "digits", "--data", "builtin", "--variant", "digits-mlp", "--limit", "50")

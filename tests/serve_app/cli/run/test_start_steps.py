@@ -91,3 +91,9 @@ def test_a_service_that_does_not_answer_is_said_to_be_starting_now_and_then(
     assert [line.partition("s  ")[2] for line in lines(capsys)] == [
         "Still starting after 21 s: the router does not answer yet"
     ]
+
+
+def test_a_reason_is_printed_as_it_is(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Played.status = {"workers": {"a": worker(large="[enforce fail at file.cc] no weights in [/data/weights]")}}
+    StartSteps(url, 1, lambda: 0.0).look()
+    assert "large: [enforce fail at file.cc] no weights in [/data/weights]" in " ".join(lines(capsys))

@@ -15,6 +15,7 @@ import orjson
 import yaml
 
 from benchmarks.adaptation.plan_times import epoch_s, made_true
+from benchmarks.live_proteus.first_plan import FirstPlan
 from benchmarks.live_proteus.loads import Floats, Load
 from benchmarks.live_proteus.planners import KnownLoads
 from benchmarks.live_proteus.scene import PORT, Scene, dataset
@@ -43,13 +44,14 @@ class Played:
     """A load on the live service of a system.
 
     ``sent_s`` are the instants at which queries left, by endpoint, from the begin of the load; ``queries`` those that
-    count. ``path_s`` and ``path_tail_s`` are what batches needed to workers and back, on average and at the 95th
-    percentile. A plan came into force after ``solve_s`` where no worker had to load for it, and ``load_s`` later where
-    one had, in the median.
+    count. ``first`` is the first plan with all workers. ``path_s`` and ``path_tail_s`` are what batches needed to
+    workers and back, on average and at the 95th percentile. A plan came into force after ``solve_s`` where no worker
+    had to load for it, and ``load_s`` later where one had, in the median.
     """
 
     sent_s: Mapping[str, Floats]
     queries: Mapping[str, Queries]
+    first: FirstPlan
     path_s: float
     path_tail_s: float
     solve_s: float
@@ -73,11 +75,13 @@ def play(scene: Scene, system: str, load: Load, folder: Path, say: Say) -> Playe
             time.sleep(SOON_S + load.duration_s)
             workers = look(URL).status["workers"].values()
             whole = {name: sender.finish() for name, sender in senders.items()}
-        made = [each for each in made_true(decisions(URL)) if epoch_s(each["asked_at"]) >= began_at_s]
+        everything = made_true(decisions(URL))
+    made = [each for each in everything if epoch_s(each["asked_at"]) >= began_at_s]
     plain_s, loading_s = in_force_s(made)
     found = Played(
         {name: np.sort(each.sent_s) - begin_s for name, each in whole.items()},
         {name: each.where(each.intended_s >= begin_s + load.warm_s) for name, each in whole.items()},
+        FirstPlan.of(everything, scene.total_workers),
         statistics.fmean(each["latency"]["path_ms"] for each in workers) / 1e3,
         statistics.fmean(each["latency"]["path_tail_ms"] for each in workers) / 1e3,
         plain_s,

@@ -27,6 +27,13 @@ LOADS = "LIVE_PROTEUS_LOADS"
 HEADROOM, TIGHT = 1.1, 1.0
 """How much more than the present load INFaaS and Sommelier plan for, and how much Sommelier does that drops less."""
 
+PLACED = (
+    (SommelierPlanner.name, HEADROOM),
+    (SommelierPlanner.name, TIGHT),
+    (InfaasPlanner.name, HEADROOM),
+)
+"""Baselines that keep something of a first placement."""
+
 
 @dataclass(frozen=True)
 class KnownLoads:
@@ -102,9 +109,10 @@ _HOMES: dict[tuple[str, float], dict[str, tuple[str, float]]] = {}
 a planner is made for every plan."""
 
 
-def forget_placements() -> None:
-    """The next plan in this process is a first placement."""
-    _HOMES.clear()
+def begin_with(cluster: Cluster, first: ClusterPlan) -> None:
+    """This was the first placement of whatever plans in this process."""
+    for name, headroom in PLACED:
+        _HOMES[name, headroom] = dict(SommelierPlanner.after(cluster, first, headroom).home)
 
 
 def kinds() -> dict[str, PlannerKind]:

@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from autoscaler.cluster.cluster import Cluster
-from autoscaler.cluster.observation import Observation
-from autoscaler.cluster.plan import ClusterPlan
 from autoscaler.demand.burst import BurstTrigger
 from autoscaler.demand.demand import MovingMaximum
 from autoscaler.loop.control_loop import ControlLoop
@@ -17,7 +15,7 @@ from autoscaler.placement.serving import serving_plan
 from autoscaler.planners.registry import PlannerOptions, planner_kind
 from benchmarks.live_proteus.live import Played
 from benchmarks.live_proteus.loads import Load
-from benchmarks.live_proteus.planners import forget_placements, register_baselines
+from benchmarks.live_proteus.planners import begin_with, register_baselines
 from benchmarks.live_proteus.scene import BATCHING, SYSTEMS, TRANSPORT_MS, Scene
 from benchmarks.live_ramsis.simulated import lognormal
 from benchmarks.proteus.testbed import worker_ids
@@ -34,9 +32,6 @@ from serve_app.config.read import app_config
 from simulator.control_path import ControlPath, ControlTimes
 from simulator.host import Host
 from simulator.record import Record
-
-PlannedFor = tuple[Cluster, PlannerOptions]
-"""What a planner is made for."""
 
 MAX_QUEUED_ROWS = 10**6
 
@@ -62,24 +57,20 @@ def simulate(scene: Scene, system: str, load: Load, played: Played, folder: Path
     as measured."""
     os.environ.update(load.known(scene.total_workers).as_environment())
     register_baselines()
-    at_first = cluster_for(scene, system, folder, TRANSPORT_MS / 1e3)
-    measured = cluster_for(scene, system, folder, played.path_tail_s)
-    return [_play(scene, system, played, at_first, measured, draw) for draw in range(DRAWS)]
+    cluster, options = cluster_for(scene, system, folder, played.path_tail_s)
+    return [_play(scene, system, played, cluster, options, draw) for draw in range(DRAWS)]
 
 
-def _play(
-    scene: Scene, system: str, played: Played, at_first: PlannedFor, measured: PlannedFor, draw: int
-) -> Simulated:
-    """The first plan is made before any way is measured, which is all that some baselines ever make."""
-    forget_placements()
+def _play(scene: Scene, system: str, played: Played, cluster: Cluster, options: PlannerOptions, draw: int) -> Simulated:
+    """From the first plan that there was live, which is all that some baselines ever make: of plans that are as good
+    it is one, and it was made before any way was measured."""
     kind = planner_kind(SYSTEMS[system].planner)
-    cluster, options = measured
     planner = kind.make(cluster, options)
     workers = worker_ids(scene.workers)
     infos = {worker: WorkerInfo(pool, pool) for worker, pool in workers.items()}
     demand = MovingMaximum(endpoints=list(played.sent_s))
-    initial = kind.make(*at_first).plan(Observation(0.0, demand.demand_qps(), infos, {}))
-    assert isinstance(initial, ClusterPlan)
+    initial = played.first.on(workers)
+    begin_with(cluster, initial)
     loop = ControlLoop(
         SYSTEMS[system].interval_s if kind.by_load else float("inf"),
         demand,
@@ -108,7 +99,7 @@ def _play(
     return Simulated(host.run({name: each + begin_s for name, each in played.sent_s.items()}), begin_s)
 
 
-def cluster_for(scene: Scene, system: str, folder: Path, way_s: float) -> PlannedFor:
+def cluster_for(scene: Scene, system: str, folder: Path, way_s: float) -> tuple[Cluster, PlannerOptions]:
     """What the controller of a service plans for, where batches need ``way_s`` to workers and back."""
     args = scene.content(system, folder)["applications"][0]["args"]
     register_baselines()

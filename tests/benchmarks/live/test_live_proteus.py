@@ -1,6 +1,7 @@
 """Excerpts, baselines, goals and the simulated side of the live comparison of planners."""
 
 import csv
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,14 +12,16 @@ import pytest
 
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan
-from autoscaler.planners.registry import PLANNERS
-from benchmarks.live_proteus import loads, simulated
+from autoscaler.cluster.plan_record import to_record
+from autoscaler.planners.registry import PLANNERS, planner_kind
+from benchmarks.live_proteus import loads, planners
 from benchmarks.live_proteus.__main__ import main
-from benchmarks.live_proteus.figures import OURS, Outcome, Row, goals_of, median_of, simulated_outcome
+from benchmarks.live_proteus.figures import OURS, median_of, simulated_outcome
+from benchmarks.live_proteus.first_plan import FirstPlan
 from benchmarks.live_proteus.live import Played, in_force_s
 from benchmarks.live_proteus.loads import Load, busiest_s, excerpt, made_up, most_frequent
-from benchmarks.live_proteus.planners import LOADS, KnownLoads, Placed, forget_placements, kinds
-from benchmarks.live_proteus.scene import SYSTEMS, TRANSPORT_MS, Scene
+from benchmarks.live_proteus.planners import LOADS, KnownLoads, Placed, kinds
+from benchmarks.live_proteus.scene import SYSTEMS, Scene
 from benchmarks.live_proteus.simulated import DRAWS, cluster_for, simulate
 from benchmarks.live_ramsis.figures import spread_of
 from catalog.errors import ConfigError
@@ -42,7 +45,7 @@ def _registry() -> Iterator[None]:
     yield
     PLANNERS.clear()
     PLANNERS.update(before)
-    forget_placements()
+    planners._HOMES.clear()
 
 
 @pytest.fixture
@@ -162,14 +165,61 @@ def test_a_baseline_keeps_its_first_placement_and_scales_accuracy_in_it(
     assert sum(busy.accuracy.values()) < sum(first.accuracy.values())
 
 
+def first_plan(scene: Scene, system: str, of: Load, folder: Path) -> FirstPlan:
+    """What a system would plan for workers that live have other names."""
+    os.environ.update(of.known(scene.total_workers).as_environment())
+    planners.register_baselines()
+    cluster, options = cluster_for(scene, system, folder, 0.005)
+    pools = {f"replica-{pool}-{n}": pool for pool, count in WORKERS.items() for n in range(count)}
+    infos = {worker: WorkerInfo(pool, pool) for worker, pool in pools.items()}
+    nothing = Observation(0.0, dict.fromkeys(scene.types, 0.0), infos, {})
+    plan = planner_kind(SYSTEMS[system].planner).make(cluster, options).plan(nothing)
+    assert isinstance(plan, ClusterPlan)
+    decisions = [
+        {"plan": to_record(replace(plan, pool_sizes={"cpu": 1})), "workers": {}},
+        {"plan": to_record(plan), "workers": {worker: {"pool": pool} for worker, pool in pools.items()}},
+    ]
+    return FirstPlan.of(decisions, scene.total_workers)
+
+
+def test_a_simulation_begins_with_the_first_plan_that_there_was_live_for_all_workers(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(LOADS, "")
+    light = load(scene, 4.0)
+    first = first_plan(scene, "sommelier", light, tmp_path)
+    workers = {"c1": "cpu", "c0": "cpu", "p": "gpu_pascal", "a": "gpu_ampere"}
+    plan = first.on(workers)
+    assert plan.held["a"] == first.plan.held["replica-gpu_ampere-0"]
+    assert sorted(map(sorted, plan.held.values())) == sorted(map(sorted, first.plan.held.values()))
+    assert {name: sum(own.values()) for name, own in plan.shares.items()} == pytest.approx(
+        {name: sum(own.values()) for name, own in first.plan.shares.items()}
+    )
+    with pytest.raises(ValueError, match="shorter"):
+        first.on({"c0": "cpu"})
+    with pytest.raises(RuntimeError, match="no plan was made for 5 workers"):
+        FirstPlan.of([{"plan": to_record(first.plan), "workers": {}}], 5)
+    cluster, _ = cluster_for(scene, "sommelier", tmp_path, 0.030)
+    planners._HOMES.clear()
+    planners.begin_with(cluster, plan)
+    infos = {worker: WorkerInfo(pool, pool) for worker, pool in workers.items()}
+    told = Placed(cluster, light.known(4), "sommelier")
+    later = told.plan(Observation(9.0, dict.fromkeys(scene.types, 9.0), infos, dict(plan.held)))
+    assert isinstance(later, ClusterPlan)
+    assert {name: set(own) for name, own in later.shares.items()} == {
+        name: set(own) for name, own in plan.shares.items()
+    }
+
+
 @pytest.mark.parametrize(
     ("system", "least", "most"), [("accord", 0.95, 1.0), ("sommelier", 0.9, 1.0), ("clipper_ht", 0.7, 0.8)]
 )
 def test_a_light_load_is_simulated_in_time(
-    scene: Scene, tmp_path: Path, system: str, least: float, most: float
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str, least: float, most: float
 ) -> None:
+    monkeypatch.setenv(LOADS, "")
     light = load(scene, 4.0)
-    played = Played(light.arrivals_s, {}, 0.002, 0.004, 0.2, 0.3, 5)
+    played = Played(light.arrivals_s, {}, first_plan(scene, system, light, tmp_path), 0.002, 0.004, 0.2, 0.3, 5)
     draws = simulate(scene, system, light, played, tmp_path)
     assert len({each.begin_s for each in draws}) == DRAWS
     outcomes = [simulated_outcome(each, light.warm_s) for each in draws]
@@ -189,100 +239,3 @@ def test_plans_take_longer_where_workers_load() -> None:
     ]
     assert in_force_s(made) == (pytest.approx(0.3), 0.9)
     assert in_force_s([]) == (0.3, 0.5)
-
-
-def test_the_worst_window_is_the_drop() -> None:
-    at_s = np.arange(20.0)
-    accuracy = np.where(at_s < 10, 1.0, 0.9)
-    found = Outcome.of(at_s, np.zeros(20, dtype=np.bool_), accuracy)
-    assert found.accuracy_pct == pytest.approx(95.0)
-    assert found.max_drop_pct == pytest.approx(10.0)
-    nothing = Outcome.of(at_s, np.ones(20, dtype=np.bool_), np.full(20, np.nan))
-    assert (nothing.accuracy_pct, nothing.violation_pct, nothing.drop_pct) == (None, 100.0, 100.0)
-
-
-def test_of_draws_the_median_counts_figure_by_figure() -> None:
-    draws = [Outcome(95.0, 9.0, 1.0), Outcome(97.0, 3.0, 9.0), Outcome(None, None, 100.0)]
-    assert median_of(draws) == Outcome(96.0, 6.0, 9.0)
-    assert spread_of(draws) == {"accuracy_pct": (95.0, 97.0), "violation_pct": (1.0, 100.0)}
-    assert median_of(draws[2:]).accuracy_pct is None
-    assert spread_of(draws[2:]) == {"violation_pct": (100.0, 100.0)}
-
-
-@pytest.mark.parametrize("system", ["sommelier", "clipper_ha"])
-def test_what_is_placed_first_is_placed_before_any_way_is_known(
-    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str
-) -> None:
-    asked: list[float] = []
-
-    def noted(scene: Scene, system: str, folder: Path, way_s: float) -> simulated.PlannedFor:
-        asked.append(way_s)
-        return cluster_for(scene, system, folder, 0.005)
-
-    monkeypatch.setattr(simulated, "cluster_for", noted)
-    light = load(scene, 4.0)
-    one = simulate(scene, system, light, Played(light.arrivals_s, {}, 0.002, 0.004, 0.2, 0.3, 5), tmp_path)
-    assert asked == [TRANSPORT_MS / 1e3, 0.004]
-    assert len(one) == DRAWS
-
-
-def row(
-    system: str,
-    live: tuple[float, float],
-    simulated: tuple[float, float] | None = None,
-    spread: dict[str, tuple[float, float]] | None = None,
-) -> Row:
-    found = Outcome(live[0], 0.0, live[1])
-    same = found if simulated is None else Outcome(simulated[0], 0.0, simulated[1])
-    return Row(system, "twitter", 100, found, same, {}, 3, 0.1, {"path_s": 0.003}, spread or {})
-
-
-def test_a_third_of_the_violations_at_no_more_drop_meets_the_goal() -> None:
-    rows = [
-        row("accord", (97.0, 1.0)),
-        row("infaas", (96.0, 9.0)),
-        row("sommelier", (96.5, 3.0)),
-        row("clipper_ht", (80.0, 0.0)),
-    ]
-    goals = goals_of(rows)
-    assert all(goal["met"] for goal in goals.values())
-    assert goals["fewer_violations_twitter"]["baselines"].keys() == {"infaas", "sommelier"}
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [row("accord", (97.0, 1.1)), row("accord", (96.3, 1.0)), row("accord", (97.0, 1.0), simulated=(97.6, 1.0))],
-)
-def test_a_goal_that_is_missed_is_said(changed: Row) -> None:
-    goals = goals_of([changed, row("sommelier", (96.5, 3.0))])
-    assert sum(not goal["met"] for goal in goals.values()) == 1
-
-
-def test_each_baseline_stands_beside_what_drops_no_more_than_it() -> None:
-    rows = [
-        row("accord", (97.0, 1.0)),
-        row("accord_roomy", (95.0, 0.1)),
-        row("sommelier", (94.0, 0.4)),
-        row("sommelier_tight", (96.0, 3.0)),
-        row("infaas", (98.0, 9.0)),
-    ]
-    goal = goals_of(rows)["fewer_violations_twitter"]
-    assert {name: each["ours"] for name, each in goal["baselines"].items()} == {
-        "sommelier": "accord_roomy",
-        "sommelier_tight": "accord",
-        "infaas": None,
-    }
-    assert [name for name, each in goal["baselines"].items() if not each["met"]] == ["infaas"]
-    assert not goal["met"]
-
-
-def test_a_row_between_its_draws_is_told_from_one_that_is_beyond_them() -> None:
-    spread = {"accuracy_pct": (94.0, 95.0), "violation_pct": (4.0, 9.0)}
-    goal = goals_of(
-        [
-            row("infaas", (94.5, 3.1), simulated=(94.5, 9.0), spread=spread),
-            row("sommelier", (94.5, 2.9), simulated=(94.5, 9.0), spread=spread),
-        ]
-    )["live_is_simulated"]
-    assert goal["apart"].keys() == {"infaas, twitter", "sommelier, twitter"}
-    assert goal["beyond_draws"] == ["sommelier, twitter"]

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dispatch.commands import Answer, Outcome
 from dispatch.latency.estimate import LatencyEstimate
 from dispatch.latency.estimator import LatencyEstimator
+from dispatch.promise.feedback import SlackFeedback
 from dispatch.promise.guarantee import promised_rate
 from dispatch.query import Batch, Query
 from dispatch.queues.endpoint_queues import EndpointQueues
@@ -37,7 +38,8 @@ class Learning:
         """A batch of the lane's stage came back."""
         stage = lane.stage
         if not stage.endpoint.timed:  # else its queries end when more than this is done
-            self._on_deadlines(stage.endpoint, [job.query for job in batch.jobs], batch.promise, now_s)
+            queries = [job.query for job in batch.jobs]
+            _on_deadlines(stage.endpoint.feedback, stage.slo_s, queries, batch.promise, now_s)
         load_qps = stage.plan.load.load_qps(now_s)
         total_s = now_s - batch.launched_s
         self._on_batch(worker, lane, batch.variant, batch.rows, run_s, total_s, load_qps, now_s, batch.length, waited_s)
@@ -45,14 +47,7 @@ class Learning:
     def on_outcomes(self, endpoint: EndpointQueues, outcomes: Iterable[Outcome], now_s: float) -> None:
         """Queries of several jobs ended."""
         if answered := [outcome.query for outcome in outcomes if isinstance(outcome, Answer)]:
-            self._on_deadlines(endpoint, answered, None, now_s)
-
-    def _on_deadlines(
-        self, endpoint: EndpointQueues, answered: Sequence[Query], promise: Promise | None, now_s: float
-    ) -> None:
-        slo_s = endpoint.plan.slo_s
-        late = sum([now_s - query.arrival_s > max(slo_s, query.allowed_s) for query in answered])
-        endpoint.feedback.on_batch(len(answered), late, promised_rate(promise), answered[0].arrival_s, now_s)
+            _on_deadlines(endpoint.feedback, endpoint.plan.slo_s, answered, None, now_s)
 
     def on_shadow(self, worker: WorkerState, batch: Batch, run_s: float, now_s: float) -> None:
         """A batch came back that no client waited for (`dispatch.shadow`), beside whatever load there is."""
@@ -100,3 +95,10 @@ class Learning:
 def _correct(worker: WorkerState, estimate: LatencyEstimate) -> None:
     for lane in worker.lanes.values():
         lane.measured(estimate)
+
+
+def _on_deadlines(
+    feedback: SlackFeedback, slo_s: float, answered: Sequence[Query], promise: Promise | None, now_s: float
+) -> None:
+    late = sum([now_s - query.arrival_s > max(slo_s, query.allowed_s) for query in answered])
+    feedback.on_batch(len(answered), late, promised_rate(promise), answered[0].arrival_s, now_s)

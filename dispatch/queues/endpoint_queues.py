@@ -19,8 +19,8 @@ NO_IDS: frozenset[int] = frozenset()
 class EndpointQueues(EndpointWaiting):
     """The endpoint's ``stages`` by name; its ``flow`` stays the one of its first plan.
 
-    ``timed`` where that is called when its time comes. ``withdrawn`` has the ids of jobs that run although nobody waits
-    for them. Batches may still run of an endpoint that was ``removed``; they lead to no more jobs.
+    ``withdrawn`` has the ids of jobs that run although nobody waits for them. Batches may still run of an endpoint that
+    was ``removed``; they lead to no more jobs.
     """
 
     def __init__(self, plan: EndpointPlan, health: VariantHealth) -> None:

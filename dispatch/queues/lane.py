@@ -20,6 +20,7 @@ class EndpointWaiting:
 
     With ``admission`` not everything is let in that comes. Until ``expected_until_s`` the endpoint's first workers are
     expected; where it is answered late (``keeps_late``), what waits for them stays until then, whatever its deadline.
+    ``timed`` where its flow is called when its time comes, and a query may be several jobs.
     """
 
     def __init__(self) -> None:
@@ -29,6 +30,7 @@ class EndpointWaiting:
         self.admission: Any = None  # an `AdmissionControl`, which knows lanes itself
         self.expected_until_s = -inf
         self.keeps_late = False
+        self.timed = False
 
 
 class Stage:

@@ -96,6 +96,10 @@ class Infeasible(AccordError):
     code = "rejected-slo-infeasible"
 
 
+class TooShort(Infeasible):
+    """The client asks for less time than the objective, and even the fastest variant takes longer."""
+
+
 class Displaced(AccordError):
     """The query waited, and one of higher priority took its place."""
 

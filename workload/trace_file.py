@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,7 +32,7 @@ class TraceFile:
             with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
                 reader = csv.reader(file)
                 numbered = [(row, reader.line_num) for row in reader if len(row) > 1 or "".join(row).strip()]
-        except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
+        except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
             raise ConfigError(
                 f"cannot read trace {path}: {error}; give a CSV file, gzipped if it ends in .gz"
             ) from error

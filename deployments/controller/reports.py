@@ -18,6 +18,9 @@ LATE_S = WINDOW_S + GRACE_S
 """What is reported so long after its end says nothing of the load now."""
 
 
+CLOCKS_APART_S = 3600.0
+"""What is so far from now is of a clock that is wrong, which its first reports do not tell."""
+
 LEAST_CLOCK_REPORTS, CLOCK_REPORTS = 5, 20
 """A router's clock is compared by so many reports: the one that was on its way the shortest says how far it is off.
 Fewer may all have waited for a controller that was to come."""
@@ -57,10 +60,10 @@ class Reports:
         self._last[router] = report.window
         window = report.window + self._shift(router, report.sent_s, now_s)
         start_s, end_s = window * WINDOW_S, (window + 1) * WINDOW_S
-        self._known.history.add(Statistics(start_s, end_s, report.arrived, report.violated))
+        if abs(now_s - end_s) < CLOCKS_APART_S:
+            self._known.history.add(Statistics(start_s, end_s, report.arrived, report.violated))
         if end_s > max(self._began_s, now_s - LATE_S):
-            counts = (report.arrived, report.violated, report.stage_rows, report.refused)
-            self._windows.on_report(router, window, *counts)
+            self._windows.on_report(router, window, report.arrived, report.violated, report.stage_rows, report.refused)
         for (pool, variant, worker), counts in report.runs.items():
             self._known.runs.on_counts((pool, variant), worker, counts, now_s)
         for pool, counts in report.transport.items():

@@ -65,7 +65,10 @@ class ForecastTrainer:
             except StateUnavailable as error:
                 logger.error("Endpoint %s: its forecaster cannot be read just now: %s", name, error)
                 self._unread.add(name)
-        await self._count_hours()
+        try:
+            await self._count_hours()
+        except StateUnavailable as error:
+            logger.error("The load that is kept cannot be counted just now: %s", error)
         return {
             name: kept_models.promoted
             for name, kept_models in self._kept_models.items()
@@ -97,6 +100,7 @@ class ForecastTrainer:
             await asyncio.sleep(CHECK_EVERY_S)
             try:
                 await self._save()
+                await self._read_again()
                 await self._count_hours()
                 for name in self._kept_models:
                     if self._due(name):
@@ -105,6 +109,18 @@ class ForecastTrainer:
                 logger.exception("The forecasters could not be trained; those that serve go on.")
 
     # -- inner steps ------------------------------------------------------------------------------------------
+
+    async def _read_again(self) -> None:
+        """What could not be read when this controller began, and was not trained anew since."""
+        for endpoint in sorted(self._unread - self._unsaved):
+            try:
+                before = await asyncio.to_thread(read_kept_models, self._store, endpoint)
+            except StateUnavailable:
+                continue
+            self._kept_models[endpoint] = self._kept_models[endpoint].behind(before)
+            self._unread.discard(endpoint)
+            if before.promoted is not None:
+                await self._promote(endpoint, before.promoted)
 
     @property
     def _known_s(self) -> float:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from catalog.errors import AccordError, Saturated
+from catalog.errors import AccordError, RateLimited, Saturated
 from deployments.router.observing.query_observer import QueryObserver
 from dispatch.commands import Reject
 from dispatch.dispatcher import Dispatcher
@@ -34,6 +34,15 @@ class EarlyRefusals:
         self._observer.on_arrival(query)
         self._observer.on_reject(Reject(query, error), objective_s)
         return error
+
+    def at_the_door(self, endpoint: str, error: AccordError) -> None:
+        """A query was refused before its headers were read: for want of room, which is load, or since its client sends
+        more than it may, which is none."""
+        if isinstance(error, RateLimited):
+            self._observer.on_limited(endpoint, error)
+        elif (queues := self._dispatcher.queues.by_name.get(endpoint)) is not None:
+            queues.on_refused_in_front(1, self._clock())
+            self._observer.on_refused_in_front(endpoint, 1, error)
 
     def by_proxy(self, endpoint: str, queries: int, routers: int) -> None:
         """A proxy that sends to so many ``routers`` has refused queries of one row; each router counts its part."""

@@ -8,7 +8,10 @@ import numpy as np
 from deployments.messages.learned import LearnedVotes
 
 MOST_ROUTERS = 64
-"""Counts of so many routers are kept apart; the ones heard of longest ago are added up."""
+"""Counts of so many routers are kept apart; of more, those are added up that are gone ..."""
+
+SILENT = 10
+"""... since they were not heard of while the others exchanged so many times each."""
 
 NOTHING = LearnedVotes({})
 
@@ -26,14 +29,22 @@ class LearnedWeights:
     def __init__(self) -> None:
         self._by_router: dict[str, dict[str, LearnedVotes]] = {}
         self._gone: dict[str, LearnedVotes] = {}
+        self._exchanges = 0
+        self._heard: dict[str, int] = {}
 
     def exchange(self, router: str, learned: Learned) -> Learned:
         """Take what a router has learned since it began; gives what everyone else has."""
+        self._exchanges += 1
         if learned:
             self._by_router.pop(router, None)
             self._by_router[router] = dict(learned)
+            self._heard[router] = self._exchanges
         while len(self._by_router) > MOST_ROUTERS:
-            _add(self._gone, self._by_router.pop(next(iter(self._by_router))))
+            oldest = next(iter(self._by_router))
+            if self._exchanges - self._heard.get(oldest, 0) <= SILENT * len(self._by_router):
+                break
+            self._heard.pop(oldest, None)
+            _add(self._gone, self._by_router.pop(oldest))
         others = dict(self._gone)
         for name, own in self._by_router.items():
             if name != router:

@@ -33,6 +33,7 @@ class LoadHistory:
     def __init__(self, endpoints: Iterable[str] = ()) -> None:
         self._endpoints = tuple(endpoints)
         self._hours: dict[int, Hour] = {}
+        self._added: set[int] = set()
 
     @staticmethod
     def document(now_s: float) -> str:
@@ -52,6 +53,7 @@ class LoadHistory:
         """Another window is over, in any order; it counts in the second in which it began."""
         hour, second = divmod(int(statistics.start_s), HOUR_S)
         counts = self._hours.setdefault(hour, {})
+        self._added.add(hour)
         for endpoint in dict.fromkeys((*self._endpoints, *statistics.arrived)):
             own = counts.setdefault(endpoint, [None] * HOUR_S)
             own[second] = (own[second] or 0) + statistics.arrived.get(endpoint, 0)
@@ -61,15 +63,18 @@ class LoadHistory:
         return _joined(sorted(self._hours.items()), 0, until_s)
 
     def take_documents(self) -> dict[str, Hour]:
-        """Everything to be written, copied; all but the newest hour and the one before are then forgotten here.
+        """Everything to be written, copied; what is older than the hour before the ones under way is forgotten here.
 
-        Routers that could not report for a while still do so for the hour before.
+        Routers that could not report for a while still do so for the hour before. Under way is what was added to since
+        the last time: a clock that was ahead once has left a later hour.
         """
         copied = {
             self.document(hour * HOUR_S): {endpoint: list(counts) for endpoint, counts in of_hour.items()}
             for hour, of_hour in self._hours.items()
         }
-        self._hours = {hour: counts for hour, counts in self._hours.items() if hour >= max(self._hours) - 1}
+        first = min(self._added, default=0) - 1
+        self._hours = {hour: counts for hour, counts in self._hours.items() if hour >= first}
+        self._added.clear()
         return copied
 
     def take_back(self, documents: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from catalog.errors import StateUnavailable
+from catalog.errors import ConfigError, StateUnavailable
 from catalog.profiles.profile_cache import cache_dir
 from deployments.state.load_history import PREFIX
 from deployments.state.schema import VersionedStore, bring_up_to_date
@@ -80,7 +80,12 @@ class AwayStore:
         store = open_store(self._where)
         hours = sorted(store.names(PREFIX))
         for document in (*(each for each in store.names("") if each not in hours), *hours[-2:]):
-            store.read(document)
+            try:
+                store.read(document)
+            except StateUnavailable:
+                raise
+            except ConfigError as error:  # it is left out when the state is taken up
+                logger.error("Of the controller's state, %r is damaged: %s", document, error)
         raise StateIsBack(f"the controller's state at {self._where} can be used again")
 
     def names(self, prefix: str) -> list[str]:

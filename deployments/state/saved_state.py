@@ -10,7 +10,7 @@ from autoscaler.demand.profile_drift import ProfileDrift
 from autoscaler.demand.worker_drift import WorkerDrift
 from autoscaler.placement.measured_interference import MeasuredSlowdowns
 from autoscaler.placement.standing import Standing, WorkerVariant
-from catalog.errors import StateUnavailable
+from catalog.errors import ConfigError, StateUnavailable
 from deployments.controller.variants.variant_book import VariantBook
 from deployments.state.decisions import Decisions
 from deployments.state.learned_weights import LearnedWeights
@@ -99,7 +99,13 @@ def next_epoch(store: StateStore) -> int:
 
     Where it cannot be kept the next one may get it as well, and goes on from the versions that routers have.
     """
-    epoch = int(store.read("epoch") or 0) + 1
+    try:
+        epoch = int(store.read("epoch") or 0) + 1
+    except StateUnavailable:
+        raise
+    except (ConfigError, ValueError, TypeError) as error:
+        logger.error("The number of the controller before cannot be read, and is left out: %s", error)
+        epoch = 1
     try:
         store.write("epoch", epoch)
     except (StateUnavailable, StateIsBack) as error:

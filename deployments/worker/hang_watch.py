@@ -21,14 +21,14 @@ class HangWatch:
         """A batch begins to run."""
         self._running = (variant, rows, time.perf_counter())
 
-    def end(self) -> None:
-        """It came back, or raised."""
-        if self._running is None:
+    def end(self, *, came_back: bool) -> None:
+        """It came back, or raised, which says nothing of how long the variant takes."""
+        running, self._running = self._running, None
+        if running is None or not came_back:
             return
-        variant, rows, began_s = self._running
+        variant, rows, began_s = running
         row_s = (time.perf_counter() - began_s) / max(rows, 1)
         self._longest_row_s[variant] = max(row_s, self._longest_row_s.get(variant, 0.0))
-        self._running = None
 
     def why(self) -> str | None:
         """Why the worker makes no progress, in words; None where it does, or where nothing runs."""

@@ -210,10 +210,12 @@ class Worker:
     def _watched(self, variant: str, runtime: ModelRuntime, inputs: Arrays) -> Arrays:
         """A run that `check_health` keeps an eye on."""
         self._hangs.begin(variant, len(next(iter(inputs.values()), ())))
+        came_back = False
         try:
             outputs = runtime.run(inputs)
+            came_back = True
         finally:
-            self._hangs.end()
+            self._hangs.end(came_back=came_back)
         self._raised.came_back()
         return outputs
 

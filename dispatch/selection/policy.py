@@ -92,8 +92,13 @@ class Candidate:
         def at_least(times_s: tuple[float, ...]) -> tuple[float, ...]:
             return times_s and (times_s[0], *[times_s[first]] * first, *times_s[first + 1 :])
 
-        times = {name: at_least(getattr(self, name)) for name in ("latency_s", "mean_s", "follow_s", "result_s")}
-        return replace(self, **times)
+        return replace(
+            self,
+            latency_s=at_least(self.latency_s),
+            mean_s=at_least(self.mean_s),
+            follow_s=at_least(self.follow_s),
+            result_s=at_least(self.result_s),
+        )
 
 
 class WaitingRows(Protocol):

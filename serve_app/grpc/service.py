@@ -15,7 +15,7 @@ from serve_app.grpc.protocol import inference_pb2 as pb
 from serve_app.grpc.requests import decode, values
 from serve_app.grpc.responses import encode
 from serve_app.grpc.status import tell
-from serve_app.http.intake import TRACE_PARENT, Intake
+from serve_app.http.intake import TRACE_PARENT, Intake, begun
 from serve_app.http.security.caller import Role
 from serve_app.http.security.gate import INFER
 from serve_app.http.security.roles import CHANGING, METADATA, OBSERVING, OPEN
@@ -51,7 +51,7 @@ class InferenceService:
             scope = self._access.admit(context, INFER)
             check_version(request.model_version)
             info = self._inference.endpoint(request.model_name)
-            head = self._intake.begin(scope)
+            head = begun(self._intake, self._router, info.name, scope)
             self._intake.shedding.record_beside(info.name)
             try:
                 if (size_bytes := request.ByteSize()) > self._intake.max_body_bytes:

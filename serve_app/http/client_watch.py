@@ -42,19 +42,23 @@ class ClientWatch:
     servers of asyncio, whose ``receive`` waits for futures.
     """
 
-    __slots__ = ("_on_gone", "_receiving", "gone")
+    __slots__ = ("_ended", "_on_gone", "_receiving", "gone")
 
     def __init__(self, receive: Receive, on_gone: Callable[[], object]) -> None:
         self._on_gone = on_gone
         self.gone = False
+        self._ended = False
         self._receiving: Any = receive()
         self._step()
 
     def end(self) -> None:
         """Nobody wants to know any more."""
+        self._ended = True
         self._receiving.close()
 
     def _step(self, _: object = None) -> None:
+        if self._ended:  # the client left at the instant at which its answer was there
+            return
         try:
             awaited = self._receiving.send(None)
         except StopIteration as received:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from catalog.errors import AccordError, Infeasible, MethodNotAllowed, Saturated
+from catalog.errors import AccordError, Infeasible, MethodNotAllowed, Saturated, TooShort
 from deployments.router.router import Router
 from serve_app.http.body_bound import bounded
 from serve_app.http.client_watch import ClientWatch, has_left, leave_unanswered
@@ -28,6 +28,7 @@ from serve_app.http.intake import (
     Head,
     Intake,
     asks_for_itself,
+    begun,
 )
 from serve_app.http.security.gate import Gate
 from serve_app.oip.answer import encode
@@ -93,7 +94,7 @@ class Edge:
         except AccordError as error:
             status, body = error.status, error_body(error)
             headers = [_JSON, *error_headers(error), *_echoed(dict(scope["headers"]), watched)]
-            refused = isinstance(error, (Infeasible, Saturated))
+            refused = isinstance(error, (Infeasible, Saturated)) and not isinstance(error, TooShort)
         except ClientGone:
             if watched:
                 leave_unanswered(receive)
@@ -117,7 +118,7 @@ class Edge:
         if scope["method"] != "POST":
             raise MethodNotAllowed(f"inference takes POST, not {scope['method']}")
         info = self._inference.endpoint(endpoint)
-        head = self._intake.begin(scope)
+        head = begun(self._intake, self._router, endpoint, scope)
         if more := self._intake.refused_by_proxy(scope, head):
             self._router.refused_by_proxy(endpoint, more)
         try:
@@ -159,7 +160,8 @@ class Edge:
     ) -> tuple[Headers, bytes]:
         """A decoded request to its answer; raises `AccordError`."""
         answer, request_id, marks = await self._inference.infer(info, request, head)
-        self._intake.wait.took(answer.latency_s, answer.run_s, answer.query.allowed_s)
+        objective_s = self._router.plan.endpoints[info.name].slo_s
+        self._intake.wait.took(answer.latency_s, answer.run_s, max(answer.query.allowed_s, objective_s))
         body, json_bytes = encode(request, answer, info, request_id, marks)
         headers = [_JSON] if json_bytes is None else [_BYTES, (BINARY, b"%d" % json_bytes)]
         headers += _echoed(head.kept, watched)

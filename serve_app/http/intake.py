@@ -8,6 +8,7 @@ from typing import NamedTuple
 from starlette.types import Message, Receive, Scope
 
 from catalog.errors import BadRequest, Interrupted, RateLimited, Saturated, TooLarge, TooSlow
+from deployments.router.router import Router
 from dispatch.admission.token_buckets import TokenBuckets
 from serve_app.http.in_front.refusals import HEADER as REFUSED
 from serve_app.http.in_front.refusals import ProxyRefusals
@@ -226,3 +227,12 @@ def _given_s(name: bytes, value: bytes) -> float | None:
     except ValueError:
         return None
     return given_s if SHORTEST_S <= given_s <= LONGEST_S else None
+
+
+def begun(intake: Intake, router: Router, endpoint: str, scope: Scope) -> Head:
+    """`Intake.begin`, where those of an endpoint that are not let in count as what they are."""
+    try:
+        return intake.begin(scope)
+    except (RateLimited, Saturated) as error:
+        router.refusals.at_the_door(endpoint, error)
+        raise

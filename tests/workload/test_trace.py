@@ -131,3 +131,12 @@ def test_blank_lines_are_skipped(tmp_path: Path, text: str) -> None:
 def test_blank_lines_count_where_a_line_is_named(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         read_trace(write(tmp_path / "trace.csv", text), seed=0)
+
+
+def test_a_compressed_file_that_is_damaged_inside_is_said_so(tmp_path: Path) -> None:
+    path = tmp_path / "trace.csv.gz"
+    whole = bytearray(gzip.compress(b"arrival_ms\n" + b"".join(b"%d\n" % (7919 * n % 9973) for n in range(500))))
+    whole[40:80] = b"\xff" * 40
+    path.write_bytes(whole)
+    with pytest.raises(ConfigError, match=r"trace\.csv\.gz"):
+        read_trace(path, seed=0)

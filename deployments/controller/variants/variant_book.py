@@ -88,7 +88,8 @@ class VariantBook:
         self._withdrawn.discard(variant.name)
         self._registered[variant.name] = variant
         self.memory_bytes[variant.name] = memory_bytes
-        self.profiled_s |= profiled_s
+        before = {key: runs_s for key, runs_s in self.profiled_s.items() if key[1] != variant.name}
+        self.profiled_s = before | profiled_s
 
     def fitting(self, variant: Variant, pool: str) -> Variant:
         """The variant with batches that fit the memory which a pool keeps for them; raises `ConfigError`."""

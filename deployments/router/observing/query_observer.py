@@ -93,6 +93,12 @@ class QueryObserver:
             self.meter.on_violations(query.endpoint, 1)
             self.guarantees[query.endpoint].on_refused()
 
+    def on_limited(self, endpoint: str, error: AccordError) -> None:
+        """A client sends more than it may: nobody else is to know of it, neither the promise nor the planner."""
+        stats = self.stats[endpoint]
+        stats.arrived += 1
+        stats.on_reject(error)
+
     def on_refused_in_front(self, endpoint: str, queries: int, error: AccordError) -> None:
         """Queries of an endpoint, with all of its objective, were refused before they came here."""
         stats = self.stats[endpoint]

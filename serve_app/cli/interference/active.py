@@ -57,7 +57,8 @@ def measure_until(
     began_s, seed, records = time.monotonic(), campaign.seed, campaign.records
     names = sorted(campaign.variants)
     first = min(max(FIRST_PER_VARIANT * len(names), LEAST_CONFIGURATIONS), stop.configurations)
-    report = campaign.run(draw(names, degree, first, 0, seed), stop.budget_s, on_progress)
+    of_first_s = stop.budget_s * first / stop.configurations  # a round takes all the time that it is given
+    report = campaign.run(draw(names, degree, first, 0, seed), of_first_s, on_progress)
     while True:
         own = records.own() or Measurements(())
         if len(own.repeats) < LEAST_CONFIGURATIONS:
@@ -82,7 +83,8 @@ def measure_until(
         count = min(PER_ROUND, stop.configurations - known)
         predictor = _fitted(examples_of(own), table, seed)
         wanted = next_configurations(predictor, candidates, count, seed + known, tuple(own.repeats))
-        latest = campaign.run([each.variants for each in wanted], left_s, on_progress)
+        of_round_s = left_s * count / (stop.configurations - known)
+        latest = campaign.run([each.variants for each in wanted], of_round_s, on_progress)
         report = replace(
             latest,
             measured=report.measured + latest.measured,

@@ -13,8 +13,8 @@ logger = logging.getLogger("ray.serve")
 
 EVERY_S = 2.0
 
-Stamp = tuple[int, int, int]
-"""Inode, size and time of change of a file; zeros where there is none."""
+Stamp = tuple[int, int, int, int]
+"""Inode, size and times of change of a file's content and of its rights; zeros where there is none."""
 
 
 class SecretWatch:
@@ -26,6 +26,7 @@ class SecretWatch:
         sources = [*config.api_keys.values(), *([] if config.jwt is None else [config.jwt])]
         self._files = [source.file for source in sources if source.file is not None]
         self._stamps = self._look()
+        self._failed = False
 
     async def run(self) -> None:
         """Look every `EVERY_S` for as long as there are files to look at."""
@@ -34,16 +35,20 @@ class SecretWatch:
             await asyncio.to_thread(self.look)
 
     def look(self) -> None:
-        """Read the secrets if a file has changed since the last look."""
+        """Read the secrets if a file has changed since the last look, or could not be read then."""
         stamps = self._look()
-        if stamps == self._stamps:
+        changed = stamps != self._stamps
+        if not (changed or self._failed):
             return
         self._stamps = stamps
         try:
             self._gate.credentials = Credentials(self._config)
         except ConfigError as error:
-            logger.error("The keys were not read again, and those before hold: %s", error)
+            self._failed = True
+            if changed:
+                logger.error("The keys were not read again, and those before hold: %s", error)
         else:
+            self._failed = False
             logger.info("The keys were read again.")
 
     def _look(self) -> list[Stamp]:
@@ -54,5 +59,5 @@ def _stamp(file: str) -> Stamp:
     try:
         found = os.stat(file)
     except OSError:
-        return (0, 0, 0)
-    return (found.st_ino, found.st_size, found.st_mtime_ns)
+        return (0, 0, 0, 0)
+    return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)

@@ -193,3 +193,36 @@ def test_what_could_not_be_read_is_read_before_anything_is_written_over_it(monke
     assert len(kept_models.trainings) == 2
     assert kept_models.trainings[0].why == "of before"
     assert kept_models.promoted not in (None, b"a model")
+
+
+def test_a_model_that_could_not_be_read_when_the_controller_began_serves_once_it_can(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = store_with(digits=waves())
+
+    async def until_it_serves(keeper: ForecastKeeper) -> None:
+        await until(lambda: seen(keeper)["model"] == "linear", within_s=100.0)
+
+    assert play(monkeypatch, until_it_serves, forecasting(), store).requests
+    away, read, names = {"forecast/digits"}, store.read, store.names
+
+    def reads(name: str) -> Any:
+        if name in away:
+            raise StateUnavailable("throttled")
+        return read(name)
+
+    def named(prefix: str) -> list[str]:
+        if away:
+            raise StateUnavailable("throttled")
+        return names(prefix)
+
+    monkeypatch.setattr(store, "read", reads)
+    monkeypatch.setattr(store, "names", named)
+
+    async def scene(keeper: ForecastKeeper) -> None:
+        await asyncio.sleep(5.0)
+        assert seen(keeper)["model"] != "linear"
+        away.clear()
+        await until_it_serves(keeper)
+
+    assert play(monkeypatch, scene, forecasting(retrain_every_s=None), store).requests == []

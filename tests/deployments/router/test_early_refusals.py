@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from catalog.errors import RateLimited, Saturated
 from router_scene import now_s, routing, routing_table, virtually
 
 
@@ -30,3 +31,17 @@ async def test_an_endpoint_that_is_not_served_has_no_load() -> None:
     async with routing() as scene:
         scene.router.refused_by_proxy("other", 500)
         assert scene.router.observer.meter.report(1, scene.router.router_state()).arrived == {}
+
+
+@virtually
+async def test_what_is_refused_at_the_door_for_want_of_room_is_load_and_what_a_client_sends_too_much_is_none() -> None:
+    async with routing() as scene:
+        await scene.join("w1")
+        scene.router.refusals.at_the_door("digits", Saturated("no room"))
+        scene.router.refusals.at_the_door("digits", RateLimited("slower"))
+        scene.router.refusals.at_the_door("other", Saturated("no room"))
+        report = scene.router.observer.meter.report(1, scene.router.router_state())
+        assert (report.arrived, report.violated, report.refused) == ({"digits": 1}, {"digits": 1}, {"digits": 1})
+        seen = scene.router.status()["endpoints"]["digits"]
+        assert (seen["arrived"], seen["rejected"]) == (2, 2)
+        assert seen["rejected_by_code"] == {"rejected-saturated": 1, "rejected-rate-limited": 1}

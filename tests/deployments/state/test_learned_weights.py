@@ -74,6 +74,8 @@ def test_of_many_routers_the_ones_heard_of_longest_ago_are_added_up(monkeypatch:
         weights.exchange(f"r{number}", learned(number))
         weights.exchange("alive", learned(100 + number))
         weights = next_controller(weights)
+    for _ in range(12 * learned_weights.SILENT):
+        weights.exchange("alive", learned(109))
     record = weights.to_record()
     assert set(record["routers"]) == {"alive", "r8", "r9"}
     assert rows(weights.exchange("new", {})) == sum(range(10)) + 109
@@ -112,3 +114,16 @@ def test_whatever_restarts_every_label_counts_once(seed: int) -> None:
         else:  # what it has not told is lost with it
             del alive[name]
             alive[f"r{born}"], told[f"r{born}"], born = 0, 0, born + 1
+
+
+def test_more_routers_than_are_kept_apart_count_once_as_long_as_they_live() -> None:
+    weights, count = LearnedWeights(), learned_weights.MOST_ROUTERS + 3
+    for _ in range(3):
+        for number in range(count):
+            others = weights.exchange(f"r{number}", learned(1))
+    assert rows(others) == count - 1
+    for _ in range(learned_weights.SILENT + 2):
+        for number in range(3, count):
+            others = weights.exchange(f"r{number}", learned(1))
+    assert rows(others) == count - 1, "three are gone, and what they learned stays"
+    assert len(weights.to_record()["routers"]) <= learned_weights.MOST_ROUTERS

@@ -113,3 +113,14 @@ def test_documents_are_in_the_order_of_time_and_outdated_after_four_weeks() -> N
     names = [LoadHistory.document(at_s) for at_s in instants]
     assert names == sorted(names)
     assert LoadHistory.outdated(names, HOUR) == names[:1]
+
+
+def test_a_clock_that_was_ahead_once_costs_no_hour_of_those_after_it() -> None:
+    history, written = LoadHistory(), dict[str, dict[str, list[int | None]]]()
+    history.add(window(HOUR + 1.0, a=1))
+    history.add(window(HOUR + 3 * HOUR_S, a=9))
+    for second in (2.0, 3.0, 4.0):
+        written |= history.take_documents()
+        history.add(window(HOUR + second, a=1))
+    written |= history.take_documents()
+    assert written[LoadHistory.document(HOUR)]["a"][:6] == [None, 1, 1, 1, 1, None]

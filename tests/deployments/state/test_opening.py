@@ -144,3 +144,14 @@ def test_every_application_has_a_state_of_its_own_with_every_catalogue(
     assert usual_state("accord", "/shop") == places[0]
     assert open_store(places[0]).names("") == []
     assert Path(places[0]).parent == tmp_path / "state"
+
+
+def test_a_damaged_document_keeps_nobody_from_taking_the_others_up(tmp_path: Path) -> None:
+    where = str(tmp_path / "state")
+    open_store(where).write("sizes", {})
+    (damaged,) = (tmp_path / "state").glob("sizes*")
+    damaged.write_bytes(b"\0\0")
+    with pytest.raises(ConfigError):
+        open_store(where).read("sizes")
+    with pytest.raises(StateIsBack):
+        AwayStore(where).write("plan", 1)

@@ -104,3 +104,11 @@ def test_a_store_that_cannot_be_read_just_now_is_not_taken_for_an_empty_one() ->
 
     with pytest.raises(StateUnavailable):
         knowledge().restore(Away(), NOW_S)
+
+
+@pytest.mark.parametrize("damaged", ["abc", {}, [1]])
+def test_a_number_that_cannot_be_read_is_begun_anew(damaged: Any) -> None:
+    store = DictStore()
+    store.write("epoch", damaged)
+    assert next_epoch(store) == 1
+    assert next_epoch(store) == 2

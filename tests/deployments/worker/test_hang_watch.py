@@ -29,7 +29,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def run(watch: HangWatch, clock: Clock, rows: int, took_s: float) -> None:
     watch.begin("slow", rows)
     clock.now_s += took_s
-    watch.end()
+    watch.end(came_back=True)
 
 
 def hangs_after(watch: HangWatch, clock: Clock, rows: int) -> float:
@@ -38,7 +38,7 @@ def hangs_after(watch: HangWatch, clock: Clock, rows: int) -> float:
     began_s = clock.now_s
     while watch.why() is None:
         clock.now_s += 0.01
-    watch.end()
+    watch.end(came_back=True)
     return clock.now_s - began_s
 
 
@@ -47,7 +47,7 @@ def test_nothing_hangs_that_does_not_run(clock: Clock) -> None:
     assert watch.why() is None
     run(watch, clock, 1, 1000.0)
     assert watch.why() is None
-    watch.end()
+    watch.end(came_back=True)
 
 
 def test_a_variant_that_never_came_back_gets_long(clock: Clock) -> None:
@@ -75,3 +75,12 @@ def test_the_longest_run_counts_and_it_is_said_what_hangs(clock: Clock) -> None:
     assert watch.why() is None
     clock.now_s += 0.2
     assert watch.why() == "a batch of 1 rows runs on variant slow for 30.1 s; 30.0 s would be long"
+
+
+def test_a_batch_that_raised_says_nothing_of_how_long_the_variant_takes(clock: Clock) -> None:
+    watch = HangWatch()
+    watch.begin("slow", 1)
+    clock.now_s += 0.001
+    watch.end(came_back=False)
+    assert watch.why() is None
+    assert hangs_after(watch, clock, 1) == pytest.approx(UNKNOWN_S, abs=0.02)

@@ -99,3 +99,17 @@ async def test_it_cancels_a_task_that_waits_for_an_answer() -> None:
     await asyncio.sleep(0)
     client.leave()
     assert await waiting == "gone"
+
+
+async def test_a_client_that_leaves_when_its_answer_is_there_raises_nothing() -> None:
+    raised: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: raised.append(context))
+    told: list[str] = []
+    client = Client()
+    watch = ClientWatch(client.receive, lambda: told.append("gone"))
+    await asyncio.sleep(0)
+    client.leave()
+    watch.end()
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert (raised, told) == ([], [])

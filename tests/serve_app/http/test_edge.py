@@ -14,6 +14,7 @@ from router_scene import now_s, settled, virtually
 from serve_app.http.in_front.refusals import HEADER as REFUSED
 from serve_app.http.in_front.request_age import HEADER
 from serve_app.http.in_front.shedding import HEADER as SHED
+from serve_app.http.in_front.wait import HEADER as WAIT
 
 
 @virtually
@@ -241,3 +242,18 @@ async def test_a_compressed_request_is_read_and_ids_go_back_with_every_answer() 
         assert (good.status, good.answer["id"], bad.status) == (200, "mine", 400)
         for request in (good, bad):
             assert set(kept) <= set(request.sent[0]["headers"])
+
+
+@virtually
+async def test_a_client_that_asks_for_next_to_no_time_is_no_want_of_capacity() -> None:
+    async with serving() as (_, edge):
+        impatient = BODY.replace(b'{"inputs"', b'{"parameters":{"slo_ms":1},"inputs"')
+        for _ in range(300):
+            request = Request(edge, impatient)
+            await request.task
+            assert (request.status, request.reason) == (429, "rejected-slo-infeasible")
+            await asyncio.sleep(0.001)
+        last = Request(edge)
+        await last.task
+        assert last.status == 200
+        assert int(dict(last.sent[0]["headers"])[WAIT]) < 50

@@ -183,6 +183,17 @@ def test_a_pipeline_is_planned_for_stage_by_stage() -> None:
     assert planned.measured_accuracy == {("small", "cnn"): 0.9}
 
 
+def test_another_model_of_a_name_has_no_profile_of_the_one_before() -> None:
+    config = settings({"digits": endpoint(pools=("cpu", "gpu"))}, TWO_POOLS)
+    book = VariantBook(config)
+    book.add(variant("v"), {"cpu": runs_s(0.001), "gpu": runs_s(0.002)}, 3)
+    book.withdraw("v")
+    book.add(variant("v"), {"cpu": runs_s(0.005)}, 3)
+    assert {key: of for key, of in book.profiled_s.items() if key[1] == "v"} == {("cpu", "v"): runs_s(0.005)}
+    (record,) = book.to_record()
+    assert record["profiles_s"].keys() == {"cpu"}
+
+
 def test_a_stage_whose_jobs_have_several_rows_is_planned_for_in_whole_jobs() -> None:
     read = variant("cnn", "read")
     stages = {"read": StageSettings("read", None, rows_per_job=3), "find": StageSettings("find", None, ("read",))}

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from yaml.constructor import ConstructorError
+from yaml.composer import ComposerError
 
 from catalog.errors import ConfigError
 
@@ -15,17 +15,19 @@ MERGE = "tag:yaml.org,2002:merge"
 class UniqueKeys(yaml.SafeLoader):
     """YAML in which a key stands once: of two, PyYAML takes the last without a word."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """As `yaml.SafeLoader`; raises `ConstructorError` with the line of a key that was there already."""
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        """As `yaml.SafeLoader`, before anything is merged; raises `ComposerError` with the line of a key that was there
+        already."""
+        node: yaml.MappingNode = super().compose_mapping_node(anchor)
         seen: set[tuple[str, str]] = set()
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode) and key.tag != MERGE:
                 if (key.tag, key.value) in seen:
-                    raise ConstructorError(
+                    raise ComposerError(
                         "while reading a mapping", node.start_mark, f"found key {key.value!r} twice", key.start_mark
                     )
                 seen.add((key.tag, key.value))
-        return super().construct_mapping(node, deep)
+        return node
 
 
 def read_yaml(path: Path, what: str, give: str) -> Any:

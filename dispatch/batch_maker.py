@@ -37,7 +37,7 @@ class BatchMaker:
         if admission is not None and (lost := admission.hopeless(lane, now_s)):
             return lost
         first = queue.first()
-        if first is None:
+        if first is None or (first.losses and worker.returning is not None):
             return None
         if (first.excluded or self._health.any_avoided) and plan.central and stage.for_others(lane, first, now_s):
             return self._without_first(worker, lane, now_s)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from catalog.errors import DeadlineMissed
 from dispatch.commands import Answer, Outcome
 from dispatch.latency.estimate import LatencyEstimate
 from dispatch.latency.estimator import LatencyEstimator
@@ -45,9 +46,9 @@ class Learning:
         self._on_batch(worker, lane, batch.variant, batch.rows, run_s, total_s, load_qps, now_s, batch.length, waited_s)
 
     def on_outcomes(self, endpoint: EndpointQueues, outcomes: Iterable[Outcome], now_s: float) -> None:
-        """Queries of several jobs ended."""
-        if answered := [outcome.query for outcome in outcomes if isinstance(outcome, Answer)]:
-            _on_deadlines(endpoint.feedback, endpoint.plan.slo_s, answered, None, now_s)
+        """Queries of several jobs ended; those count that were answered, or given up after their deadline."""
+        if ended := [outcome.query for outcome in outcomes if _counts(outcome, now_s)]:
+            _on_deadlines(endpoint.feedback, endpoint.plan.slo_s, ended, None, now_s)
 
     def on_shadow(self, worker: WorkerState, batch: Batch, run_s: float, now_s: float) -> None:
         """A batch came back that no client waited for (`dispatch.shadow`), beside whatever load there is."""
@@ -95,6 +96,12 @@ class Learning:
 def _correct(worker: WorkerState, estimate: LatencyEstimate) -> None:
     for lane in worker.lanes.values():
         lane.measured(estimate)
+
+
+def _counts(outcome: Outcome, now_s: float) -> bool:
+    if isinstance(outcome, Answer):
+        return True
+    return isinstance(outcome.error, DeadlineMissed) and now_s >= outcome.query.deadline_s
 
 
 def _on_deadlines(

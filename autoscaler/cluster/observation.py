@@ -14,7 +14,7 @@ class Statistics:
 
     A query violates its objective when it is answered late or not at all; it counts when that is known. ``stage_rows``
     are the rows that ran, by endpoint and stage, where somebody counts them, and ``refused`` the queries that were
-    refused when they arrived, of which nothing ran.
+    refused when they arrived for want of capacity, of which nothing ran.
     """
 
     start_s: float

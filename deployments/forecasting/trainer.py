@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from math import inf
 
@@ -113,14 +114,16 @@ class ForecastTrainer:
     async def _read_again(self) -> None:
         """What could not be read when this controller began, and was not trained anew since."""
         for endpoint in sorted(self._unread - self._unsaved):
-            try:
-                before = await asyncio.to_thread(read_kept_models, self._store, endpoint)
-            except StateUnavailable:
-                continue
-            self._kept_models[endpoint] = self._kept_models[endpoint].behind(before)
-            self._unread.discard(endpoint)
-            if before.promoted is not None:
-                await self._promote(endpoint, before.promoted)
+            with suppress(StateUnavailable):
+                await self._take_up(endpoint)
+
+    async def _take_up(self, endpoint: str) -> None:
+        """What another controller left goes before what was learned since; its model serves where there is none yet."""
+        before = await asyncio.to_thread(read_kept_models, self._store, endpoint)
+        self._kept_models[endpoint] = kept = self._kept_models[endpoint].behind(before)
+        self._unread.discard(endpoint)
+        if before.promoted is not None and kept.promoted is before.promoted:
+            await self._promote(endpoint, before.promoted)
 
     @property
     def _known_s(self) -> float:
@@ -175,9 +178,7 @@ class ForecastTrainer:
         for endpoint in list(self._unsaved):
             try:
                 if endpoint in self._unread:
-                    before = await asyncio.to_thread(read_kept_models, self._store, endpoint)
-                    self._kept_models[endpoint] = self._kept_models[endpoint].behind(before)
-                    self._unread.discard(endpoint)
+                    await self._take_up(endpoint)
                 await asyncio.to_thread(write_kept_models, self._store, endpoint, self._kept_models[endpoint])
                 self._unsaved.discard(endpoint)
             except Exception as error:

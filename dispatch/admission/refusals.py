@@ -4,9 +4,6 @@ from catalog.errors import DeadlineMissed, Displaced, Infeasible, NoWorker, TooS
 from dispatch.plan import EndpointPlan
 from dispatch.query import Query
 
-ROUNDING_S = 1e-6
-"""By so much an objective may differ from itself after it was added to an instant and taken from it."""
-
 
 def expired(query: Query, now_s: float) -> DeadlineMissed:
     """It was too old when it came."""
@@ -28,8 +25,8 @@ def infeasible(endpoint: EndpointPlan, query: Query, end_s: float, now_s: float)
 
 
 def too_short(endpoint: EndpointPlan, query: Query, least_s: float, now_s: float) -> Infeasible:
-    """No variant is so fast: with less time than the objective that is the client's own wish."""
-    kind = TooShort if query.allowed_s < endpoint.slo_s - ROUNDING_S else Infeasible
+    """No variant is so fast; where the client allows less than that at all, it is its own wish."""
+    kind = TooShort if query.allowed_s < least_s else Infeasible
     return kind(
         f"endpoint {endpoint.name!r} has no variant that answers within {(query.deadline_s - now_s) * 1e3:.1f} ms; the "
         f"fastest takes {least_s * 1e3:.1f} ms"

@@ -98,15 +98,15 @@ class WorkerState:
     def waiting_lanes(self) -> Sequence[Lane]:
         """Lanes in which something waits, the one whose first job is due first to the front.
 
-        None while a result is on its way, where that job must run alone: were the worker to die, nobody would know of
-        which of the two.
+        None while a result is on its way, where that job was lost with a worker before: were this one to die, nobody
+        would know of which of the two.
         """
         lanes: Sequence[Lane] = self._lanes
         if len(lanes) == 1:
             lanes = lanes if lanes[0].queue.rows else ()
         else:
             lanes = sorted((lane for lane in lanes if lane.queue.rows), key=_urgency)
-        if self.returning is not None and lanes and (first := lanes[0].queue.first()) is not None and first.alone:
+        if self.returning is not None and lanes and (first := lanes[0].queue.first()) is not None and first.losses:
             return ()
         return lanes
 

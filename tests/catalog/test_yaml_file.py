@@ -34,6 +34,11 @@ def test_keys_of_different_mappings_and_what_is_merged_may_be_alike(path: Path) 
     assert found["w"] == {"q": 1, "r": 1, "s": 3}
 
 
+def test_what_is_merged_may_be_merged_again_and_overridden(path: Path) -> None:
+    path.write_text("t:\n  base: &base {a: 1, b: 1}\n  mid: &mid\n    <<: *base\n    a: 2\ntop:\n  <<: *mid\n")
+    assert read_yaml(path, "the config", "a file")["top"] == {"a": 2, "b": 1}
+
+
 def test_a_number_and_its_text_are_two_keys(path: Path) -> None:
     path.write_text("1: a\n'1': b\n")
     assert read_yaml(path, "the config", "a file") == {1: "a", "1": "b"}

@@ -90,7 +90,7 @@ def test_every_query_gets_exactly_one_answer_whatever_happens(
                 before = running.setdefault(batch.worker, [])
                 assert len(before) <= measured, "a worker runs one batch at a time, behind which one may wait"
                 assert not before or not (before[0].shadow or batch.shadow or before[0].jobs[0].alone)
-                assert not (before and batch.jobs[0].alone), "were the worker to die, nobody would know of which"
+                assert not (before and batch.jobs[0].losses), "were the worker to die, nobody would know of which"
                 assert batch.variant in d.workers[batch.worker].variants
                 assert {job.query.endpoint for job in batch.jobs} == {batch.endpoint}
                 before.append(batch)

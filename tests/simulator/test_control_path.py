@@ -150,7 +150,7 @@ def test_reports_count_arrivals_up_to_their_instant_and_violations_when_they_are
 def test_refused_queries_are_reported_as_violations() -> None:
     scene = to_good(interval_s=inf, max_queued_rows=1)
     record, _ = scene.play(e=[0.0, 0.0, 0.0, 0.0, 1.5])
-    assert scene.demand.reports == [Statistics(0.0, 1.0, {"e": 4}, {"e": 2})]
+    assert scene.demand.reports == [Statistics(0.0, 1.0, {"e": 4}, {"e": 2}, refused={"e": 2})]
     assert (record.batch < 0).tolist() == [False, False, True, True, False]
 
 

@@ -58,7 +58,11 @@ def measure_until(
     names = sorted(campaign.variants)
     first = min(max(FIRST_PER_VARIANT * len(names), LEAST_CONFIGURATIONS), stop.configurations)
     of_first_s = stop.budget_s * first / stop.configurations  # a round takes all the time that it is given
-    report = campaign.run(draw(names, degree, first, 0, seed), of_first_s, on_progress)
+    begin = draw(names, degree, first, 0, seed)
+    report = campaign.run(begin, of_first_s, on_progress)
+    left_s = stop.budget_s - (time.monotonic() - began_s)
+    if report.left and left_s > 0 and len((records.own() or Measurements(())).repeats) < LEAST_CONFIGURATIONS:
+        report = campaign.run(begin, left_s, on_progress)  # starting the variants took most of that
     while True:
         own = records.own() or Measurements(())
         if len(own.repeats) < LEAST_CONFIGURATIONS:

@@ -51,6 +51,14 @@ def test_a_query_of_a_pipeline_counts_once_at_its_end(heard: Heard, late: int) -
     assert heard == [(1, late)]
 
 
+def test_a_query_that_is_given_up_between_two_stages_was_late(heard: Heard) -> None:
+    d = learning(pipeline_plan(sequence(), drop_late=True))
+    ask(d)
+    done(d, "a", 0.01)
+    done(d, "b", SLO_S + 0.01)
+    assert heard == [(1, 1)]
+
+
 def test_however_many_jobs_a_query_makes(heard: Heard) -> None:
     d = learning(pipeline_plan(parts()))
     ask(d, 7, 0.0, [4])

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from catalog.errors import DeadlineMissed
-from dispatch.commands import Answer, Outcome
+from dispatch.commands import Answer, Outcome, Reject
 from dispatch.latency.estimate import LatencyEstimate
 from dispatch.latency.estimator import LatencyEstimator
 from dispatch.promise.feedback import SlackFeedback
@@ -47,7 +47,7 @@ class Learning:
 
     def on_outcomes(self, endpoint: EndpointQueues, outcomes: Iterable[Outcome], now_s: float) -> None:
         """Queries of several jobs ended; those count that were answered, or given up after their deadline."""
-        if ended := [outcome.query for outcome in outcomes if _counts(outcome, now_s)]:
+        if ended := [query for outcome in outcomes if (query := _counted(outcome, now_s)) is not None]:
             _on_deadlines(endpoint.feedback, endpoint.plan.slo_s, ended, None, now_s)
 
     def on_shadow(self, worker: WorkerState, batch: Batch, run_s: float, now_s: float) -> None:
@@ -98,10 +98,12 @@ def _correct(worker: WorkerState, estimate: LatencyEstimate) -> None:
         lane.measured(estimate)
 
 
-def _counts(outcome: Outcome, now_s: float) -> bool:
+def _counted(outcome: Outcome, now_s: float) -> Query | None:
     if isinstance(outcome, Answer):
-        return True
-    return isinstance(outcome.error, DeadlineMissed) and now_s >= outcome.query.deadline_s
+        return outcome.query
+    if isinstance(outcome, Reject) and isinstance(outcome.error, DeadlineMissed):
+        return outcome.query if now_s >= outcome.query.deadline_s else None
+    return None
 
 
 def _on_deadlines(

@@ -1,5 +1,6 @@
 """A class of the user's as a variant: ``setup`` once, ``predict`` for every batch."""
 
+import gc
 import inspect
 import sys
 from collections.abc import Callable, Mapping
@@ -41,6 +42,7 @@ class PythonRuntime:
 
     def load(self) -> None:
         """See `ModelRuntime.load`; the errors name the line of the user's file."""
+        gc.collect()  # what is let go of meanwhile would be taken off what the variant needs
         resident_bytes = psutil.Process().memory_info().rss
         try:
             self._made = self._set_up(import_class(self._variant, self._source))

@@ -2,6 +2,7 @@
 
 import mmap
 import re
+from functools import lru_cache
 from pathlib import Path
 
 ONNX = ".onnx"
@@ -19,11 +20,19 @@ def external_files(path: Path) -> tuple[Path, ...]:
     if path.suffix != ONNX:
         return ()
     try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            found = {_name(content, each) for each in LOCATION.finditer(content)}
+        found = path.stat()
+        names = _named(path, found.st_mtime_ns, found.st_size)
     except (OSError, ValueError):  # an empty file cannot be mapped
         return ()
-    return tuple(sorted(path.parent / name for name in found if name))
+    return tuple(path.parent / name for name in names)
+
+
+@lru_cache(maxsize=1024)
+def _named(path: Path, mtime_ns: int, size_bytes: int) -> tuple[str, ...]:
+    """Kept while the file stays as it is: a gigabyte takes half a second, and workers are asked what they hold again
+    and again."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return tuple(sorted({_name(content, each) for each in LOCATION.finditer(content)} - {""}))
 
 
 def _name(content: mmap.mmap, entry: re.Match[bytes]) -> str:

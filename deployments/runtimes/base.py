@@ -129,7 +129,7 @@ def artifact_bytes(artifact: Path) -> int:
     try:
         return sum(file.stat().st_size for file in (artifact, *external_files(artifact)))
     except OSError as error:
-        raise ArtifactError(f"cannot read artifact {artifact}: {error.strerror}; fetch it first") from error
+        raise ArtifactError(f"cannot read artifact {error.filename}: {error.strerror}; fetch it first") from error
 
 
 def trial_run(runtime: ModelRuntime, variant: Variant, most_rows: int = TRIAL_ROWS) -> None:

@@ -159,8 +159,8 @@ class Edge:
         self, info: EndpointInfo, request: InferRequest, head: Head, watched: bool
     ) -> tuple[Headers, bytes]:
         """A decoded request to its answer; raises `AccordError`."""
+        objective_s = self._router.plan.endpoints[info.name].slo_s  # before a plan may come that has it no more
         answer, request_id, marks = await self._inference.infer(info, request, head)
-        objective_s = self._router.plan.endpoints[info.name].slo_s
         self._intake.wait.took(answer.latency_s, answer.run_s, max(answer.query.allowed_s, objective_s))
         body, json_bytes = encode(request, answer, info, request_id, marks)
         headers = [_JSON] if json_bytes is None else [_BYTES, (BINARY, b"%d" % json_bytes)]

@@ -3,13 +3,11 @@
 import asyncio
 from collections.abc import Iterable, Mapping
 from math import inf
-from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from autoscaler.cluster.plan import ClusterPlan
-from catalog.artifacts.external_data import external_files
 from catalog.artifacts.rules import ArtifactRules
 from catalog.errors import BadRequest, ConfigError, NameInUse, NoWorker
 from catalog.faults import describe
@@ -20,6 +18,7 @@ from catalog.variant import PYTHON, STACKED, Variant
 from deployments.controller.variants.variant_book import tabulated_s
 from deployments.controller.worker_registry import WorkerRegistry
 from deployments.messages.control_settings import ControlSettings
+from deployments.runtimes import base
 from deployments.runtimes.emulated_runtime import emulated_options
 from deployments.runtimes.stacked_runtime import members_of
 from deployments.state.saved_state import ControllerState
@@ -122,7 +121,7 @@ def artifact_bytes(variant: Variant, root: str, rules: ArtifactRules = NO_MORE) 
     if variant.runtime == PYTHON:
         return variant.artifact.memory_bytes
     path = FsspecStore(root, cache_dir(), rules).fetch(variant.artifact)
-    return sum(file.stat().st_size for file in (*_files(path), *filter(Path.is_file, external_files(path))))
+    return base.artifact_bytes(path)
 
 
 def size_unknown(variant: Variant) -> ConfigError:
@@ -131,10 +130,6 @@ def size_unknown(variant: Variant) -> ConfigError:
         f"variant {variant.name!r}: a pool has memory_bytes, and nobody knows beforehand what a class takes; give "
         "artifact.memory_bytes, as `accord status --json` says of a worker that holds it alone"
     )
-
-
-def _files(path: Path) -> list[Path]:
-    return [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
 
 
 async def _measured(

@@ -1,5 +1,6 @@
 """A class of the user's as a variant: ``setup`` once, ``predict`` for every batch."""
 
+import ctypes
 import gc
 import inspect
 import sys
@@ -42,7 +43,7 @@ class PythonRuntime:
 
     def load(self) -> None:
         """See `ModelRuntime.load`; the errors name the line of the user's file."""
-        gc.collect()  # what is let go of meanwhile would be taken off what the variant needs
+        _let_go()
         resident_bytes = psutil.Process().memory_info().rss
         try:
             self._made = self._set_up(import_class(self._variant, self._source))
@@ -173,3 +174,11 @@ def _plain(value: Any) -> Any:
 
 def _plain_text(value: Any) -> Any:
     return str(value) if isinstance(value, str) else value
+
+
+def _let_go() -> None:
+    """Give the system what is free already: let go of during a load, or filled by it, it would hide what that takes."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of glibc
+    if trim is not None:
+        trim(ctypes.c_size_t(0))

@@ -241,16 +241,6 @@ def test_a_module_beside_it_and_a_file_beside_it_are_found(tmp_path: Path) -> No
     np.testing.assert_array_equal(loaded(tmp_path, text).run({"x": X})["y"], 7 * X + 1)
 
 
-def test_memory_is_what_is_declared_or_else_what_the_process_grew_by(tmp_path: Path) -> None:
-    given = variant(artifact=Artifact(import_path="mine:Doubles", memory_bytes=123))
-    assert made(tmp_path, DOUBLES, given).memory_bytes() == 123
-    size = 60_000_000
-    runtime = made(tmp_path, of("return {'y': 2 * inputs['x']}", setup=f"self.held = np.ones({size}, np.uint8)"))
-    assert runtime.memory_bytes() == 0
-    runtime.load()
-    assert 0.8 * size < runtime.memory_bytes() < 3 * size
-
-
 @pytest.fixture
 def worker(tmp_path: Path) -> Worker:
     write_module(tmp_path, DOUBLES)

@@ -5,10 +5,12 @@ import time
 from typing import Annotated, Any
 
 import typer
+from rich.console import Group, RenderableType
 from rich.live import Live
+from rich.text import Text
 
 from catalog.errors import ConfigError
-from serve_app.cli.call import get_object
+from serve_app.cli.call import CallFailed, get_object
 from serve_app.cli.console import OUT, exit_codes, print_json
 from serve_app.cli.options import DEFAULT_URL, AsJson, TimeoutS, Url
 from serve_app.cli.status.tables import render_status
@@ -40,10 +42,24 @@ def _fetch(url: str, timeout_s: float) -> dict[str, Any]:
 
 
 def _watch(url: str, timeout_s: float, every_s: float, body: dict[str, Any]) -> None:
+    """Go on where the server is busy, restarts or is gone: it is then that people watch."""
+    last, at = render_status(body), _clock()
     try:
-        with Live(render_status(body), console=OUT, auto_refresh=False) as live:
+        with Live(last, console=OUT, auto_refresh=False) as live:
             while True:
                 time.sleep(every_s)
-                live.update(render_status(_fetch(url, timeout_s)), refresh=True)
+                try:
+                    last, at = render_status(_fetch(url, timeout_s)), _clock()
+                    live.update(last, refresh=True)
+                except CallFailed as error:
+                    live.update(_outdated(last, at, error), refresh=True)
     except KeyboardInterrupt:
         return
+
+
+def _outdated(last: RenderableType, at: str, error: CallFailed) -> Group:
+    return Group(last, Text(f"As of {at}. At {_clock()}: {error}", style="yellow"))
+
+
+def _clock() -> str:
+    return time.strftime("%H:%M:%S")

@@ -1,5 +1,6 @@
 import json
 import re
+import re
 from io import StringIO
 from typing import Any
 
@@ -169,9 +170,24 @@ def test_watching_cannot_print_a_single_object(closed_url: str) -> None:
     assert "--watch with --json" in json.loads(result.stdout)["error"]
 
 
-def test_watching_ends_with_a_message_when_the_server_goes(server: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("serve_app.cli.status.command.time.sleep", lambda _: server.stop())
+def test_watching_goes_on_when_the_server_goes_and_keeps_what_it_said_last(server: Any, monkeypatch: Any) -> None:
+    rests = iter([server.stop, lambda: None])
+
+    def rest(_: float) -> None:
+        try:
+            next(rests)()
+        except StopIteration:
+            raise KeyboardInterrupt from None
+
+    monkeypatch.setattr("serve_app.cli.status.command.time.sleep", rest)
     result = accord("--url", server.url, "--watch", "1")
+    assert result.exit_code == 0
+    assert re.search(r"As of \d\d:\d\d:\d\d\. At \d\d:\d\d:\d\d: .*nothing\s+listens", result.stdout)
+    assert result.stdout.count("greedy") >= 2
+    assert next(rests, None) is None
+
+
+def test_watching_does_not_begin_where_nothing_answers(closed_url: str) -> None:
+    result = accord("--url", closed_url, "--watch", "1")
     assert result.exit_code == 1
-    assert "greedy" in result.stdout
     assert "nothing listens" in result.stderr

@@ -31,6 +31,8 @@ class Ballots:
             raise ValueError(f"no output {name!r}; there are {', '.join(outputs) or 'none'}")
         found = np.asarray(outputs[name])
         if self.label is None:
+            if np.isnan(found).any():
+                raise ValueError(f"output {name!r} has scores that are no numbers; a vote needs a score per class")
             found = found.argmax(axis=-1)
         if found.shape != (rows,) or found.dtype.kind not in "iu":
             raise ValueError(f"output {name!r} gives {found.dtype} {list(found.shape)}; a vote needs a class per row")

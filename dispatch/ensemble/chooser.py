@@ -123,6 +123,7 @@ class IntervalChooser(_Estimated):
         if len(self._scaled) >= SCALED_AT_MOST:
             self._scaled.pop(next(iter(self._scaled)))
         full = self._selector.full(constraint)
+        self._selector.check_accuracy(constraint, full)
         members = [member for member in self._selector.members if member.name in full.members]
         target = full.accuracy if constraint.accuracy is None else constraint.accuracy
         return _Scaled(MemberScaling(members, target), now_s + self._interval_s)

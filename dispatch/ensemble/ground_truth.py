@@ -113,7 +113,7 @@ class GroundTruth:
         predictions = np.full((len(labels), len(self.members)), ABSENT, np.int64)
         for member, said in answered.votes.items():
             predictions[:, self._columns[member]] = said
-        self.counts = self.counts + VoteCounts.of(np.array(labels, np.int64), predictions, self.classes)
+        self.counts.count(np.array(labels, np.int64), predictions)
         self.labelled += len(labels)
         self.right += sum(map(int.__eq__, labels, answered.winners))
         return Told.MATCHED, answered

@@ -9,6 +9,9 @@ from dispatch.ensemble.member import Member
 INTERVAL_S = 30.0
 """Time between two changes of the set (Cocktail, section 6.3.1)."""
 
+JUDGED_AT_LEAST = 30
+"""Labels of so many rows in an interval say how accurate a vote or a member is; of fewer, chance does."""
+
 ACCURACY_MARGIN = 0.002
 """Accuracy above the target from which members may go (Cocktail, section 4.1)."""
 
@@ -18,7 +21,7 @@ class IntervalVotes:
     """What the votes of one interval came to.
 
     ``majorities`` counts rows by how many members voted for the class that won, and ``confidence`` sums up how sure the
-    votes were. ``right`` and ``judged`` count rows whose truth is known.
+    votes were. ``right`` and ``judged`` count rows whose truth is known, which says something from `JUDGED_AT_LEAST`.
     """
 
     majorities: Counter[int] = field(default_factory=Counter)
@@ -43,19 +46,19 @@ class IntervalVotes:
 
     @property
     def accuracy(self) -> float | None:
-        """Share of rows that the vote got right; the mean confidence, a proxy, where no truth is known.
+        """Share of rows that the vote got right; the mean confidence, a proxy, where the truth of few is known.
 
         None where nobody voted.
         """
-        if self.judged:
+        if self.judged >= JUDGED_AT_LEAST:
             return self.right / self.judged
         rows = self.majorities.total()
         return self.confidence / rows if rows else None
 
     def member_accuracy(self, member: Member) -> float:
-        """The member's in this interval; its own accuracy where it was not judged."""
+        """The member's in this interval, where it was judged often enough; else its own accuracy."""
         judged = self.member_judged[member.name]
-        return self.member_right[member.name] / judged if judged else member.accuracy
+        return self.member_right[member.name] / judged if judged >= JUDGED_AT_LEAST else member.accuracy
 
 
 class MemberScaling:

@@ -79,6 +79,11 @@ class MemberSelector:
         """All members that are fast enough, at once; raises `ConstraintUnmet` where there is none."""
         return self._at_once(_on_average(self._fast(constraint, available), constraint))
 
+    def check_accuracy(self, constraint: Constraint, chosen: MemberSet) -> None:
+        """Raise `ConstraintUnmet` where neither these members nor any others reach the accuracy that is asked for."""
+        if constraint.accuracy is not None and chosen.accuracy < constraint.accuracy - ACCURACY_MARGIN:
+            self.select(constraint)
+
     def accuracy(self, members: Sequence[str]) -> float:
         """What the estimate says of the vote of these members."""
         key = frozenset(members)

@@ -40,14 +40,17 @@ class VoteCounts:
     def of(cls, labels: Classes, predictions: Classes, classes: int) -> "VoteCounts":
         """Counts of ``labels`` [rows] and ``predictions`` [rows, members], `ABSENT` for members that did not vote."""
         counts = cls.none(classes, predictions.shape[1])
-        voted = predictions != ABSENT
-        rows, columns = np.nonzero(voted)
-        said, true = predictions[rows, columns], labels[rows]
-        np.add.at(counts.seen, (true, columns), 1.0)
-        np.add.at(counts.said, (said, columns), 1.0)
-        hit = said == true
-        np.add.at(counts.right, (true[hit], columns[hit]), 1.0)
+        counts.count(labels, predictions)
         return counts
+
+    def count(self, labels: Classes, predictions: Classes) -> None:
+        """Count these rows as well, in place: see `of`."""
+        rows, columns = np.nonzero(predictions != ABSENT)
+        said, true = predictions[rows, columns], labels[rows]
+        np.add.at(self.seen, (true, columns), 1.0)
+        np.add.at(self.said, (said, columns), 1.0)
+        hit = said == true
+        np.add.at(self.right, (true[hit], columns[hit]), 1.0)
 
     def __add__(self, other: "VoteCounts") -> "VoteCounts":
         return VoteCounts(self.seen + other.seen, self.right + other.right, self.said + other.said)

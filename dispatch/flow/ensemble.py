@@ -128,10 +128,12 @@ class EnsembleFlow:
 
     def constraint(self, query: Query) -> Constraint:
         """What a query asks of its members."""
-        steps = floor(query.allowed_s * self._latency_share / LATENCY_STEP_S + ROUNDING_STEPS)
-        return Constraint(
-            round(steps * LATENCY_STEP_S, 9), self._accuracy if query.accuracy is None else query.accuracy
-        )
+        return self.constraint_of(query.allowed_s, query.accuracy)
+
+    def constraint_of(self, allowed_s: float, accuracy: float | None = None) -> Constraint:
+        """What a query with so much time, which asks for so much accuracy or for none, asks of its members."""
+        steps = floor(allowed_s * self._latency_share / LATENCY_STEP_S + ROUNDING_STEPS)
+        return Constraint(round(steps * LATENCY_STEP_S, 9), self._accuracy if accuracy is None else accuracy)
 
     # -- time and workers -------------------------------------------------------------------------------------
 
@@ -198,7 +200,7 @@ class EnsembleFlow:
             return constraint, self.chooser.choose(constraint, served, now_s)
         except ConstraintUnmet:
             if not self._best_effort:
-                raise
+                self.chooser.choose(constraint, self._columns, now_s)  # what all members can is not the client's fault
         return self._best_of(query, served, now_s)
 
     def _best_of(self, query: Query, served: frozenset[str], now_s: float) -> tuple[Constraint, MemberSet]:

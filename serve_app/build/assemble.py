@@ -35,7 +35,7 @@ from serve_app.build.candidates import (
     variants_of,
     within_pools,
 )
-from serve_app.build.endpoints.ensembles import ballots_of, ensemble_plan
+from serve_app.build.endpoints.ensembles import ballots_of, ensemble_plan, model_names, voted_outputs
 from serve_app.build.endpoints.lengths import rule_of, stage_lengths
 from serve_app.build.endpoints.pipelines import CSV, pipeline_info, pipeline_plan, wired_pipeline
 from serve_app.build.endpoints.shadow import shadow_rules
@@ -85,22 +85,24 @@ def assemble(
             infos[name] = pipeline_info(name, endpoint, catalogue, wired)
             continue
         variants = variants_of(name, endpoint, catalogue)
+        votes = endpoint.ensemble is not None
         infos[name] = EndpointInfo(
             name,
             {ONLY_STAGE: endpoint.task},
             variants[0].inputs,
-            variants[0].outputs,
+            voted_outputs(variants[0]) if votes else variants[0].outputs,
             variants[0].labels,
             min(
                 endpoint.max_queued_rows,
                 *(within_pools(variant, config.pools_of(name)).max_batch for variant in variants),
             ),
             frozenset(variant.name for variant in variants if variant.emulated),
-            endpoint.ensemble is not None,
+            votes,
             ballots_of(variants[0]),
-            dict.fromkeys([v.name for v in variants] if endpoint.ensemble else [ONLY_STAGE], variants[0].inputs),
+            dict.fromkeys([v.name for v in variants] if votes else [ONLY_STAGE], variants[0].inputs),
             rule_of(variants),
             take_any_bytes(variants),
+            model_names(variants, catalogue.root) if votes else {},
         )
         candidates = candidates_of(name, config, catalogue, profiles)
         if endpoint.ensemble is not None:

@@ -85,7 +85,7 @@ class Ingress(GrpcMethods):
         self._router.warm = not settings.warm_up_s
         self._controller = ControllerClient(controller)
         ballots = {name: info.ballots for name, info in endpoints.items() if info.ballots is not None}
-        self._labels = Labels(plan.endpoints, ballots)
+        self._labels = Labels(plan.endpoints, ballots, {name: info.models for name, info in endpoints.items()})
         self._router.labels = self._labels
         self._inference = Inference(self._name, self._router, endpoints, self._labels, time.monotonic)
         self._feedback = Feedback(self._router, self._labels, peers, time.monotonic)
@@ -191,7 +191,7 @@ class Ingress(GrpcMethods):
 
     async def feedback_for_peer(self, endpoint: str, labels: list[Label]) -> list[Told]:
         """See `Feedback.tell_here`."""
-        return self._feedback.tell_here(endpoint, labels)
+        return await self._feedback.tell_here(endpoint, labels)
 
 
 RouterDeployment = serve.deployment(

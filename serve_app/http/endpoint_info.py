@@ -19,6 +19,7 @@ class EndpointInfo:
     ``ensemble`` several variants vote on a query. ``ballots`` says which outputs name classes, None where none does.
     ``stage_inputs`` are what variants are given, by stage. ``lengths`` is what inputs of any length may be, None where
     they have fixed sizes. Elements of BYTES may be ``any_bytes`` where all its models take those, else they are UTF-8.
+    ``models`` has for each member of an ensemble a name that another model under the member's name does not have.
     """
 
     name: str
@@ -33,6 +34,7 @@ class EndpointInfo:
     stage_inputs: Mapping[str, tuple[TensorSpec, ...]] = field(default_factory=dict)
     lengths: LengthRule | None = None
     any_bytes: bool = False
+    models: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def task(self) -> str:

@@ -47,23 +47,19 @@ class Assignment:
                     self._give(worker, device, member)
 
     def fill(self, wanted_qps: Mapping[str, float]) -> Counter[str]:
-        """Members get what they lack, the one that lacks most first; gives the workers procured by device type."""
-        borne_qps = self.borne_qps
-        lacking = {member: qps - borne_qps.get(member, 0.0) for member, qps in wanted_qps.items()}
-        for member in sorted(lacking, key=lambda member: (-lacking[member] / wanted_qps[member], member)):
-            if lacking[member] <= NEGLIGIBLE * wanted_qps[member]:
-                continue
-            idle = self._idle()
-            offers = [
-                Offer(THERE + device, self._market.price_there_per_h(device), qps, len(workers))
-                for device, workers in idle.items()
-                if (qps := self._market.capacities_qps.get((device, member)))
-            ]
-            offers += self._market.offers(member, self._growth)
-            for kind, count in procure(lacking[member], offers).workers:
-                for _ in range(count):
-                    device = kind.removeprefix(THERE)
-                    self._give(self._next(device) if device == kind else idle[device].pop(0), device, member)
+        """Members get what they lack, the one that lacks most first; gives the workers procured by device type.
+
+        Where there is not enough for all, workers go one by one to whoever has the least of what it needs.
+        """
+        before = self.held, self._devices, self._bought, self._growth
+        self.held, self._devices, self._bought, self._growth = (each.copy() for each in before)
+        missing = False
+        for member, _ in self._lacking(wanted_qps):
+            missing |= self._procure(member, dict(self._lacking(wanted_qps))[member])
+        if missing:
+            self.held, self._devices, self._bought, self._growth = before
+            while any(self._take_one(member, lacking_qps) for member, lacking_qps in self._lacking(wanted_qps)):
+                pass
         return self._bought
 
     def share_out(self, wanted_qps: Mapping[str, float]) -> frozenset[str]:
@@ -100,6 +96,41 @@ class Assignment:
                 self.held[fewest] |= {member}
 
     # -- inner steps ------------------------------------------------------------------------------------------
+
+    def _lacking(self, wanted_qps: Mapping[str, float]) -> list[tuple[str, float]]:
+        """The members that lack something and how much, the one with the least of what it needs first."""
+        borne_qps = self.borne_qps
+        lacking = {member: qps - borne_qps.get(member, 0.0) for member, qps in wanted_qps.items()}
+        order = sorted(lacking, key=lambda member: (-lacking[member] / wanted_qps[member], member))
+        return [(each, lacking[each]) for each in order if lacking[each] > NEGLIGIBLE * wanted_qps[each]]
+
+    def _offers(self, member: str) -> list[Offer]:
+        """Workers that a member can have: those that nobody holds, and others to come."""
+        there = [
+            Offer(THERE + device, self._market.price_there_per_h(device), qps, len(workers))
+            for device, workers in self._idle().items()
+            if (qps := self._market.capacities_qps.get((device, member)))
+        ]
+        return [*there, *self._market.offers(member, self._growth)]
+
+    def _procure(self, member: str, lacking_qps: float) -> bool:
+        """Give a member all that it lacks, or what there is; gives whether that was too little."""
+        purchase = procure(lacking_qps, self._offers(member))
+        for kind, count in purchase.workers:
+            for _ in range(count):
+                self._take(member, kind)
+        return purchase.missing_qps > NEGLIGIBLE * max(lacking_qps, 1.0)
+
+    def _take_one(self, member: str, lacking_qps: float) -> bool:
+        """Give a member one worker of those that it would take; gives whether there was one."""
+        purchase = procure(lacking_qps, self._offers(member))
+        if purchase.workers:
+            self._take(member, purchase.workers[0][0])
+        return bool(purchase.workers)
+
+    def _take(self, member: str, kind: str) -> None:
+        device = kind.removeprefix(THERE)
+        self._give(self._next(device) if device == kind else self._idle()[device][0], device, member)
 
     def _holding(self, member: str, wanted_qps: Mapping[str, float]) -> list[str]:
         """The workers that hold a member; one that holds several counts for the first of them by name."""

@@ -22,7 +22,7 @@ class Offer:
 
         Where there are enough, this orders offers as the paper's term does.
         """
-        workers = min(ceil(load_qps / self.qps - NEGLIGIBLE), self.most)
+        workers = min(max(ceil(load_qps / self.qps - NEGLIGIBLE), 1), self.most)
         return self.price_per_h * workers / min(load_qps, workers * self.qps)
 
 

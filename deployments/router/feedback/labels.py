@@ -12,6 +12,8 @@ from dispatch.ensemble.weights import VoteCounts
 from dispatch.flow.ensemble import EnsembleFlow
 from dispatch.plan import EndpointPlan
 
+NO_NAMES: Mapping[str, Mapping[str, str]] = {}
+
 Label = tuple[str, tuple[int, ...]]
 """A request's id, and the class of each of its rows."""
 
@@ -22,11 +24,18 @@ class Labels:
     The weights of ensembles follow at once, those that other routers learned with `learn`. ``ballots`` says how each
     endpoint's answers name classes; endpoints without are those whose answers do not. An ensemble has the members that
     it was built with; elsewhere a variant that begins to answer later, such as a registered one, is counted from its
-    first answer on.
+    first answer on. Other routers, and later services, know members by ``models``, by endpoint and member: names that
+    a model trained anew under its old name does not share. Members without keep their own.
     """
 
-    def __init__(self, endpoints: Mapping[str, EndpointPlan], ballots: Mapping[str, Ballots]) -> None:
+    def __init__(
+        self,
+        endpoints: Mapping[str, EndpointPlan],
+        ballots: Mapping[str, Ballots],
+        models: Mapping[str, Mapping[str, str]] = NO_NAMES,
+    ) -> None:
         self._ballots = dict(ballots)
+        self._models = models
         self._flows = {
             name: endpoint.flow for name, endpoint in endpoints.items() if isinstance(endpoint.flow, EnsembleFlow)
         }
@@ -60,8 +69,8 @@ class Labels:
         constraint = None if flow is None else flow.constraint(answer.query)
         truth.remember(request_id, Answered(now_s, winners, known, constraint))
 
-    def tell(self, endpoint: str, labels: Sequence[Label], now_s: float) -> list[Told]:
-        """What became of each label; raises `BadRequest` for one that cannot be, and then counts none."""
+    def check(self, endpoint: str, labels: Sequence[Label]) -> None:
+        """Raise `BadRequest` for a label that cannot be."""
         truth = self._truths.get(endpoint)
         if truth is None:
             raise BadRequest(f"answers of endpoint {endpoint!r} name no class, so that labels say nothing of them")
@@ -70,7 +79,11 @@ class Labels:
                 truth.check(request_id, classes)
             except ValueError as error:
                 raise BadRequest(f"feedback for id {request_id!r}: {error}") from error
-        flow, told = self._flows.get(endpoint), []
+
+    def tell(self, endpoint: str, labels: Sequence[Label], now_s: float) -> list[Told]:
+        """What became of each label; raises `BadRequest` for one that cannot be, and then counts none."""
+        self.check(endpoint, labels)
+        truth, flow, told = self._truths[endpoint], self._flows.get(endpoint), []
         for request_id, classes in labels:
             result, answered = truth.tell(request_id, classes, now_s)
             told.append(result)
@@ -87,7 +100,7 @@ class Labels:
     def learned(self) -> dict[str, LearnedVotes]:
         """What labels have said here since the start, of endpoints where they said anything."""
         return {
-            name: LearnedVotes.of(truth.members, truth.counts)
+            name: LearnedVotes.of(self._known_as(name), truth.counts)
             for name, truth in self._truths.items()
             if truth.labelled and name in self._flows
         }
@@ -97,8 +110,12 @@ class Labels:
         for name, votes in others.items():
             if name in self._flows:
                 truth = self._truths[name]
-                self._others[name] = votes.counts(truth.members, truth.classes)
+                self._others[name] = votes.counts(self._known_as(name), truth.classes)
                 self._weigh(name)
+
+    def _known_as(self, endpoint: str) -> list[str]:
+        own = self._models.get(endpoint, {})
+        return [own.get(member, member) for member in self._truths[endpoint].members]
 
     def _weigh(self, endpoint: str) -> None:
         flow = self._flows.get(endpoint)

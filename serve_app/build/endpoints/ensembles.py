@@ -1,18 +1,20 @@
 """From the config of an ensemble to how its endpoint is served."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from hashlib import sha256
 
 import numpy as np
 
 from catalog.catalogue import Catalogue
-from catalog.errors import ConfigError
+from catalog.errors import ConfigError, ConstraintUnmet
+from catalog.evaluation.accuracy_file import fingerprint
 from catalog.tensor import TensorSpec
 from catalog.variant import Variant
 from catalog.votes import RecordedVotes, read_votes
 from dispatch.balancing.registry import create_balancer
 from dispatch.ensemble.ballots import Ballots
-from dispatch.ensemble.chooser import CHOOSERS, WavesChooser
-from dispatch.ensemble.member import Member
+from dispatch.ensemble.chooser import CHOOSERS, MemberChooser, WavesChooser
+from dispatch.ensemble.member import Constraint, Member
 from dispatch.ensemble.selector import MemberSelector
 from dispatch.ensemble.weights import ClassWeights
 from dispatch.flow.ensemble import EnsembleFlow
@@ -24,6 +26,9 @@ from serve_app.config.endpoints.endpoint import EndpointConfig
 
 LEARNED_FROM = "dev"
 """The split of recorded votes that weights and sets of members may see."""
+
+MOST_MEMBERS = 62
+"""Sets of members are bits of a 64-bit integer where their votes are recorded (`dispatch.ensemble.cascades`)."""
 
 
 def ensemble_plan(
@@ -44,6 +49,11 @@ def ensemble_plan(
     path = config.votes or catalogue.votes.get(endpoint.task)
     where = f"endpoints.{name}.ensemble.votes"
     votes = None if path is None else recorded_votes(where, path, variants, ballots.classes, catalogue)
+    if votes is not None and len(variants) > MOST_MEMBERS:
+        raise ConfigError(
+            f"endpoints.{name}.ensemble: {len(variants)} variants; recorded votes say of {MOST_MEMBERS} at most who "
+            "should vote; name fewer under the endpoint's variants"
+        )
     members = [_member(variant, candidates) for variant in variants]
     accuracies = {variant.name: variant.accuracy for variant in variants}
     weights = ClassWeights(accuracies, ballots.classes) if votes is None else ClassWeights.learned(votes)
@@ -52,6 +62,8 @@ def ensemble_plan(
         selector.prepare()
     chooser = CHOOSERS[config.choose](selector)
     flow = EnsembleFlow(chooser, weights, ballots, accuracy=config.accuracy, best_effort=config.best_effort)
+    if not config.best_effort:
+        _check_objective(name, flow.constraint_of(endpoint.limits.slo_s), CHOOSERS[config.choose](selector), accuracies)
     pools = None if endpoint.pools is None else frozenset(endpoint.pools)
     stages = {
         variant.name: StagePlan(
@@ -66,6 +78,17 @@ def ensemble_plan(
     return EndpointPlan(name, endpoint.limits, stages, flow)
 
 
+def _check_objective(name: str, constraint: Constraint, chooser: MemberChooser, members: Collection[str]) -> None:
+    try:
+        chooser.choose(constraint, members, 0.0)
+    except ConstraintUnmet as error:
+        raise ConfigError(
+            f"endpoints.{name}: queries that ask for nothing of their own would all be refused: {error}. Members may "
+            "run for half of slo_ms, the other half is for queues and the way: raise slo_ms, lower ensemble.accuracy, "
+            "or set ensemble.best_effort: true"
+        ) from error
+
+
 def ballots_of(variant: Variant) -> Ballots | None:
     """Which outputs say the class; None where none does."""
     label = next((spec.name for spec in variant.outputs if spec.shape == (-1,) and spec.dtype.kind in "iu"), None)
@@ -74,6 +97,21 @@ def ballots_of(variant: Variant) -> Ballots | None:
     if (label is None and scores is None) or classes < 2 or (scores is not None and scores.shape[1] != classes):
         return None
     return Ballots(classes, label, None if scores is None else scores.name)
+
+
+def voted_outputs(variant: Variant) -> tuple[TensorSpec, ...]:
+    """The outputs of a vote among such variants: those that say the class, all where none does."""
+    ballots = ballots_of(variant)
+    return tuple(spec for spec in variant.outputs if ballots is None or spec.name in (ballots.label, ballots.scores))
+
+
+def model_names(variants: Sequence[Variant], root: str) -> dict[str, str]:
+    """A name for each that it does not share with another model, other options or other classes under its name."""
+    names = {}
+    for variant in variants:
+        classes = sha256(repr((variant.labels, variant.outputs)).encode()).hexdigest()
+        names[variant.name] = f"{variant.name} {fingerprint(variant, root)[:16]} {classes[:16]}"
+    return names
 
 
 def _needed_ballots(name: str, variant: Variant) -> Ballots:

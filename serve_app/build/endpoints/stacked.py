@@ -50,6 +50,12 @@ def _stacked(name: str, endpoint: EndpointConfig, catalogue: Catalogue, members:
     path = endpoint.stacked.votes or catalogue.votes.get(endpoint.task)
     if ballots is None:
         raise ConfigError(f"{where}: the outputs of task {endpoint.task!r} name no class, and members vote on classes")
+    others = [spec.name for spec in members[0].outputs if spec.name not in (ballots.label, ballots.scores)]
+    if others:
+        raise ConfigError(
+            f"{where}: task {endpoint.task!r} has output {others[0]!r} besides class and scores, and a vote gives no "
+            "such tensor; remove stacked, or have a task whose outputs are a label, scores, or both"
+        )
     if path is None:
         raise ConfigError(
             f"{where}.votes is missing, and the catalogue has none for task {endpoint.task!r}; record some with "

@@ -60,7 +60,7 @@ def test_members_are_dropped_one_at_a_time_while_the_accuracy_allows() -> None:
 
     def interval(right: bool, until_s: float) -> tuple[str, ...]:
         votes = {"Xception": 1, "InceptionV3": 1, "ResNet50": 0}
-        for _ in range(10):
+        for _ in range(40):
             chooser.on_truth(asked(0.8), 1, 1 if right else 0, votes)
         return chooser.choose(asked(0.8), served, until_s).members
 

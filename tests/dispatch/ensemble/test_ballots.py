@@ -69,3 +69,8 @@ def test_an_answer_has_what_members_have() -> None:
 def test_one_of_both_must_be_named() -> None:
     with pytest.raises(ValueError, match="label or with the scores"):
         Ballots(3, label=None)
+
+
+def test_scores_that_are_no_numbers_are_no_vote() -> None:
+    with pytest.raises(ValueError, match=r"output 'p' has scores that are no numbers"):
+        Ballots(2, label=None, scores="p").read({"p": np.array([[0.1, 0.9], [np.nan, 0.5]])}, 2)

@@ -14,7 +14,7 @@ from dispatch.ensemble.selector import MemberSelector
 MEMBERS = [Member(f"m{n}", 0.010 + 0.005 * n, 0.7 + 0.04 * n, packing_factor=5.0 - n) for n in range(5)]
 NAMES = tuple(member.name for member in MEMBERS)
 LOOSE = Constraint(0.05, 0.8)
-TIGHT = Constraint(0.02, 0.8)
+TIGHT = Constraint(0.02, 0.78)
 
 
 def selector() -> MemberSelector:
@@ -113,7 +113,7 @@ def test_truths_say_that_a_member_is_needed_again() -> None:
     agree(chooser, LOOSE, NAMES)
     left = chooser.choose(LOOSE, NAMES, 1.0).members
     agree(chooser, LOOSE, left)
-    for _ in range(4):
+    for _ in range(40):
         chooser.on_truth(LOOSE, 0, 1, dict.fromkeys(left, 1))
     assert chooser.choose(LOOSE, NAMES, 2.0).members == ("m1", *left)
 
@@ -193,3 +193,9 @@ def test_a_latency_that_no_member_meets_is_refused_and_leaves_nothing_behind() -
     for _ in range(2):
         with pytest.raises(ConstraintUnmet, match="no member answers within"):
             chooser.choose(Constraint(0.001, 0.8), NAMES, 0.0)
+
+
+def test_intervals_refuse_an_accuracy_that_no_members_reach() -> None:
+    chooser = IntervalChooser(selector())
+    with pytest.raises(ConstraintUnmet, match=r"accuracy of 0.8000 within 20.0 ms; at most 0.7840 is possible"):
+        chooser.choose(Constraint(0.02, 0.8), NAMES, 0.0)

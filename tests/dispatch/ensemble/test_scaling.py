@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import pytest
 
 from dispatch.ensemble.member import Member
-from dispatch.ensemble.scaling import ACCURACY_MARGIN, IntervalVotes, MemberScaling
+from dispatch.ensemble.scaling import ACCURACY_MARGIN, JUDGED_AT_LEAST, IntervalVotes, MemberScaling
 
 FIVE = [Member(f"m{n}", 0.01, 0.7 + 0.04 * n, packing_factor=5.0 - n) for n in range(5)]
 
 
 def interval(
-    voting: Sequence[str], agreeing: int, rows: int = 10, right: float = 1.0, wrong: Sequence[str] = ()
+    voting: Sequence[str], agreeing: int, rows: int = 40, right: float = 1.0, wrong: Sequence[str] = ()
 ) -> IntervalVotes:
     """So many agree on every row; the vote is right on this share; members that are ``wrong`` always are."""
     votes = IntervalVotes()
@@ -94,13 +94,17 @@ def test_an_interval_without_votes_changes_nothing() -> None:
     assert len(scaling.on_interval(only_truths)) == 5
 
 
-def test_where_no_truth_is_known_the_mean_confidence_stands_in() -> None:
+def test_where_the_truth_of_few_is_known_the_mean_confidence_stands_in() -> None:
     votes = IntervalVotes()
     votes.on_vote(1, {"m0": 1}, 0.5)
     votes.on_vote(1, {"m0": 1}, 1.0)
     assert votes.accuracy == 0.75
-    votes.on_truth(1, 1, {"m0": 1})
+    for judged in range(JUDGED_AT_LEAST):
+        assert votes.accuracy == 0.75, judged
+        assert votes.member_accuracy(FIVE[0]) == FIVE[0].accuracy, "one wrong label is no reason to go"
+        votes.on_truth(1, 1, {"m0": 0})
     assert votes.accuracy == 1.0
+    assert votes.member_accuracy(FIVE[0]) == 0.0
 
 
 def test_the_last_member_stays() -> None:

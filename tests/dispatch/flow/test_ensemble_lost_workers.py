@@ -1,6 +1,13 @@
 """Votes in a dispatcher that loses workers."""
 
-from catalog.errors import NoWorker
+from collections.abc import Callable
+
+import pytest
+
+from catalog.errors import ConstraintUnmet, NoWorker
+from dispatch.ensemble.chooser import EveryoneChooser, IntervalChooser, MemberChooser, WavesChooser
+from dispatch.ensemble.member import Member
+from dispatch.ensemble.selector import MemberSelector
 from dispatch.worker_info import WorkerInfo
 from dispatch_scene import launched
 from ensemble_scene import (
@@ -102,3 +109,15 @@ def test_a_query_that_voted_is_answered_where_all_workers_are_lost_when_its_time
     (answer,) = answered(d.on_timer(DUE_S))
     assert answer.variant == "a"
     assert nothing_is_left(d, ensemble)
+
+
+@pytest.mark.parametrize("choose", [WavesChooser, EveryoneChooser, IntervalChooser])
+def test_what_lost_workers_alone_make_impossible_is_served_by_the_others(choose: Callable[..., MemberChooser]) -> None:
+    members = [Member("a", 0.01, 0.9), Member("b", 0.06, 0.9)]
+    d = scene(flow(choose(MemberSelector(members)), {"a": 0.9, "b": 0.9}))
+    d.on_workers_lost(["a"], 0.01)
+    assert refused(ask(d, 1, 0.02)) == {}
+    (answer,) = answered(say(d, "b", 0.03, 1))
+    assert answer.variant == "b"
+    hurried = asking(2, 0.04)._replace(deadline_s=0.05)
+    assert refused(d.on_arrival(hurried, 0.04)) == {2: ConstraintUnmet}, "which all of them could not"

@@ -176,3 +176,20 @@ def test_the_planner_is_known_by_its_name() -> None:
     kind = planner_kind("cocktail")
     assert kind.make(cluster(), PlannerOptions(1.0, IpaOptions(), ProteusOptions())).name == "cocktail"
     assert (kind.assigns, kind.by_load, kind.sizes, kind.solves, kind.needs) == (True, True, True, False, None)
+
+
+ALIKE = tuple(Candidate(name, 0.9, (0.0, 0.03)) for name in "abc")
+"""33 queries per second on a worker each."""
+
+
+@pytest.mark.parametrize("most", [None, 6])
+@pytest.mark.parametrize("memory_bytes", [inf, 1.0])
+def test_where_workers_are_short_each_member_has_as_much_of_what_it_needs(
+    most: int | None, memory_bytes: float
+) -> None:
+    pool = Pool("small", memory_bytes=memory_bytes, price_per_h=1.0, max_workers=most)
+    of = Cluster((Endpoint("images", 0.2, {"small": ALIKE}),), (pool,), dict.fromkeys("abc", 1.0))
+    held = dict.fromkeys((f"small-{n}" for n in range(6)), "") if most is None else {}
+    plan = made(seen(100.0, held=held), of)
+    assert holders(plan) == {"a on small": 2, "b on small": 2, "c on small": 2}
+    assert plan.served_qps["images"] == pytest.approx(200 / 3, rel=0.01)

@@ -64,3 +64,7 @@ def test_the_load_is_borne_at_no_more_than_a_worker_above_the_least_cost(
     )
     dearest = max(offer.price_per_h for offer in offers)
     assert least - 1e-9 <= bought.cost_per_h <= least + dearest + 1e-9
+
+
+def test_any_load_needs_a_worker() -> None:
+    assert procure(1e-7, [Offer("small", 1.0, 1000.0)]).workers == (("small", 1),)

@@ -1,11 +1,13 @@
 """Labels for answers of this router and of others."""
 
+import asyncio
+
 from typing import Any, cast
 
 import pytest
 
 from catalog.errors import BadRequest
-from deployments.router.feedback.feedback import Feedback
+from deployments.router.feedback.feedback import AT_ONCE, Feedback
 from deployments.router.feedback.labels import Label, Labels
 from deployments.router.peers import Peers
 from deployments.router.router import Router
@@ -18,6 +20,9 @@ class SaidLabels:
     def __init__(self, **known: Told) -> None:
         self.known = known
         self.at_s: list[float] = []
+
+    def check(self, endpoint: str, labels: list[Label]) -> None:
+        assert not self.at_s, "all labels, before any counts"
 
     def tell(self, endpoint: str, labels: list[Label], now_s: float) -> list[Told]:
         assert endpoint == "digits"
@@ -87,7 +92,16 @@ async def test_what_another_router_refuses_is_refused() -> None:
         await told(feedback(SaidLabels(), peers), "x")
 
 
-def test_a_router_that_is_asked_by_another_asks_no_third_one() -> None:
+async def test_a_router_that_is_asked_by_another_asks_no_third_one() -> None:
     peers = SaidPeers({"x": Told.MATCHED})
-    assert feedback(SaidLabels(), peers).tell_here("digits", [("x", (1,))]) == [Told.UNKNOWN]
+    assert await feedback(SaidLabels(), peers).tell_here("digits", [("x", (1,))]) == [Told.UNKNOWN]
     assert peers.shown == []
+
+
+async def test_while_many_labels_are_counted_queries_come_in_between() -> None:
+    here = SaidLabels(**{f"x{n}": Told.MATCHED for n in range(2 * AT_ONCE + 1)})
+    seen: list[int] = []
+    asyncio.get_running_loop().call_soon(lambda: seen.append(len(here.at_s)))
+    assert await told(feedback(here, SaidPeers()), *here.known) == [Told.MATCHED] * (2 * AT_ONCE + 1)
+    assert len(here.at_s) == 3
+    assert seen == [1]

@@ -8,6 +8,7 @@ import pytest
 from catalog.errors import BadRequest
 from deployments.messages.learned import LearnedVotes
 from deployments.router.feedback.labels import Labels
+from deployments.state.learned_weights import LearnedWeights
 from dispatch.commands import Answer
 from dispatch.dispatcher import Dispatcher
 from dispatch.ensemble.ballots import Ballots
@@ -187,3 +188,26 @@ def test_an_endpoint_that_names_no_class_remembers_nothing() -> None:
     known = Labels(plan(made).endpoints, {})
     known.remember("e", "x", of_variant("a", 1), 0.0)
     assert known.status("e") is None
+
+
+def test_a_model_trained_anew_under_its_name_inherits_no_labels() -> None:
+    d, _, _, _ = labels()
+    before = Labels(d.plan.endpoints, {"e": Ballots(CLASSES)}, {"e": {"a": "a 1", "b": "b 1"}})
+    before.remember("e", "x", an_answer(d, 1), 0.02)
+    before.tell("e", [("x", (1,))], 0.5)
+    d, ensemble, _, _ = labels()
+    after = Labels(d.plan.endpoints, {"e": Ballots(CLASSES)}, {"e": {"a": "a 2", "b": "b 1"}})
+    after.learn(before.learned())
+    assert ensemble.weights.counts.seen[1].tolist() == [0, 1, 0]
+
+
+def test_labels_for_another_number_of_classes_do_not_keep_routers_from_sharing() -> None:
+    d, ensemble, _, known = labels()
+    weights = LearnedWeights()
+    old = VoteCounts(*(np.full((CLASSES + 1, 3), 9.0) for _ in range(3)))
+    new = VoteCounts(*(np.full((CLASSES, 3), 2.0) for _ in range(3)))
+    weights.exchange("gone", {"e": LearnedVotes.of(("a 1", "b 1", "c 1"), old)})
+    weights.exchange("other", {"e": LearnedVotes.of(("a 2", "b 2", "c 2"), new)})
+    known = Labels(d.plan.endpoints, {"e": Ballots(CLASSES)}, {"e": {"a": "a 2", "b": "b 2", "c": "c 2"}})
+    known.learn(weights.exchange("here", {}))
+    assert ensemble.weights.counts.seen[0].tolist() == [2, 2, 2]

@@ -25,7 +25,7 @@ SIZE = 60_000_000
 
 
 def before_and_after(folder: Path, given: Variant, pieces: int, freed: int = 0) -> tuple[int, int]:
-    """Told memory before and after a load, in a process that allocated and freed `freed` bytes in such pieces before."""
+    """Told memory before and after a load; so much was allocated in such pieces and ``freed`` before."""
     write_module(folder, HOLDS.format(size=SIZE // pieces, pieces=pieces))
     runtime = make_runtime(given, FsspecStore(str(folder), folder / "cache"), RuntimeOptions())
     held = [b"1" * (SIZE // pieces) for _ in range(freed * pieces // SIZE)]

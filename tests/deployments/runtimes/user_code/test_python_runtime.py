@@ -14,7 +14,7 @@ from user_code_scene import variant, write_module
 from catalog.errors import AccordError, ArtifactError
 from catalog.store import FsspecStore
 from catalog.tensor import TensorSpec
-from catalog.variant import Artifact, Variant
+from catalog.variant import Variant
 from deployments.messages.worker import WorkerSpec
 from deployments.runtimes.base import ModelRuntime, RuntimeOptions
 from deployments.runtimes.making import make_runtime

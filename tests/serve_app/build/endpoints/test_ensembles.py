@@ -1,7 +1,7 @@
 """From the config of an ensemble to its stages, its weights and what is refused."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ DIGITS = load_catalogue("builtin")
 MEMBERS = tuple(variant.name for variant in DIGITS.of_task("digits"))
 THREE = MEMBERS[:3]
 CLASSES = 10
+DEFAULTS: Mapping[str, Any] = {}
 
 
 def profile(row_ms: float) -> LatencyProfile:
@@ -49,8 +50,8 @@ PROFILES: Profiles = {
 }
 
 
-def config(ensemble: dict[str, Any] | None = None, **endpoint: Any) -> AppConfig:
-    given = {"task": "digits", "slo_ms": 100, "ensemble": ensemble or {}, "variants": list(THREE)} | endpoint
+def config(ensemble: Mapping[str, Any] | None = DEFAULTS, **endpoint: Any) -> AppConfig:
+    given = {"task": "digits", "slo_ms": 100, "ensemble": ensemble, "variants": list(THREE)} | endpoint
     return AppConfig.model_validate({"endpoints": {"digits": given}, "pools": {"cpu": {}}})
 
 
@@ -198,6 +199,28 @@ def test_votes_without_rows_to_learn_from_and_no_votes_at_all_are_refused(tmp_pa
         assembled(config({"votes": str(tmp_path / "nowhere.csv")}))
 
 
+def test_a_default_that_no_query_could_meet_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        ConfigError,
+        match=r"endpoints.digits: queries that ask for nothing .* all be refused: no member answers within 10.0 ms; the "
+        r"fastest, .* raise slo_ms, lower ensemble.accuracy, or set ensemble.best_effort: true",
+    ):
+        assembled(config(slo_ms=20))
+    flow_of(config({"best_effort": True}, slo_ms=20))
+    for choose in ("waves", "intervals"):
+        with pytest.raises(ConfigError, match=r"accuracy of 0.9999 within .* at most 0\.\d+ is possible"):
+            assembled(config({"accuracy": 0.9999, "choose": choose}))
+
+
+def test_more_members_than_sets_can_name_are_refused(tmp_path: Path) -> None:
+    many = [replace(DIGITS.of_task("digits")[0], name=f"m{n}") for n in range(63)]
+    names = [variant.name for variant in many]
+    catalogue = replace(DIGITS, variants=tuple(many))
+    given = config({"votes": votes_file(tmp_path, names)}, variants=names)
+    with pytest.raises(ConfigError, match="63 variants; recorded votes say of 62 at most who should vote"):
+        assemble(given, catalogue, {"cpu": dict.fromkeys(names, profile(1.0))})
+
+
 def test_a_task_whose_outputs_name_no_class_is_refused(tmp_path: Path) -> None:
     toy = load_catalogue(write_toy_catalogue(tmp_path))
     given = config(task="toy", variants=["good", "brittle"])
@@ -237,6 +260,30 @@ def giving(*outputs: TensorSpec, labels: int = 0) -> Variant:
 )
 def test_a_class_is_named_by_a_label_by_scores_or_by_both(variant: Variant, expected: Ballots | None) -> None:
     assert ballots_of(variant) == expected
+
+
+def test_answers_have_what_a_vote_gives_and_nothing_else(tmp_path: Path) -> None:
+    embedding = TensorSpec("embedding", "FP32", (-1, 8, 8))
+    more = replace(DIGITS, variants=tuple(replace(v, outputs=(embedding, *v.outputs)) for v in DIGITS.variants))
+    plain = config(ensemble=None, selection={"policy": "greedy"})
+    infos = {voting: assembled(given, more).endpoints["digits"] for voting, given in ((True, config()), (False, plain))}
+    voted = [spec.name for spec in DIGITS.of_task("digits")[0].outputs]
+    assert [spec.name for spec in infos[True].outputs] == voted
+    assert [spec.name for spec in infos[False].outputs] == ["embedding", *voted]
+    stacked = config(ensemble=None, selection={"policy": "greedy"}, stacked={"sets": [list(THREE)]})
+    with pytest.raises(ConfigError, match=r"endpoints.digits.stacked: task 'digits' has output 'embedding' besides"):
+        with_stacked(stacked, more)
+
+
+def test_members_have_names_that_other_models_do_not_share() -> None:
+    before = assembled(config()).endpoints["digits"].models
+    assert list(before) == list(THREE)
+    options = replace(DIGITS, variants=tuple(replace(v, options={"k": 1}) for v in DIGITS.variants))
+    labels = replace(DIGITS, variants=tuple(replace(v, labels=v.labels[::-1]) for v in DIGITS.variants))
+    for changed in (options, labels):
+        assert set(assembled(config(), without_votes(changed)).endpoints["digits"].models.values()).isdisjoint(
+            before.values()
+        )
 
 
 # -- what goes with it ------------------------------------------------------------------------------------------

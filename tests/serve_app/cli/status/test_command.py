@@ -1,6 +1,5 @@
 import json
 import re
-import re
 from io import StringIO
 from typing import Any
 

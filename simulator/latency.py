@@ -13,6 +13,8 @@ from dispatch.query import Batch
 
 SAMPLES_AT_ONCE = 4096
 
+NORMAL_95 = 1.6449
+
 
 class LatencyModel(Protocol):
     """Gives the time from the launch of a batch to its result. May keep state (a generator), never a clock."""
@@ -46,6 +48,38 @@ class PlannedLatency:
         """The candidate's own figure, divided into run and way as it has them."""
         candidate = self._candidates[device, batch.variant]
         return candidate.latency_s[batch.rows] - candidate.path_s, candidate.path_s
+
+
+class DrawnLatency(PlannedLatency):
+    """Lognormal runs of the candidates' mean and 95th percentile, and their way as it is."""
+
+    def __init__(self, endpoint: EndpointPlan, rng: np.random.Generator) -> None:
+        super().__init__(endpoint)
+        self._rng = rng
+
+    def times_s(self, device: str, batch: Batch) -> tuple[float, float]:
+        """The next draw, and the way."""
+        candidate = self._candidates[device, batch.variant]
+        path_s, rows = candidate.path_s, batch.rows
+        mu, sigma = lognormal(candidate.done_s[rows] - path_s, candidate.latency_s[rows] - path_s)
+        return float(self._rng.lognormal(mu, sigma)), path_s
+
+
+def planned_latency(endpoint: EndpointPlan, seed: int) -> LatencyModel:
+    """What batches take by the candidates: always the same, or drawn where they have means beside what nearly all
+    batches take."""
+    offered = [c for stage in endpoint.stages.values() for own in stage.candidates.values() for c in own]
+    if any(candidate.mean_s for candidate in offered):
+        return DrawnLatency(endpoint, np.random.default_rng(seed))
+    return PlannedLatency(endpoint)
+
+
+def lognormal(mean: float, p95: float) -> tuple[float, float]:
+    """Mean and deviation of the logarithm; where no lognormal has that 95th percentile, the widest of that mean that
+    comes near."""
+    ratio = log(max(p95, mean) / mean)
+    sigma = NORMAL_95 - sqrt(max(NORMAL_95**2 - 2.0 * ratio, 0.0))
+    return log(mean) - sigma**2 / 2.0, sigma
 
 
 class SampledLatency:

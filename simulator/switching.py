@@ -27,7 +27,7 @@ LIGHT = 0.05
 ENOUGH_QUERIES, ENOUGH_OBJECTIVES = 20_000, 20
 """A simulation ends before `PROFILING_S` when it has had so many queries, and lasted so many objectives."""
 
-FORMAT = 1
+FORMAT = 2
 """To be raised with any change that leads to other limits: limits kept under another are made anew."""
 
 OnLoad = Callable[[int, int], None]
@@ -99,7 +99,7 @@ class SwitchingMaker:
 
     def _capacity_qps(self, candidate: Candidate) -> float:
         sizes = range(1, adaptive_batch(candidate, self.slo_s) + 1)
-        return self.workers * max(rows / candidate.latency_s[rows] for rows in sizes)
+        return self.workers * max(rows / candidate.busy_s[rows] for rows in sizes)
 
 
 def geometric_qps(lowest_qps: float, highest_qps: float) -> list[float]:

@@ -17,7 +17,6 @@ from benchmarks.live_proteus.live import Played
 from benchmarks.live_proteus.loads import Load
 from benchmarks.live_proteus.planners import begin_with, register_baselines
 from benchmarks.live_proteus.scene import BATCHING, SYSTEMS, TRANSPORT_MS, Scene
-from benchmarks.live_ramsis.simulated import lognormal
 from benchmarks.proteus.testbed import worker_ids
 from catalog.catalogue import load_catalogue
 from deployments.controller.variants.variant_book import VariantBook, cluster_of
@@ -31,6 +30,7 @@ from serve_app.build.profiles import profiles_for
 from serve_app.config.read import app_config
 from simulator.control_path import ControlPath, ControlTimes
 from simulator.host import Host
+from simulator.latency import lognormal
 from simulator.record import Record
 
 MAX_QUEUED_ROWS = 10**6

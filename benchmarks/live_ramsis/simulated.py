@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle, product
-from math import log, sqrt
 from pathlib import Path
 
 import numpy as np
@@ -35,9 +34,8 @@ from serve_app.build.ingress import MOST_QPS
 from serve_app.build.ladders import ladders_for
 from serve_app.build.profiles import profiles_for
 from simulator.host import Host
+from simulator.latency import lognormal
 from simulator.record import Record
-
-NORMAL_95 = 1.6449
 
 SEEDS = 5
 """So many times a session is played: near the capacity violations of some seconds are those of few queues."""
@@ -228,11 +226,3 @@ class SessionLatency:
         """By case the mean of ``slack_share``; 1 where no batch was launched."""
         sums = zip(self._slack_sums, self._counted, strict=True)
         return [total / batches if batches else 1.0 for total, batches in sums]
-
-
-def lognormal(mean: float, p95: float) -> tuple[float, float]:
-    """Mean and deviation of the logarithm; where no lognormal has that 95th percentile, the widest of that mean that
-    comes near."""
-    ratio = log(max(p95, mean) / mean)
-    sigma = NORMAL_95 - sqrt(max(NORMAL_95**2 - 2.0 * ratio, 0.0))
-    return log(mean) - sigma**2 / 2.0, sigma

@@ -65,7 +65,7 @@ def _ladder(
     if not rungs:
         return None
     rungs = (*rungs[:-1], replace(rungs[-1], below_qps=inf))
-    return LoadLadder(load_ladder.NAME, max(1, workers), slo_s, rungs)
+    return LoadLadder(load_ladder.NAME, max(1, workers), slo_s, rungs, by_runs=True)
 
 
 def _check_rungs(name: str, config: AppConfig, offered: Mapping[str, tuple[Candidate, ...]]) -> None:

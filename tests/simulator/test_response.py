@@ -42,3 +42,14 @@ def test_larger_batches_and_more_workers_shorten_the_wait() -> None:
 
 def test_without_arrivals_there_is_no_latency() -> None:
     assert ResponseProfiler((ONE_BY_ONE,), 0.1, 1, 1e-6, 3).p99_s(ladder(1), 1.0) == 0.0
+
+
+def test_latencies_that_vary_are_drawn_and_not_always_what_nearly_all_batches_take() -> None:
+    varies = Candidate("only", 0.9, (0.0, 0.020), mean_s=(0.0, SERVICE_S))
+    alone = LoadLadder("alone", 1, 0.1, (Rung.of(varies, inf, 1),))
+    profiler = ResponseProfiler((varies,), slo_s=0.1, workers=1, duration_s=1000.0, seed=3)
+    steady = ResponseProfiler((ONE_BY_ONE,), slo_s=0.1, workers=1, duration_s=1000.0, seed=3)
+    load_qps = 45.0
+    always = ResponseProfiler((Candidate("only", 0.9, (0.0, 0.020)),), 0.1, 1, 1000.0, 3)
+    assert steady.p99_s(ladder(1), load_qps) < profiler.p99_s(alone, load_qps) < 0.8 * always.p99_s(ladder(1), load_qps)
+    assert profiler.p99_s(alone, load_qps) == profiler.p99_s(alone, load_qps), "of one seed"

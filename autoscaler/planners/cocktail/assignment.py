@@ -51,8 +51,7 @@ class Assignment:
 
         Where there is not enough for all, workers go one by one to whoever has the least of what it needs.
         """
-        before = self.held, self._devices, self._bought, self._growth
-        self.held, self._devices, self._bought, self._growth = (each.copy() for each in before)
+        before = self.held.copy(), self._devices.copy(), self._bought.copy(), self._growth.copy()
         missing = False
         for member, _ in self._lacking(wanted_qps):
             missing |= self._procure(member, dict(self._lacking(wanted_qps))[member])

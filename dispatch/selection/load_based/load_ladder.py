@@ -19,18 +19,24 @@ _GREEDY = GreedySelection()
 class Rung:
     """``variant`` serves loads below ``below_qps``, of all workers together, in batches of up to ``max_rows``.
 
-    ``planned_s`` is the latency of a batch of ``max_rows`` that the rung was made for.
+    ``planned_s`` is the latency of a batch of ``max_rows`` that the rung was made for, ``busy_s`` how long it was to
+    keep a worker, and ``run_s`` its mean run alone.
     """
 
     below_qps: float
     variant: str
     max_rows: int
     planned_s: float
+    busy_s: float
+    run_s: float
 
     @classmethod
     def of(cls, candidate: Candidate, below_qps: float, max_rows: int) -> "Rung":
         """A rung with the candidate's own latency."""
-        return cls(below_qps, candidate.variant, max_rows=max_rows, planned_s=candidate.latency_s[max_rows])
+        run_s = candidate.done_s[max_rows] - candidate.path_s
+        return cls(
+            below_qps, candidate.variant, max_rows, candidate.latency_s[max_rows], candidate.busy_s[max_rows], run_s
+        )
 
 
 @dataclass(frozen=True)
@@ -38,16 +44,19 @@ class LoadLadder:
     """A variant and a largest batch per range of loads, made for ``workers`` workers, whatever the queue's state.
 
     ``rungs`` ascend by load; the last is below infinity. With another number of workers the ladder is read at the same
-    load per worker. Where the candidate takes c times the latency that its rung was made for, the ladder is read at c
-    times the load, since a worker c times slower bears 1/c of it; and batches that were to take at most half of
-    ``slo_s`` become small enough to do so. Where feedback leaves a share of the slack, it is read at the load divided
-    by that. Where the rung's variant is not among the candidates (not loaded, or failing), the greedy policy decides.
+    load per worker. Where a batch keeps the worker c times as long as its rung was made for, the rung bears 1/c of its
+    load, since so does the worker; and batches that were to take at most half of
+    ``slo_s`` become small enough to do so. ``by_runs``: loads are not from planned latencies but from a service that
+    was there, of whose ways to workers nothing is known, and c is of runs alone. Where feedback leaves a share of the
+    slack, it is read at the load divided by that. Where the rung's variant is not among the candidates (not loaded, or
+    failing), the greedy policy decides.
     """
 
     name: str
     workers: int
     slo_s: float
     rungs: tuple[Rung, ...]
+    by_runs: bool = False
 
     @classmethod
     def of(
@@ -82,31 +91,28 @@ class LoadLadder:
     def choose(self, view: QueueView) -> Choice:
         """The rung's variant, with what waits up to its largest batch."""
         load_qps = view.load_qps / view.slack_share * self.workers / view.workers
-        rung = self.at(load_qps)
-        candidate = _held(view, rung)
+        held = {candidate.variant: candidate for candidate in view.candidates}
+        for rung in self.rungs:
+            candidate = held.get(rung.variant)
+            inflation = 1.0 if candidate is None else self._inflation(candidate, rung)
+            if load_qps * inflation < rung.below_qps:
+                break
         if candidate is None:
             return _GREEDY.choose(view)
         max_rows = rung.max_rows
-        inflation = candidate.latency_s[candidate.batch_rows(max_rows)] / rung.planned_s
-        if inflation != 1.0:
-            rung = self.at(load_qps * inflation)
-            candidate = _held(view, rung)
-            if candidate is None:
-                return _GREEDY.choose(view)
-            max_rows = rung.max_rows
-            if rung.planned_s <= self.slo_s / 2.0:
-                max_rows = min(max_rows, adaptive_batch(candidate, self.slo_s))
+        if inflation != 1.0 and rung.planned_s <= self.slo_s / 2.0:
+            max_rows = min(max_rows, adaptive_batch(candidate, self.slo_s))
         return Choice(rung.variant, min(view.rows, max_rows))
+
+    def _inflation(self, candidate: Candidate, rung: Rung) -> float:
+        """How many times slower than planned the worker is."""
+        rows = candidate.batch_rows(rung.max_rows)
+        if self.by_runs:
+            return (candidate.done_s[rows] - candidate.path_s) / rung.run_s
+        return candidate.busy_s[rows] / rung.busy_s
 
 
 def adaptive_batch(candidate: Candidate, slo_s: float) -> int:
     """The largest batch that takes at most half the objective, so that a batch may wait for another; at least 1."""
     rows = bisect_right(candidate.latency_s, slo_s / 2.0) - 1
     return max(rows, 1)
-
-
-def _held(view: QueueView, rung: Rung) -> Candidate | None:
-    for candidate in view.candidates:
-        if candidate.variant == rung.variant:
-            return candidate
-    return None

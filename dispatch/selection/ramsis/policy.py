@@ -30,7 +30,8 @@ class RamsisSelection:
     The greedy policy decides where there is no grid yet, where a grid's variant is not among the candidates (not
     loaded, or failing), and where clients allow more time than the objective, of which tables know nothing. Where the
     table's variant cannot be in time on this worker and a faster one can, that takes its place. Tables know one length:
-    where lengths differ they are read for all that waits, as so many rows of the usual one, and promise nothing.
+    where lengths differ they are read for all that waits, as so many rows of the usual one, and promise nothing. Nor is
+    anything promised where the table's rows take several batches, after each of which it is read anew.
     """
 
     name: ClassVar[str] = "ramsis"
@@ -58,7 +59,7 @@ class RamsisSelection:
                 break
         else:
             return _GREEDY.choose(view)
-        told = candidate.batch_rows(rows if queued == view.rows else min(rows, view.rows))
+        told = rows if queued == view.rows else min(rows, view.rows)
         rows = candidate.batch_rows(max(told, view.first_rows))  # a query is never divided
         if view.latency is None:
             return Choice(variant, rows, None, promise_of(table, late_share=0.0) if rows == told else None)

@@ -17,7 +17,6 @@ from benchmarks.live_ramsis.simulated import (
     SEEDS,
     SessionLatency,
     loads_between,
-    lognormal,
     make_tables,
     plan_of,
     simulate,
@@ -29,6 +28,7 @@ from dispatch.latency.estimate import LatencyEstimate
 from dispatch.query import Batch, StageKey
 from dispatch.selection.ramsis.tables.work import NEAR
 from serve_app.testing.queries import Queries
+from simulator.latency import lognormal
 
 MEAN_MS = {"small": (60.0, 5.0), "large": (90.0, 40.0)}
 PATH = MeasuredLatency(path_s=0.002, path_tail_s=0.004, run_factor=1.0, run_tail=1.0, typical_run_s=0.09)

@@ -42,6 +42,9 @@ less. Where the way is a fiftieth of the time it must not outweigh the tail of r
 they bear, tables for just that way, but for a tail 5% too long, were read instead of fitting ones: three points of
 accuracy."""
 
+SHORTEST_S = 1e-6
+"""No batch takes less."""
+
 MOST_KEPT = 4096
 
 
@@ -127,7 +130,8 @@ def factors(level: LatencyLevel, latency: LatencyEstimate) -> tuple[float, float
     """How many times slower than a level a worker is for batches such as its recent ones: on average, in nearly all
     cases."""
     run_s, made_for = latency.typical_run_s, level.estimate
-    return latency.busy_s(run_s) / made_for.busy_s(run_s), latency.tail_s(run_s) / made_for.tail_s(run_s)
+    mean, tail = latency.busy_s(run_s), latency.tail_s(run_s)  # 0 before the first batch where no way is configured
+    return max(mean, SHORTEST_S) / made_for.busy_s(run_s), max(tail, SHORTEST_S) / made_for.tail_s(run_s)
 
 
 def _scale(level: LatencyLevel, grid: TableGrid, latency: LatencyEstimate) -> _Scale:

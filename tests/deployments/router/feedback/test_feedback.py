@@ -1,7 +1,6 @@
 """Labels for answers of this router and of others."""
 
 import asyncio
-
 from typing import Any, cast
 
 import pytest

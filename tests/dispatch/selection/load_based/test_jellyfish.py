@@ -29,3 +29,10 @@ def test_a_variant_that_takes_half_the_objective_or_more_is_never_chosen() -> No
 def test_where_no_variant_is_fast_enough_the_fastest_serves_any_load() -> None:
     (only,) = jellyfish_plus((FAST, SLOW), 0.02, 10).rungs
     assert (only.variant, only.max_rows, only.below_qps) == ("fast", 5, inf)
+
+
+def test_throughput_is_by_what_batches_take_on_average_and_their_size_by_what_nearly_all_take() -> None:
+    varies = Candidate("varies", 0.9, (0.0, 0.030, 0.050, 0.090), mean_s=(0.0, 0.020, 0.030, 0.040))
+    (rung, _) = jellyfish_plus((varies,), 0.1, 10).rungs
+    assert rung.max_rows == 2
+    assert rung.below_qps == pytest.approx(10 * (1 + 2) / (0.020 + 0.030))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from dispatch.latency.estimate import LatencyEstimate
 from dispatch.selection.load_based.load_ladder import LoadLadder, Rung, adaptive_batch
 from dispatch.selection.policy import Candidate, Choice, QueueView
 
@@ -32,9 +33,9 @@ def test_a_batch_takes_at_most_half_the_objective() -> None:
 def test_the_most_accurate_variant_that_bears_the_load_serves_it() -> None:
     made = ladder(slow=100.0, fast=400.0)
     assert made.rungs == (
-        Rung(100.0, "slow", 2, planned_s=0.050),
-        Rung(400.0, "fast", 4, planned_s=0.030),
-        Rung(inf, "fast", 5, planned_s=0.060),
+        Rung(100.0, "slow", 2, 0.050, 0.050, 0.050),
+        Rung(400.0, "fast", 4, 0.030, 0.030, 0.030),
+        Rung(inf, "fast", 5, 0.060, 0.060, 0.060),
     )
     assert [made.at(load).variant for load in (0.0, 99.9, 100.0, 399.9, 400.0)] == ["slow"] * 2 + ["fast"] * 3
     assert [made.at(load).max_rows for load in (399.9, 400.0, 1e9)] == [4, 5, 5]
@@ -82,7 +83,7 @@ def test_a_worker_that_is_faster_than_planned_bears_more_in_batches_no_larger() 
     assert made.choose(view(7, 201.0, candidates=faster)) == Choice("fast", 4)
 
 
-def test_the_variant_that_the_plain_load_leads_to_says_how_much_slower_the_worker_is() -> None:
+def test_each_variant_bears_as_much_less_as_it_is_slower() -> None:
     made = ladder(slow=100.0, fast=400.0)
     assert made.choose(view(7, 60.0, candidates=(times(SLOW, 2.0), FAST))) == Choice("fast", 4)
     assert made.choose(view(7, 60.0, candidates=(SLOW, times(FAST, 9.0)))) == Choice("slow", 2)
@@ -124,3 +125,26 @@ def test_where_feedback_leaves_a_share_of_the_slack_the_load_counts_for_more() -
     made = ladder(slow=100.0, fast=400.0)
     assert made.choose(view(1, 60.0)).variant == "slow"
     assert made.choose(view(1, 60.0)._replace(slack_share=0.5)).variant == "fast"
+
+
+@pytest.mark.parametrize("path_s", [0.0, 0.001, 0.03])
+def test_a_ladder_by_hand_is_read_as_written_whatever_the_way_to_a_worker(path_s: float) -> None:
+    """Its loads were tried on a service; a worker that runs as profiled bears them."""
+    planned = Candidate("slow", 0.9, (0.0, 0.013, 0.016), (0.0, 0.012, 0.014), 0.01)
+    other = Candidate("fast", 0.7, (0.0, 0.011, 0.012), (0.0, 0.011, 0.012), 0.01)
+    rungs = (Rung.of(planned, 500.0, 2), Rung.of(other, inf, 2))
+    by_hand = LoadLadder("load_ladder", 10, SLO_S, rungs, by_runs=True)
+    for slower, limit_qps in ((1.0, 500.0), (2.0, 250.0)):
+        estimate = LatencyEstimate(slower, 1.1, path_s, 1.5 * path_s, 0.003)
+        here = tuple(estimate.corrected(each) for each in (planned, other))
+        chosen = [by_hand.choose(view(1, limit_qps * near, candidates=here)).variant for near in (0.99, 1.01)]
+        assert chosen == ["slow", "fast"]
+
+
+def test_a_ladder_by_planned_latencies_knows_what_a_worker_bears_whose_next_batch_follows_at_once() -> None:
+    planned = Candidate("slow", 0.9, (0.0, 0.030), (0.0, 0.030), 0.010)
+    made = LoadLadder.of("by_load", 10, (planned, FAST), SLO_S, {"slow": 100.0, "fast": 400.0})
+    (here,) = (LatencyEstimate(path_s=0.010, path_tail_s=0.010, typical_run_s=0.02).corrected(planned),)
+    assert here.busy_s[1] < 0.022
+    assert made.choose(view(1, 130.0, candidates=(here, FAST))).variant == "slow"
+    assert made.choose(view(1, 150.0, candidates=(here, FAST))).variant == "fast"

@@ -50,8 +50,8 @@ def test_with_fewer_workers_a_table_of_the_same_load_per_worker_decides() -> Non
     assert POLICY.choose(view(load_qps=15.0)._replace(workers=1)) == Choice("fast", 2, None, KEPT)
 
 
-def test_a_batch_is_no_larger_than_the_variant_takes() -> None:
-    assert POLICY.choose(view(rows=7)) == Choice("slow", 4, None, KEPT)
+def test_a_batch_is_no_larger_than_the_variant_takes_and_promises_nothing_of_the_others() -> None:
+    assert POLICY.choose(view(rows=7)) == Choice("slow", 4)
 
 
 def test_a_query_is_not_divided_and_what_is_more_than_the_table_says_is_not_promised() -> None:

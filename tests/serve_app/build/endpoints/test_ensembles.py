@@ -202,8 +202,8 @@ def test_votes_without_rows_to_learn_from_and_no_votes_at_all_are_refused(tmp_pa
 def test_a_default_that_no_query_could_meet_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         ConfigError,
-        match=r"endpoints.digits: queries that ask for nothing .* all be refused: no member answers within 10.0 ms; the "
-        r"fastest, .* raise slo_ms, lower ensemble.accuracy, or set ensemble.best_effort: true",
+        match=r"endpoints.digits: queries that ask for nothing .* all be refused: no member answers within 10.0 ms; "
+        r"the fastest, .* raise slo_ms, lower ensemble.accuracy, or set ensemble.best_effort: true",
     ):
         assembled(config(slo_ms=20))
     flow_of(config({"best_effort": True}, slo_ms=20))

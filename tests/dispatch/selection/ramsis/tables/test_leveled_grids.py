@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dispatch.latency.estimate import LatencyEstimate
+from dispatch.latency.estimator import LatencyEstimator
 from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.arrivals import Poisson
 from dispatch.selection.ramsis.problem import WorkerProblem
@@ -183,3 +184,10 @@ def test_readings_do_not_depend_on_what_was_asked_before() -> None:
         latency = estimate(float(rng.uniform(0.5, 3.0)), float(rng.uniform(0.005, 0.03)))
         load_qps = float(rng.uniform(1.0, 500.0))
         assert used.read(latency, 2, load_qps) == LeveledGrids(used.grids).read(latency, 2, load_qps)
+
+
+def test_before_the_first_batch_a_way_that_is_told_to_be_none_is_read_as_a_short_one() -> None:
+    near = LatencyLevel(run_factor=1.0, run_tail=1.0, path_s=0.0005, path_tail=1.0)
+    for level in (LEVEL, near):
+        reading = LeveledGrids({level: grid(100.0)}).read(LatencyEstimator(0.0).typical(), 2, 50.0)
+        assert reading is None or reading.table.load_qps == 100.0

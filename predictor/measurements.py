@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from catalog.errors import ConfigError
 from predictor.configuration import Configuration
 from predictor.table_file import numbers_of, read_table, refuse
+
+TOGETHER_S = 60.0
+"""Rows of one configuration are written down within this time of each other."""
 
 COLUMNS = ("configuration", "machine", "variant", "alone_ms", "together_ms")
 
@@ -77,19 +80,24 @@ class Measurements:
         return np.array([each for run in self.runs for each in run.slowdown], dtype=np.float64)
 
 
-def read_measurements(path: Path) -> Measurements:
+def read_measurements(path: Path, *, of_one_setting: bool = True) -> Measurements:
     """Read a Parquet file or a CSV of `COLUMNS`; rows with the same ``configuration`` and ``machine`` ran together.
 
-    Other columns are passed over. Raises `ConfigError` where the file cannot be read, lacks a column, has an empty name
-    or a latency that is no number above 0.
+    Other columns are passed over, but for ``measured_at`` and ``threads`` as `accord interference measure` writes them.
+    Raises `ConfigError` where the file cannot be read, lacks a column, has an empty name or a latency that is no number
+    above 0; where rows of one configuration were measured at different times; and, where all are to be
+    ``of_one_setting``, where a machine type was measured with several numbers of threads, which are no repeats.
     """
     table = read_table(path, "measurements", COLUMNS[:3], COLUMNS)
     for column in COLUMNS[3:]:
         latencies_ms = numbers_of(table, column)
         refuse(path, table, column, ~((latencies_ms > 0) & np.isfinite(latencies_ms)), "a time above 0")
         table[column] = latencies_ms
+    if of_one_setting:
+        _refuse_several_settings(path, table)
     runs = []
-    for (_, machine), rows in table.groupby(["configuration", "machine"], sort=False):
+    for (configuration, machine), rows in table.groupby(["configuration", "machine"], sort=False):
+        _refuse_several_times(path, configuration, rows)
         runs.append(
             Run(
                 Configuration(machine, tuple(rows["variant"])),
@@ -100,3 +108,28 @@ def read_measurements(path: Path) -> Measurements:
     if not runs:
         raise ConfigError(f"{path} has no measurements; make some with `accord interference measure`")
     return Measurements(tuple(runs))
+
+
+def _refuse_several_settings(path: Path, table: Any) -> None:
+    if "threads" not in table.columns:
+        return
+    for machine, rows in table.groupby("machine", sort=False):
+        threads = sorted(rows["threads"].dropna().unique())
+        if len(threads) > 1:
+            raise ConfigError(
+                f"{path} has machine type {machine!r} with {', '.join(map(str, threads))} threads, which are no "
+                "repeats of each other; give a file with one of them (column threads)"
+            )
+
+
+def _refuse_several_times(path: Path, configuration: str, rows: Any) -> None:
+    if "measured_at" not in rows.columns or len(rows) == 1:
+        return
+    import pandas as pd
+
+    at = pd.to_datetime(rows["measured_at"], errors="coerce", utc=True, format="ISO8601")
+    if (at.max() - at.min()).total_seconds() > TOGETHER_S:
+        raise ConfigError(
+            f"{path}: configuration {configuration!r} was measured at {at.min()} and at {at.max()}: files were joined "
+            "in which other runs have the same name; give the configurations of one of them other names"
+        )

@@ -26,8 +26,8 @@ class RecordedArrivals:
 
     @property
     def length_s(self) -> float:
-        """Just long enough for the last query."""
-        return float(np.nextafter(self.arrivals_s[-1], np.inf))
+        """Just long enough for the last query; a millisecond where all come at once."""
+        return max(float(np.nextafter(self.arrivals_s[-1], np.inf)), 1e-3)
 
     def times_s(self, duration_s: float) -> NDArray[np.float64]:
         return self.arrivals_s[self.arrivals_s < duration_s]

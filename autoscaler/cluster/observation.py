@@ -12,9 +12,10 @@ from dispatch.worker_info import WorkerInfo
 class Statistics:
     """What happened from ``start_s`` to ``end_s``: by endpoint the queries that arrived, and those in violation.
 
-    A query violates its objective when it is answered late or not at all; it counts when that is known. ``stage_rows``
-    are the rows that ran, by endpoint and stage, where somebody counts them, and ``refused`` the queries that were
-    refused when they arrived for want of capacity, of which nothing ran.
+    A query of several rows counts as so many, as demand does: a worker bears so many rows per second. A query violates
+    its objective when it is answered late or not at all; it counts when that is known. ``stage_rows`` are the rows that
+    ran, by endpoint and stage, where somebody counts them, and ``refused`` the queries that were refused when they
+    arrived for want of capacity, of which nothing ran.
     """
 
     start_s: float

@@ -51,13 +51,17 @@ def runs(plan: ClusterPlan, worker: str) -> Variants:
 def standings_of(
     plan: ClusterPlan, workers: Mapping[str, WorkerInfo], predicted: Interference
 ) -> dict[WorkerVariant, Standing]:
-    """By worker and variant that it holds; whoever has no neighbour that runs something is left out.
+    """By worker and variant that it holds, fallback variants too; whoever has no neighbour that runs something is left
+    out. Neighbours are reckoned with what the plan has them run, and not with their fallback variants.
 
     The interference is asked as `NodeSlowdowns` does.
     """
     nodes = shared_nodes(workers)
     occupied = [
-        Occupied(node.machine, tuple(Occupant(plan.held.get(w, NOTHING), runs(plan, w)) for w in node.workers))
+        Occupied(
+            node.machine,
+            tuple(Occupant(plan.held.get(w, NOTHING) | plan.beside(w), runs(plan, w)) for w in node.workers),
+        )
         for node in nodes
     ]
     found = {}

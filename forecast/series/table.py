@@ -143,6 +143,7 @@ def _rows_of(frame: Any, where: str, endpoint: str | None) -> Any:
         if endpoint is not None:
             raise ConfigError(f"{where} has no column {ENDPOINT}, so that {endpoint!r} is not in it; leave it out")
         return frame
+    frame = frame.dropna(how="all")  # blank lines name no endpoint
     column = frame[ENDPOINT].fillna("").astype(str)
     known = sorted(column.unique())
     if endpoint is None and len(known) > 1:

@@ -6,8 +6,10 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 from catalog.errors import ConfigError
 from catalog.extras import require
@@ -43,7 +45,7 @@ class Records:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ConfigError(f"cannot write to {folder}: {error.strerror}; give another folder") from error
-        self._rows = _rows_of(self.measurements, read_measurements)
+        self._rows = _rows_of(self.measurements, partial(read_measurements, of_one_setting=False))
         self._metrics = _rows_of(self.variants, read_variants)
 
     def done(self) -> Counter[Variants]:
@@ -104,14 +106,14 @@ class Records:
 
     def _new_name(self, variants: Variants) -> str:
         known = "|".join((*map(str, self._setting), *variants))
-        return f"{hashlib.sha256(known.encode()).hexdigest()[:12]}-{self.done()[variants]}"
+        return f"{hashlib.sha256(known.encode()).hexdigest()[:12]}-{uuid4().hex[:12]}"  # no other machine has it
 
     def own(self) -> Measurements | None:
         """All that was measured in this setting; None where nothing was."""
         own = self.others_frac()
         if not own:
             return None
-        read = read_measurements(self.measurements)
+        read = read_measurements(self.measurements, of_one_setting=False)
         ids = list(dict.fromkeys(row["configuration"] for row in self._rows))
         return Measurements(tuple(run for run, each in zip(read.runs, ids, strict=True) if each in own))
 

@@ -177,7 +177,7 @@ def _slices(run: Run, slo_ms: float | None) -> tuple[Slice, ...]:
         return ()
     widths_s = (width for width in SLICE_WIDTHS_S if run.duration_s <= width * MOST_SLICES)
     width_s = next(widths_s, run.duration_s / MOST_SLICES)
-    buckets: list[list[Record]] = [[] for _ in range(int(np.ceil(run.duration_s / width_s - 1e-9)))]
+    buckets: list[list[Record]] = [[] for _ in range(max(int(np.ceil(run.duration_s / width_s - 1e-9)), 1))]
     for record in run.records:
         buckets[min(int(record.intended_s / width_s + 1e-9), len(buckets) - 1)].append(record)
     slices = []

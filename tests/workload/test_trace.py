@@ -140,3 +140,11 @@ def test_a_compressed_file_that_is_damaged_inside_is_said_so(tmp_path: Path) -> 
     path.write_bytes(whole)
     with pytest.raises(ConfigError, match=r"trace\.csv\.gz"):
         read_trace(path, seed=0)
+
+
+@pytest.mark.parametrize("text", ["arrival_ms\n0\n", "arrival_ms\n1700000000000\n", "arrival_ms\n0\n0\n0\n"])
+def test_a_trace_of_one_instant_has_a_length(tmp_path: Path, text: str) -> None:
+    (tmp_path / "trace.csv").write_text(text)
+    trace = read_trace(tmp_path / "trace.csv", seed=0)
+    assert trace.length_s == 1e-3
+    assert len(trace.times_s(trace.length_s)) == text.count("\n") - 1

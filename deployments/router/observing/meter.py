@@ -16,7 +16,7 @@ K = TypeVar("K", bound=Hashable)
 class RouterMeter:
     """Counts what happens until `report`, and compares batches with what the routing table says of them.
 
-    ``slowdowns`` are for people.
+    A query of several rows counts as so many. ``slowdowns`` are for people.
     """
 
     def __init__(self) -> None:
@@ -40,22 +40,22 @@ class RouterMeter:
         self.slowdowns.follow(routing_table)
         self._routing_table = routing_table
 
-    def on_arrival(self, endpoint: str, queries: int = 1) -> None:
-        """Queries came."""
-        self._arrived[endpoint] += queries
+    def on_arrival(self, endpoint: str, rows: int) -> None:
+        """So many came."""
+        self._arrived[endpoint] += rows
 
-    def on_sent_on(self, endpoint: str) -> None:
+    def on_sent_on(self, endpoint: str, rows: int) -> None:
         """A query that came is a peer's now, who counts it."""
-        self._arrived[endpoint] = max(self._arrived[endpoint] - 1, 0)
+        self._arrived[endpoint] = max(self._arrived[endpoint] - rows, 0)
 
-    def on_refused(self, endpoint: str, queries: int = 1) -> None:
+    def on_refused(self, endpoint: str, rows: int) -> None:
         """So many of those that came were refused at once."""
-        self._refused[endpoint] += queries
+        self._refused[endpoint] += rows
 
-    def on_violations(self, endpoint: str, queries: int) -> None:
-        """So many queries were answered after their deadline, or not at all."""
-        if queries:
-            self._violated[endpoint] += queries
+    def on_violations(self, endpoint: str, rows: int) -> None:
+        """So many were answered after their deadline, or not at all."""
+        if rows:
+            self._violated[endpoint] += rows
 
     def on_batch(self, done: BatchDone) -> None:
         """A batch came back."""

@@ -16,7 +16,8 @@ ROUNDING_S = 1e-6
 class QueryObserver:
     """Hears of every query once as it comes and once as it ends, and of every batch.
 
-    ``stats`` are for people, ``meter`` for the controller, ``guarantees`` hold what came against what was promised.
+    ``stats`` are for people, ``meter`` for the controller, ``guarantees`` hold what came against what was promised. The
+    meter counts rows, since a worker bears so many rows per second; the others count queries.
     """
 
     def __init__(self, endpoints: Iterable[str], now_s: float) -> None:
@@ -24,16 +25,19 @@ class QueryObserver:
         self.meter = RouterMeter()
         self.stats = {name: EndpointStats() for name in names}
         self.guarantees = {name: GuaranteeMonitor(name, now_s) for name in names}
+        self._rows = dict.fromkeys(names, 0)
 
     def on_arrival(self, query: Query) -> None:
         """A query came."""
         self.stats[query.endpoint].arrived += 1
-        self.meter.on_arrival(query.endpoint)
+        self._rows[query.endpoint] += query.rows
+        self.meter.on_arrival(query.endpoint, query.rows)
 
     def on_sent_on(self, query: Query) -> None:
         """A query that came is another router's from now on, who counts it."""
         self.stats[query.endpoint].arrived -= 1
-        self.meter.on_sent_on(query.endpoint)
+        self._rows[query.endpoint] -= query.rows
+        self.meter.on_sent_on(query.endpoint, query.rows)
 
     def on_cancel(self, query: Query) -> None:
         """A query's client left before it had an answer: that is no violation."""
@@ -70,14 +74,16 @@ class QueryObserver:
         promise: Promise | None,
     ) -> None:
         stats = self.stats[endpoint]
-        late = 0
+        late = late_rows = 0
         late_for_clients = 0.0
         for answer in given:
             stats.on_answer(answer)
             allowed_s = max(slo_s, answer.query.allowed_s)
-            late += answer.latency_s > allowed_s
+            if answer.latency_s > allowed_s:
+                late += 1
+                late_rows += answer.query.rows
             late_for_clients += answer.latency_s + lag_s > allowed_s
-        self.meter.on_violations(endpoint, late)
+        self.meter.on_violations(endpoint, late_rows)
         self.guarantees[endpoint].on_served(len(given) - late, late, late_for_clients, accuracy, promise)
 
     def on_reject(self, reject: Reject, slo_s: float) -> None:
@@ -88,9 +94,9 @@ class QueryObserver:
         query = reject.query
         self.stats[query.endpoint].on_reject(reject.error)
         if isinstance(reject.error, Saturated | Infeasible):
-            self.meter.on_refused(query.endpoint)
+            self.meter.on_refused(query.endpoint, query.rows)
         if query.allowed_s >= slo_s - ROUNDING_S:
-            self.meter.on_violations(query.endpoint, 1)
+            self.meter.on_violations(query.endpoint, query.rows)
             self.guarantees[query.endpoint].on_refused()
 
     def on_limited(self, endpoint: str, error: AccordError) -> None:
@@ -100,11 +106,16 @@ class QueryObserver:
         stats.on_reject(error)
 
     def on_refused_in_front(self, endpoint: str, queries: int, error: AccordError) -> None:
-        """Queries of an endpoint, with all of its objective, were refused before they came here."""
+        """Queries of an endpoint, with all of its objective, were refused before they came here.
+
+        They are taken to have as many rows as those that came.
+        """
         stats = self.stats[endpoint]
+        rows = round(queries * self._rows[endpoint] / stats.arrived) if stats.arrived else queries
         stats.arrived += queries
         stats.on_reject(error, queries)
-        self.meter.on_arrival(endpoint, queries)
-        self.meter.on_refused(endpoint, queries)
-        self.meter.on_violations(endpoint, queries)
+        self._rows[endpoint] += rows
+        self.meter.on_arrival(endpoint, rows)
+        self.meter.on_refused(endpoint, rows)
+        self.meter.on_violations(endpoint, rows)
         self.guarantees[endpoint].on_refused(queries)

@@ -1,6 +1,7 @@
 """Where variants stand beside each other under a plan."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
 from autoscaler.placement.standing import standings_of
@@ -57,3 +58,12 @@ def test_without_shares_all_that_is_held_runs_and_nobody_knows_which_of_several(
     assert found["a", "w"].beside == ("v",)
     assert found["b", "v"].beside is None
     assert found["b", "v"].neighbours == (frozenset({"v", "w"}),)
+
+
+def test_fallback_variants_stand_beside_the_same_neighbours_and_disturb_nobody() -> None:
+    plan = replace(plan_of({"a": 0.5, "b": 0.5}, {"a": {"v": 1.5}}, a="v", b="w"), fallback={"a": ("quick",)})
+    found = standings_of(plan, WORKERS, ByDegree())
+    assert found.keys() == {("a", "v"), ("a", "quick"), ("b", "w")}
+    assert found["a", "quick"].beside == ("w",)
+    assert found["a", "quick"].reckoned == 1.1
+    assert found["b", "w"].beside == ("v",)

@@ -84,7 +84,7 @@ class Linked:
 
     def arrive(self, queries: int = 1) -> None:
         for _ in range(queries):
-            self.scene.router.observer.meter.on_arrival("digits")
+            self.scene.router.observer.meter.on_arrival("digits", 1)
 
 
 @asynccontextmanager

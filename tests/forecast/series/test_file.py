@@ -113,6 +113,8 @@ def test_one_of_several_endpoints_is_read(tmp_path: Path) -> None:
     assert read_series(where, endpoint="plates")[0].loads_qps.tolist() == [7.0, 8.0]
     with pytest.raises(ConfigError, match="load of 2 endpoints; choose one of digits, plates"):
         read_series(where)
+    blank = written(tmp_path, "endpoint,time,requests_per_s\ndigits,0,1\n\ndigits,1,2\n\n", "blank.csv")
+    assert read_series(blank)[0].loads_qps.tolist() == [1.0, 2.0]
     with pytest.raises(ConfigError, match="no endpoint 'x'; it has digits, plates"):
         read_series(where, endpoint="x")
     only = written(tmp_path, "endpoint,requests_per_s\ndigits,1\ndigits,2\n", "one.csv")

@@ -76,7 +76,7 @@ def test_another_machine_runtime_or_number_of_threads_begins_anew_and_keeps_what
     own = records.own()
     assert own is not None
     assert own.slowdown.tolist() == pytest.approx([1.1])
-    assert len(read_measurements(records.measurements)) == 2
+    assert len(read_measurements(records.measurements, of_one_setting=False)) == 2
     assert Records(tmp_path, HERE).done() == {("a",): 1}
 
 
@@ -113,3 +113,35 @@ def test_a_folder_that_cannot_be_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match="cannot write to"):
         Records(tmp_path / "file" / "folder", HERE)
+
+
+def test_files_of_two_machines_of_one_type_may_be_joined(tmp_path: Path) -> None:
+    files = []
+    for machine, slowdown in (("one", 1.5), ("other", 1.4)):
+        records = Records(tmp_path / machine, HERE)
+        records.add([A, B], found(slowdown, 1.2))
+        files.append(pd.read_parquet(records.measurements))
+    pd.concat(files).to_csv(tmp_path / "joined.csv", index=False)
+    joined = read_measurements(tmp_path / "joined.csv")
+    assert [run.configuration.variants for run in joined] == [("a", "b"), ("a", "b")]
+    assert len(joined.repeats) == 1
+
+
+def test_joined_files_whose_names_stand_for_different_runs_are_refused(tmp_path: Path) -> None:
+    records = Records(tmp_path, HERE)
+    records.add([A, B], found(1.5, 1.2))
+    table = pd.read_parquet(records.measurements)
+    pd.concat([table, table.assign(measured_at="2026-01-01T00:00:00+00:00")]).to_csv(tmp_path / "j.csv", index=False)
+    with pytest.raises(ConfigError, match=r"configuration '.*' was measured at 2026-01-01 .* and at .* other names"):
+        read_measurements(tmp_path / "j.csv")
+
+
+def test_runs_with_other_threads_are_no_repeats(tmp_path: Path) -> None:
+    Records(tmp_path, HERE).add([A, B], found(1.1, 1.1))
+    records = Records(tmp_path, HERE._replace(threads=2))
+    records.add([A, B], found(2.0, 2.0))
+    with pytest.raises(ConfigError, match="machine type 'EPYC, 2 CPUs' with 1, 2 threads, which are no repeats"):
+        read_measurements(records.measurements)
+    own = records.own()
+    assert own is not None
+    assert [run.slowdown for run in own] == [pytest.approx((2.0, 2.0))]

@@ -92,7 +92,7 @@ def test_slices_show_the_move_from_one_variant_to_another() -> None:
     assert made.total.share == {"slow": 0.5, "fast": 0.5}
 
 
-@pytest.mark.parametrize("duration_s", [0.25, 1.0, 7.3, 30.0, 291.7, 5000.0, 1e6])
+@pytest.mark.parametrize("duration_s", [5e-324, 1e-12, 0.25, 1.0, 7.3, 30.0, 291.7, 5000.0, 1e6])
 def test_slices_cover_the_run_without_overlap(duration_s: float) -> None:
     made = report([answered(0.0, 1), answered(duration_s * 0.999, 1)], duration_s)
     assert 1 <= len(made.slices) <= 30

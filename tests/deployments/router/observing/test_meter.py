@@ -39,14 +39,14 @@ def bins(counts: tuple[int, ...]) -> dict[int, int]:
 
 def test_everything_is_reported_once(meter: RouterMeter) -> None:
     for endpoint in ("digits", "digits", "other"):
-        meter.on_arrival(endpoint)
+        meter.on_arrival(endpoint, 1)
     meter.on_violations("other", 1)
     meter.on_batch(served(0.010))
     report = meter.report(17, STANDING)
     assert (report.router_state, report.window) == (STANDING, 17)
     assert (report.arrived, report.violated) == ({"digits": 2, "other": 1}, {"other": 1})
     assert report.runs.keys() == {("pool", "double", "w1")}
-    meter.on_arrival("digits")
+    meter.on_arrival("digits", 1)
     following = meter.report(18, STANDING)
     assert (following.arrived, following.violated, following.runs, following.transport) == ({"digits": 1}, {}, {}, {})
     assert report.arrived["digits"] == 2, "what was reported stays as it was"

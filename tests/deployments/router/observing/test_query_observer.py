@@ -58,3 +58,18 @@ def test_what_is_refused_at_once_is_told_from_what_ends_later(error: AccordError
     report = observer.meter.report(1, RouterState("r1", 0, frozenset()))
     assert (report.arrived, report.refused.get("e", 0)) == ({"e": 5}, 2 * refused + 3)
     assert observer.meter.report(2, RouterState("r1", 0, frozenset())).refused == {}
+
+
+def test_the_controller_hears_of_rows_of_which_a_query_may_have_several() -> None:
+    observer = QueryObserver(["e"], 0.0)
+    queries = [Query(number, "e", 10.0, 10.0 + SLO_S, rows=8) for number in range(4)]
+    for query in queries:
+        observer.on_arrival(query)
+    observer.on_sent_on(queries[3])
+    observer.on_answer(Answer(queries[0], "v", 0.9, {}, 8, 10.0, 10.01, 0.01), SLO_S, 0.0)
+    observer.on_answer(Answer(queries[1], "v", 0.9, {}, 8, 10.0, 10.2, 0.2), SLO_S, 0.0)
+    observer.on_reject(Reject(queries[2], Saturated("the queue is full")), SLO_S)
+    observer.on_refused_in_front("e", 2, Saturated("too much waits"))
+    report = observer.meter.report(1, RouterState("r1", 0, frozenset()))
+    assert (report.arrived, report.violated, report.refused) == ({"e": 40}, {"e": 32}, {"e": 24})
+    assert observer.stats["e"].arrived == 5, "people are told of queries"

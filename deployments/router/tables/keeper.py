@@ -132,8 +132,8 @@ class TableKeeper:
                 table = await self._maker.table(problem)
                 if not table.settled:
                     logger.warning(
-                        "Endpoint %s: the decision table for %.4g queries/s did not settle in the time that it has; "
-                        "what it promises may be off.",
+                        "Endpoint %s: the decision table for %.4g queries/s did not settle in the time and sweeps that "
+                        "it has; what it promises may be off.",
                         name,
                         problem.load_qps,
                     )

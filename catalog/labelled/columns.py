@@ -94,7 +94,17 @@ def _numbers(column: Column, spec: TensorSpec) -> NDArray[Any]:
     array = np.asarray(values)
     if not np.can_cast(array.dtype, spec.dtype, "same_kind") and array.dtype.kind not in "iuf":
         raise ValueError(f"{array.dtype} does not fit {spec.datatype}")
-    return array.astype(spec.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        cast: NDArray[Any] = array.astype(spec.dtype)
+    if spec.dtype.kind in "iu":
+        wrong = cast != array
+    elif spec.allow_nan:
+        wrong = np.isfinite(array) & ~np.isfinite(cast)
+    else:
+        wrong = ~np.isfinite(cast)
+    if wrong.any():
+        raise ValueError(f"{array[wrong].flat[0]} does not fit {spec.datatype}")
+    return cast
 
 
 def _value(cell: Any, spec: TensorSpec) -> Any:

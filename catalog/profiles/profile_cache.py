@@ -14,7 +14,7 @@ from catalog.machine_type import cpus_there
 from catalog.profiles.profile_csv import ProfiledVariant, read_profiles, write_profiles
 from catalog.profiles.profiler import BATCH_SIZES
 from catalog.user_code.source import source_of
-from catalog.variant import Variant
+from catalog.variant import STACKED, Variant
 
 logger = logging.getLogger(__name__)
 
@@ -130,7 +130,9 @@ def _fingerprint(variant: Variant, root: str) -> str:
     """Everything about a variant that its latency depends on."""
     artifact = variant.artifact
     described = artifact.sha256
-    if artifact.import_path is not None:
+    if variant.runtime == STACKED:
+        described = ""  # its options have the members, whose files are those of variants of the task
+    elif artifact.import_path is not None:
         described = f"{artifact.import_path} {_changed([source_of(artifact.import_path, root)])}"
     elif described is None:
         local = Path(root) / artifact.uri.removeprefix("file://")
@@ -144,7 +146,8 @@ def _fingerprint(variant: Variant, root: str) -> str:
 
 
 def _changed(files: Iterable[Path]) -> list[tuple[int, int]]:
-    return [(file.stat().st_mtime_ns, file.stat().st_size) for file in sorted(files)]
+    there = [file.stat() for file in sorted(files) if file.exists()]  # a link may lead nowhere
+    return [(stat.st_mtime_ns, stat.st_size) for stat in there]
 
 
 def file_name(task: str) -> str:

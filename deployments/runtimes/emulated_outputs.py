@@ -1,6 +1,7 @@
 """What an emulated variant answers: what is recorded for the inputs, recorded rows round and round, or zeros."""
 
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -45,8 +46,17 @@ class EmulatedOutputs:
 
     def _keys(self, tensors: Tensors) -> list[bytes]:
         """One for each row, the same for the same inputs."""
-        columns = [np.ascontiguousarray(tensors[spec.name]) + 0 for spec in self._variant.inputs]  # -0.0 is 0.0
-        return [b"".join(row.tobytes() for row in rows) for rows in zip(*columns, strict=True)]
+        columns = [np.asarray(tensors[spec.name]) for spec in self._variant.inputs]
+        return [b"".join(map(_key, rows)) for rows in zip(*columns, strict=True)]
+
+
+def _key(row: Any) -> bytes:
+    """Of one row of an input: its numbers, -0.0 as 0.0, or its texts with their lengths."""
+    array = np.asarray(row)
+    if array.dtype.kind not in "OSU":
+        return np.ascontiguousarray(array + 0).tobytes()
+    texts = [each if isinstance(each, bytes) else str(each).encode() for each in array.ravel()]
+    return b"".join(b"%d:%b" % (len(text), text) for text in texts)
 
 
 def read_recorded(variant: Variant, path: Path) -> Tensors:

@@ -87,12 +87,14 @@ class EmulatedRuntime:
         self._clock = clock
         self._sleep = sleep
         self._loaded: _Loaded | None = None
+        self._file_bytes: int | None = None
 
     def load(self) -> None:
         """See `ModelRuntime.load`; the trial takes no time."""
         profile = emulated_profile(self._variant, self._artifact, self._options.device)
         folder = self._artifact if self._artifact.is_dir() else self._artifact.parent
         own, worker = self._own, self._options.worker
+        self._file_bytes = base.artifact_bytes(self._artifact)
         recorded = None if own.outputs is None else read_recorded(self._variant, folder / own.outputs)
         factor = None if own.factor_file is None else FactorFile(folder / own.factor_file, worker)
         if factor is not None:
@@ -117,12 +119,13 @@ class EmulatedRuntime:
 
     def unload(self) -> None:
         """See `ModelRuntime.unload`."""
-        self._loaded = None
+        self._loaded = self._file_bytes = None
 
     def memory_bytes(self) -> int:
         """See `ModelRuntime.memory_bytes`: what the options claim, else the size of the artifact."""
-        claimed = self._own.memory_bytes
-        return base.artifact_bytes(self._artifact) if claimed is None else claimed
+        if self._own.memory_bytes is not None:
+            return self._own.memory_bytes
+        return base.artifact_bytes(self._artifact) if self._file_bytes is None else self._file_bytes
 
     def _run_times(self, loaded: "_Loaded", inputs: Tensors) -> RunTimes:
         """Those of the shortest profiled length that the batch is not longer than, else of the longest."""

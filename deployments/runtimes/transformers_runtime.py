@@ -89,7 +89,7 @@ class TransformersRuntime:
         model = base.require_loaded(self._variant, self._model)
         use_threads(self._options.threads)
         texts = [self._cut(text) for text in inputs[self._variant.inputs[0].name].tolist()]
-        tokens = self._tokenizer(texts, padding=True, truncation=True, max_length=self._max_length, return_tensors="pt")
+        tokens = self._tokens(texts)
         with torch.inference_mode():
             probabilities = model(**tokens.to(model.device)).logits.float().softmax(-1)
         given = {"label": probabilities.argmax(-1).cpu().numpy(), "probabilities": probabilities.cpu().numpy()}
@@ -99,6 +99,17 @@ class TransformersRuntime:
         outputs = {name: array for name, array in given.items() if name in names}
         base.check_outputs(self._variant, outputs, len(texts))
         return outputs
+
+    def _tokens(self, texts: list[str]) -> Any:
+        """Padded to the longest of the batch; of an empty text without special tokens, one token of padding."""
+        cut = {"truncation": True, "max_length": self._max_length, "return_tensors": "pt"}
+        tokens = self._tokenizer(texts, padding=True, **cut)
+        if not tokens["input_ids"].shape[1]:
+            tokens = self._tokenizer(texts, padding="max_length", **{**cut, "max_length": 1})
+        mask = tokens.get("attention_mask")
+        if mask is not None:
+            mask[mask.sum(dim=1) == 0, -1 if self._tokenizer.padding_side == "left" else 0] = 1
+        return tokens
 
     def _cut(self, text: str) -> str:
         """The side of a text that the tokenizer keeps: it would go through all of a text of megabytes first."""
@@ -131,8 +142,14 @@ class TransformersRuntime:
             )
 
     def _token_limit(self, tokenizer: Any, model: Any) -> int:
-        """Tokens of the longest text; a tokenizer that knows no limit gives a huge one."""
+        """Tokens of the longest text; a tokenizer that knows no limit gives a huge one.
+
+        Models that number positions from behind that of padding (RoBERTa and its kin) have so many fewer.
+        """
         positions = getattr(model.config, "max_position_embeddings", None)
+        for name, module in model.named_modules():
+            if positions and name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
+                positions -= module.padding_idx + 1
         limit = int(min(tokenizer.model_max_length, positions or tokenizer.model_max_length))
         wanted = int(self._variant.options.get("max_length", limit))
         if wanted > limit:

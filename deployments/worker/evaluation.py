@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -111,7 +112,7 @@ class Evaluation:
         for first in range(start, end, size):
             count = min(size, end - first)
             try:
-                parts.append(runtime.run(rows_of(self._inputs, first, count)))
+                parts.append(_as_text(runtime.run(rows_of(self._inputs, first, count))))
             except AccordError:
                 raise
             except Exception as error:  # of the library, or of the user's class
@@ -139,6 +140,19 @@ def rows_of(inputs: Arrays, start: int, count: int) -> Arrays:
 
 def _chunk(start: int) -> str:
     return f"{start:09d}.npz"
+
+
+def _as_text(outputs: Arrays) -> Arrays:
+    """Texts as str; raises ValueError for bytes that are none."""
+    return {name: _decoded(name, array) if array.dtype == object else array for name, array in outputs.items()}
+
+
+def _decoded(name: str, array: Any) -> Any:
+    try:
+        texts = [each.decode() if isinstance(each, bytes) else str(each) for each in array.ravel()]
+    except UnicodeDecodeError as error:
+        raise ValueError(f"output {name!r} has bytes that are no UTF-8, and what is evaluated are texts") from error
+    return np.array(texts, dtype=object).reshape(array.shape)
 
 
 def _save(path: Path, outputs: Arrays) -> None:

@@ -4,39 +4,40 @@ import time
 
 LEAST_S = 5.0
 TIMES = 10.0
-"""A batch hangs when it has run for `TIMES` times what its rows ever took on the variant, `LEAST_S` at least ..."""
+"""A batch hangs when it has run for `TIMES` times what rows of about its length, up to twice as long, ever took on the
+variant, `LEAST_S` at least ..."""
 
 UNKNOWN_S = 60.0
-"""... or for so long, where none came back from the variant yet."""
+"""... or for so long, where none of that length came back from the variant yet."""
 
 
 class HangWatch:
     """Follows the runs of one worker, of which there is one at a time; any thread may ask."""
 
     def __init__(self) -> None:
-        self._longest_row_s: dict[str, float] = {}
-        self._running: tuple[str, int, float] | None = None
+        self._longest_row_s: dict[tuple[str, int], float] = {}
+        self._running: tuple[str, int, int, float] | None = None
 
-    def begin(self, variant: str, rows: int) -> None:
-        """A batch begins to run."""
-        self._running = (variant, rows, time.perf_counter())
+    def begin(self, variant: str, rows: int, length: int = 0) -> None:
+        """A batch begins to run; ``length`` is 0 where all are of one length."""
+        self._running = (variant, rows, length.bit_length(), time.perf_counter())
 
     def end(self, *, came_back: bool) -> None:
         """It came back, or raised, which says nothing of how long the variant takes."""
         running, self._running = self._running, None
         if running is None or not came_back:
             return
-        variant, rows, began_s = running
+        variant, rows, length, began_s = running
         row_s = (time.perf_counter() - began_s) / max(rows, 1)
-        self._longest_row_s[variant] = max(row_s, self._longest_row_s.get(variant, 0.0))
+        self._longest_row_s[variant, length] = max(row_s, self._longest_row_s.get((variant, length), 0.0))
 
     def why(self) -> str | None:
         """Why the worker makes no progress, in words; None where it does, or where nothing runs."""
         running = self._running
         if running is None:
             return None
-        variant, rows, began_s = running
-        row_s = self._longest_row_s.get(variant)
+        variant, rows, length, began_s = running
+        row_s = self._longest_row_s.get((variant, length))
         patience_s = UNKNOWN_S if row_s is None else max(LEAST_S, TIMES * row_s * rows)
         ran_s = time.perf_counter() - began_s
         if ran_s <= patience_s:

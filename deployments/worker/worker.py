@@ -199,7 +199,7 @@ class Worker:
             return BatchResult({}, 0.0, f"this worker does not hold it: {why}")
         started_s = time.perf_counter()
         try:
-            outputs = self._watched(variant, runtime, inputs)
+            outputs = self._watched(self._variants[variant], runtime, inputs)
         except Exception as error:
             logger.exception("Variant %s raised on a batch.", variant)
             if self._raised.raised():
@@ -207,9 +207,11 @@ class Worker:
             return BatchResult({}, time.perf_counter() - started_s, reason(error))
         return BatchResult(outputs, time.perf_counter() - started_s, waited_s=started_s - came_s)
 
-    def _watched(self, variant: str, runtime: ModelRuntime, inputs: Arrays) -> Arrays:
+    def _watched(self, variant: Variant, runtime: ModelRuntime, inputs: Arrays) -> Arrays:
         """A run that `check_health` keeps an eye on."""
-        self._hangs.begin(variant, len(next(iter(inputs.values()), ())))
+        rule = variant.length_rule
+        length = 0 if rule is None else rule.length_of(inputs)
+        self._hangs.begin(variant.name, len(next(iter(inputs.values()), ())), length)
         came_back = False
         try:
             outputs = runtime.run(inputs)
@@ -222,7 +224,7 @@ class Worker:
     def _try_alone(self, variant: str, runtime: ModelRuntime) -> None:
         """Find out whether a variant raises whatever it is given: where it gives outputs, queries were to blame."""
         try:
-            self._watched(variant, runtime, sample_of(self._variants[variant], 1))
+            self._watched(self._variants[variant], runtime, sample_of(self._variants[variant], 1))
         except Exception as error:
             self._raised.blame(variant, reason(error))
 
@@ -247,11 +249,11 @@ class Worker:
         inputs = {size: sample_of(variant, size) for size in sizes}
 
         def run(size: int) -> float:
-            return self._batches.submit(self._timed, variant.name, runtime, inputs[size]).result()
+            return self._batches.submit(self._timed, variant, runtime, inputs[size]).result()
 
         return profile_variant(run, self._spec.device, budget_s, batch_sizes=sizes)
 
-    def _timed(self, variant: str, runtime: ModelRuntime, inputs: Arrays) -> float:
+    def _timed(self, variant: Variant, runtime: ModelRuntime, inputs: Arrays) -> float:
         """Seconds of a run without the wait for its turn."""
         started_s = time.perf_counter()
         self._watched(variant, runtime, inputs)

@@ -19,6 +19,7 @@ class OnnxRuntime:
         self._options = options
         self._outputs = [spec.name for spec in variant.outputs]
         self._session: Any = None
+        self._file_bytes: int | None = None  # of what is loaded, whatever becomes of the file
 
     def load(self) -> None:
         """See `ModelRuntime.load`."""
@@ -26,6 +27,7 @@ class OnnxRuntime:
         inputs = {spec.name for spec in self._variant.inputs}
         check_names(self._variant, "inputs", inputs, self._artifact, session.get_inputs())
         check_names(self._variant, "outputs", set(self._outputs), self._artifact, session.get_outputs())
+        self._file_bytes = base.artifact_bytes(self._artifact)
         self._session = session
         # the first run of a session is slow: no query should be in it
         for rows in session.sizes if isinstance(session, SizedSessions) else (base.TRIAL_ROWS,):
@@ -41,12 +43,13 @@ class OnnxRuntime:
 
     def unload(self) -> None:
         """See `ModelRuntime.unload`."""
-        self._session = None
+        self._session = self._file_bytes = None
 
     def memory_bytes(self) -> int:
         """See `ModelRuntime.memory_bytes`; a session tells no sizes: those of the file, for each that is loaded."""
         more = len(self._session.sizes) - 1 if isinstance(self._session, SizedSessions) else 0
-        return int(base.artifact_bytes(self._artifact) * (MEMORY_PER_FILE_BYTE + more))
+        file_bytes = base.artifact_bytes(self._artifact) if self._file_bytes is None else self._file_bytes
+        return int(file_bytes * (MEMORY_PER_FILE_BYTE + more))
 
     def _open(self) -> Any:
         """One session; on a GPU, where there are convolutions, one for each size of batch."""

@@ -42,6 +42,7 @@ class TextRuntime:
         self._fed: list[str] = []
         self._tokenizer: TextTokenizer | None = None
         self._session: Any = None
+        self._file_bytes: int | None = None  # of what is loaded, whatever becomes of the files
 
     def load(self) -> None:
         """See `ModelRuntime.load`."""
@@ -61,6 +62,7 @@ class TextRuntime:
         except Exception as error:  # the library raises plain Exception
             raise base.load_error(self._variant, tokenizer, error) from error
         self._fed = [name for name in FEEDS if name in had]
+        self._file_bytes = base.artifact_bytes(self._artifact)
         self._session = session
         base.trial_run(self, self._variant)
 
@@ -78,11 +80,12 @@ class TextRuntime:
 
     def unload(self) -> None:
         """See `ModelRuntime.unload`."""
-        self._session = self._tokenizer = None
+        self._session = self._tokenizer = self._file_bytes = None
 
     def memory_bytes(self) -> int:
         """See `ModelRuntime.memory_bytes`; the same before and after loading, since a session tells no sizes."""
-        return int(base.artifact_bytes(self._artifact) * MEMORY_PER_FILE_BYTE)
+        file_bytes = base.artifact_bytes(self._artifact) if self._file_bytes is None else self._file_bytes
+        return int(file_bytes * MEMORY_PER_FILE_BYTE)
 
 
 def _check(variant: Variant) -> None:

@@ -15,15 +15,18 @@ from catalog.user_code.source import import_folder, shown
 from catalog.variant import Variant
 from deployments.runtimes.user_code.containing import contained, fault
 
-_imported: dict[str, tuple[str, int, int]] = {}
-"""Path, time of change and size of the files of modules, when they were imported here."""
+FileState = tuple[str, int, int]
+
+_imported: dict[str, tuple[FileState, ...]] = {}
+"""Path, time of change and size of the file of a module and of those beside it, when it was imported here."""
 
 
 def import_class(variant: Variant, source: Path) -> type[Any]:
     """The class of a variant whose module is the file ``source``; runs the module.
 
     The module's folder goes in front of Python's path, for good: a class may import what stands beside it when it
-    runs. A module that changed since it was imported here is imported anew; objects made before stay as they are.
+    runs. A module that changed since it was imported here, or a module beside it, is imported anew with all beside it;
+    objects made before stay as they are.
     Raises `ArtifactError` that says where in the user's files importing failed, and `ConfigError` for no such class.
     """
     path = variant.artifact.import_path or ""
@@ -32,7 +35,8 @@ def import_class(variant: Variant, source: Path) -> type[Any]:
     _put_in_front(folder, module_name)
     state = _state(source)
     if module_name in sys.modules and _imported.get(module_name, state) != state:
-        del sys.modules[module_name]
+        _forget_beside(source)
+        sys.modules.pop(module_name, None)
         importlib.invalidate_caches()
     what = f"variant {variant.name!r}: artifact.import {path!r}"
     try:
@@ -112,9 +116,22 @@ def _put_in_front(folder: Path, module: str) -> None:
         sys.path[:] = [str(folder), *(each for each in sys.path if each != str(folder))]
 
 
-def _state(source: Path) -> tuple[str, int, int]:
+def _state(source: Path) -> tuple[FileState, ...]:
+    return tuple(map(_file_state, sorted({source, *source.parent.glob("*.py")})))
+
+
+def _file_state(file: Path) -> FileState:
     try:
-        stat = source.stat()
+        stat = file.stat()
     except OSError:  # a module in a zip archive
-        return str(source), 0, 0
-    return str(source), stat.st_mtime_ns, stat.st_size
+        return str(file), 0, 0
+    return str(file), stat.st_mtime_ns, stat.st_size
+
+
+def _forget_beside(source: Path) -> None:
+    """Modules whose files stand beside this one are to be imported anew, since they may belong together."""
+    folder = source.parent.resolve()
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if name != "__main__" and file is not None and Path(file).resolve().parent == folder:
+            del sys.modules[name]

@@ -176,3 +176,33 @@ def test_names_of_classes_that_are_digits_are_names_in_a_csv(tmp_path: Path) -> 
     assert classes(read_data(str(path), stars, "stars"), stars) == [1, 0]
     path.write_text("text,stars\nfine,1\ndull,0\n")
     assert classes(read_data(str(path), stars, "stars"), stars) == [1, 0], "not all are names: indices"
+
+
+@pytest.mark.parametrize(
+    ("datatype", "values", "fault"),
+    [
+        ("UINT8", [0.0, 0.9], "0.9 does not fit UINT8"),
+        ("UINT8", [1.0, 300.0], "300.0 does not fit UINT8"),
+        ("INT8", [-129, 1], "-129 does not fit INT8"),
+        ("FP16", [1e6, 1.0], "1000000.0 does not fit FP16"),
+        ("FP32", [1.0, float("nan")], "nan does not fit FP32"),
+        ("UINT8", [255.0, 0.0], None),
+        ("FP32", [0.1, 1e-50], None),
+    ],
+)
+def test_values_that_another_type_would_change_are_refused(
+    tmp_path: Path, datatype: str, values: list[float], fault: str | None
+) -> None:
+    np.savez(tmp_path / "d.npz", x=np.array(values), label=np.array([0, 1]))
+    of = variant(TensorSpec("x", datatype, (-1,)))
+    if fault is None:
+        assert read_data(str(tmp_path / "d.npz"), of).inputs["x"].tolist() == pytest.approx(values)
+    else:
+        with pytest.raises(ConfigError, match=fault):
+            read_data(str(tmp_path / "d.npz"), of)
+
+
+def test_what_is_no_number_is_taken_where_the_model_takes_it(tmp_path: Path) -> None:
+    np.savez(tmp_path / "d.npz", x=np.array([np.nan, np.inf]), label=np.array([0, 1]))
+    of = variant(TensorSpec("x", "FP32", (-1,), allow_nan=True))
+    assert not np.isfinite(read_data(str(tmp_path / "d.npz"), of).inputs["x"]).any()

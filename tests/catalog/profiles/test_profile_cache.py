@@ -159,3 +159,19 @@ def test_without_a_home_the_environment_is_asked_for(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(Path, "home", no_home)
     with pytest.raises(ConfigError, match=r"home directory\.; set ACCORD_CACHE_DIR"):
         path_of(_VARIANT)
+
+
+def test_a_stacked_ensemble_depends_on_its_members_and_no_other_file_beside_them(tmp_path: Path) -> None:
+    stacked = replace(_VARIANT, name="small+small", runtime="stacked", artifact=Artifact(""), options={"members": [1]})
+    before = path_of(stacked, root=str(tmp_path))
+    (tmp_path / "service.log").write_text("unrelated")
+    (tmp_path / "nowhere").symlink_to(tmp_path / "gone")
+    assert path_of(stacked, root=str(tmp_path)) == before
+    assert path_of(replace(stacked, options={"members": [2]}), root=str(tmp_path)) != before
+
+
+def test_a_link_to_nowhere_in_a_model_s_folder_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text("{}")
+    (tmp_path / "model" / ".#config.json").symlink_to("user@host.1:2")
+    assert path_of(replace(_VARIANT, artifact=Artifact("model")), root=str(tmp_path)).name

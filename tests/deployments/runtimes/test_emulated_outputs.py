@@ -56,3 +56,13 @@ def test_without_inputs_rows_are_given_round_and_round(tmp_path: Path) -> None:
 def test_inputs_of_another_number_of_rows_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="give every output the same number of rows"):
         recorded(tmp_path, x=X[:2])
+
+
+def test_texts_are_inputs_as_numbers_are(tmp_path: Path) -> None:
+    texts = Variant(
+        "slow", "t", "emulated", Artifact("p.csv"), 0.9, (TensorSpec("text", "BYTES", (-1,)),), VARIANT.outputs[:1]
+    )
+    np.savez(tmp_path / "recorded.npz", text=np.array(["caf\u00e9", "ab", "a"]), y=Y)
+    outputs = EmulatedOutputs(texts, read_recorded(texts, tmp_path / "recorded.npz"))
+    asked = np.array(["a", "caf\u00e9", "unheard", "ab"], dtype=object)
+    assert outputs.rows({"text": asked})["y"].tolist() == [9, 7, 0, 8]

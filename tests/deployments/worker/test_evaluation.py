@@ -108,3 +108,20 @@ def test_rows_that_a_model_fails_on_are_said(catalogue: Catalogue, tmp_path: Pat
     run = Evaluation(catalogue.root, {"x": x}, "data", tmp_path / "answers", RuntimeOptions(), batch=1)
     with pytest.raises(ArtifactError, match="variant 'brittle' fails on rows 2 to 2 of the data: "):
         run.answers(catalogue.variant("brittle"), float)
+
+
+def test_texts_may_come_as_bytes_and_bytes_that_are_none_are_refused(tmp_path: Path) -> None:
+    head = "import numpy as np\nclass Doubles:\n    def setup(self, device):\n        pass\n"
+    of = variant(outputs=(TensorSpec("y", "BYTES", (-1,)),))
+
+    def answers(said: bytes) -> list[str]:
+        given = f"np.array([{said!r}] * len(inputs['x']), object)"
+        write_module(tmp_path, f"{head}    def predict(self, inputs):\n        return {{'y': {given}}}\n")
+        x = np.zeros((2, 3), np.float32)
+        tried = Evaluation(str(tmp_path), {"x": x}, repr(said), tmp_path / "answers", RuntimeOptions())
+        texts: list[str] = tried.answers(of, float).outputs["y"].tolist()
+        return texts
+
+    assert answers("caf\u00e9".encode()) == ["caf\u00e9"] * 2
+    with pytest.raises(ArtifactError, match=r"fails on rows 1 to 2 of the data: .*output 'y' has bytes that are no"):
+        answers(b"\xff\xfe")

@@ -84,3 +84,23 @@ def test_a_batch_that_raised_says_nothing_of_how_long_the_variant_takes(clock: C
     watch.end(came_back=False)
     assert watch.why() is None
     assert hangs_after(watch, clock, 1) == pytest.approx(UNKNOWN_S, abs=0.02)
+
+
+def test_runs_of_short_inputs_say_nothing_of_long_ones(clock: Clock) -> None:
+    watch = HangWatch()
+    run(watch, clock, 1, 0.01)
+    for length, patience_s in ((16, UNKNOWN_S), (4096, UNKNOWN_S)):
+        watch.begin("slow", 1, length)
+        clock.now_s += patience_s - 0.1
+        assert watch.why() is None
+        clock.now_s += 0.2
+        assert watch.why() is not None
+        watch.end(came_back=False)
+    watch.begin("slow", 1, 4096)
+    clock.now_s += 2.0
+    watch.end(came_back=True)
+    watch.begin("slow", 1, 4200)
+    clock.now_s += TIMES * 2.0 - 0.1
+    assert watch.why() is None
+    clock.now_s += 0.2
+    assert watch.why() is not None

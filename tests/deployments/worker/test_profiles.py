@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -80,3 +81,18 @@ async def test_a_variant_that_raises_while_it_is_measured_is_named_with_the_reas
     monkeypatch.setattr(worker._runtimes["good"], "run", no_more_than_one)
     with pytest.raises(ArtifactError, match=r"'good' cannot be measured: RuntimeError: batch axis is fixed;"):
         await worker.profile(variant(spec, "good"), 0.1)
+
+
+def delete_models(folder: Path) -> None:
+    for file in folder.glob("*.onnx"):
+        file.unlink()
+
+
+async def test_a_worker_goes_on_when_the_files_of_its_models_are_gone(tmp_path: Path) -> None:
+    worker = Worker(toy_worker_spec(tmp_path))
+    before = await worker.describe()
+    assert before.memory_bytes > 0
+    delete_models(tmp_path)
+    assert (await worker.describe()).memory_bytes == before.memory_bytes
+    assert (await worker.assign("r")).loaded == before.loaded
+    assert (await worker.run("good", x(1, 2), router="r")).error is None

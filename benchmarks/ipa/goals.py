@@ -42,7 +42,14 @@ def goals_of(results: Mapping[str, Result]) -> dict[str, Goal]:
     points, where = max(((value, key) for key, value in cheap.items()), default=(0.0, "nowhere for so little cost"))
     goals = {"accuracy_points_above_fa2_low": Goal(MORE_ACCURATE, points, points >= MORE_ACCURATE, where)}
     for system in (FA2_HIGH, RIM):
-        ratio, where = max((ours.cost_cores / own[system].cost_cores, key) for key, (ours, own) in of_ipa.items())
+        ratios = {
+            key: ours.cost_cores / own[system].cost_cores
+            for key, (ours, own) in of_ipa.items()
+            if own[system].violations_pct <= max(VIOLATIONS_PCT, ours.violations_pct)
+        }
+        ratio, where = max(((value, key) for key, value in ratios.items()), default=(MOST_FEWER, "nowhere"))
+        short = [key for key in of_ipa if key not in ratios]
+        where += f"; does not bear the load, and is not compared, in: {', '.join(short)}" if short else ""
         broken = [name for name, result in results.items() if _broken(result, system)]
         where += f"; with too many violations in tuning: {', '.join(broken)}" if broken else ""
         goals[f"cost_over_{system}"] = Goal(1.0, ratio, ratio <= 1.0 and not broken, where)
@@ -52,16 +59,17 @@ def goals_of(results: Mapping[str, Result]) -> dict[str, Goal]:
     share = sum(moved.values()) / len(moved)
     still = ", ".join(name for name, own in moved.items() if not own) or "all pipelines"
     goals["weights_move_the_result_share"] = Goal(1.0, share, share >= 1.0, still)
-    fewer = {
-        name: min(result.pair.reactive_at_equal_cost.violated / max(result.pair.predictive.violated, 1), MOST_FEWER)
-        for name, result in results.items()
-        if result.pair.reactive_at_equal_cost.violated
-    }
-    middle = median(fewer.values()) if fewer else 1.0
+    middle = median(_fewer(result) for result in results.values())
     goals["fewer_violations_than_reactive"] = Goal(
         FEWER_VIOLATIONS, middle, middle >= FEWER_VIOLATIONS, "the median of the pipelines, bursty, at equal cost"
     )
     return goals
+
+
+def _fewer(result: Result) -> float:
+    """Violations of the reactive planner over those of the predictive one; 1 where neither has any."""
+    reactive, predictive = result.pair.reactive_at_equal_cost.violated, result.pair.predictive.violated
+    return 1.0 if reactive == predictive else min(reactive / max(predictive, 1), MOST_FEWER)
 
 
 def mean_gain(result: Result) -> tuple[float, float]:

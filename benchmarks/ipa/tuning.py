@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from math import ceil
 from statistics import fmean
 
 from benchmarks.ipa.demand import Scene
@@ -26,8 +25,8 @@ BALANCED = 1.04
 """The balanced weights are the greatest alpha with which planned costs are at most so many times FA2-low's."""
 
 RESERVE = 1.25
-"""What stays as it is all the time, RIM's replicas and Loki's cluster, is so many times what tuning says: the load may
-come to be higher than it was."""
+"""Loki's cluster, which stays as it is all the time, is so many times what tuning says: the load may come to be higher
+than it was. RIM's replicas are the least that keep the promise, since costs are compared with its."""
 
 Presets = Mapping[str, float]
 """alpha by name."""
@@ -65,8 +64,7 @@ def tune(pipeline: Pipeline, scenes: Mapping[Kind, Scene], seed: int) -> Tuned:
     ours = Planned(pipeline, settings[IPA])
     most = max(ours.plan(load_qps).cost for scene in scenes.values() for load_qps in scene.loads_qps())
     settings[LOKI] = least_headroom(Setting(LOKI, cost_limit=RESERVE * most), violations_pct)
-    least = least_replicas(Setting(RIM, headroom=settings[IPA].headroom), violations_pct)
-    settings[RIM] = replace(least, replicas=ceil(RESERVE * least.replicas))
+    settings[RIM] = least_replicas(Setting(RIM, headroom=settings[IPA].headroom), violations_pct)
     ordered = {name: settings[name] for name in SYSTEMS}
     return Tuned(ordered, {name: violations_pct(each) for name, each in ordered.items()}, presets)
 

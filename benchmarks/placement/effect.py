@@ -90,6 +90,7 @@ def measure_with(
         "others_frac": float(np.median([each for own in measured for each in own.others_frac])),
         "goals_met": {
             "p95_below_least_loaded_by_utilisation": over_mixes[IN_MS]["gain_over_each"][UTILISATION]["least"] > 1.0,
+            "p95_not_above_best_least_loaded": over_mixes[IN_MS]["gain"]["most"] >= 1.0,
         },
     }
 

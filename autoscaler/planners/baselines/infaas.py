@@ -18,7 +18,8 @@ class InfaasPlanner:
     or changes the variant of one of its own for a faster one (downgrades), whichever loses the least accuracy per
     query gained, until it can or nothing is left. Where they can, it upgrades a worker, or gives one back, as long as
     they still can with ``hysteresis`` times as much. No worker is taken from another endpoint: the rule looks at one
-    endpoint at a time, and so ends in local optima.
+    endpoint at a time, and so ends in local optima. Workers that nobody needs serve who had them, or else who has the
+    least room, with the most accurate variant until another takes them: they cost nothing in pools of a fixed size.
     """
 
     cluster: Cluster
@@ -31,11 +32,18 @@ class InfaasPlanner:
         options = options_of(self.cluster)
         demand_qps = self.cluster.demand_qps(observation)
         chosen = self._present(observation, options)
+        before = dict(chosen)
         for name in demand_qps:
             needed_qps = demand_qps[name] * self.headroom
             _relax(name, needed_qps * self.hysteresis, observation.devices, chosen, options)
         for name in demand_qps:
             _grow(name, demand_qps[name] * self.headroom, observation.devices, chosen, options)
+        for worker in sorted(observation.devices.keys() - chosen.keys()):
+            had = before.get(worker)
+            wanted = demand_qps if had is None else {had.endpoint: demand_qps[had.endpoint]}
+            spare = _helping(observation.devices[worker], wanted, chosen, options)
+            if spare is not None:
+                chosen[worker] = spare
         shares = proportional(demand_qps, chosen)
         return plan_of(observation, demand_qps, chosen, shares, "Each endpoint took the cheapest step at a time.")
 
@@ -66,6 +74,19 @@ def _grow(
             return
         _, worker, option = min(steps, key=lambda step: (step[0], step[1], step[2].variant))
         chosen[worker] = option
+
+
+def _helping(
+    device: str,
+    demand_qps: Mapping[str, float],
+    chosen: Mapping[str, Option],
+    options: Mapping[tuple[str, str], tuple[Option, ...]],
+) -> Option | None:
+    """The most accurate option of such a worker for the endpoint that has the least room; None where it has none."""
+    able = [name for name in demand_qps if options.get((device, name))]
+    borne = {name: max(sum(o.qps for o in chosen.values() if o.endpoint == name), 1e-9) for name in able}
+    busiest = max(able, key=lambda name: (demand_qps[name] / borne[name], name), default=None)
+    return None if busiest is None else max(options[device, busiest], key=lambda option: (option.accuracy, option.qps))
 
 
 def _steps(

@@ -36,16 +36,13 @@ def row(
     return Row(system, "twitter", 100, found, same, {}, 3, 0.1, {"path_s": 0.003}, spread or {})
 
 
+BASELINES = [row("infaas", (96.0, 9.0)), row("sommelier", (96.5, 3.0)), row("sommelier_tight", (96.5, 3.0))]
+
+
 def test_a_third_of_the_violations_at_no_more_drop_meets_the_goal() -> None:
-    rows = [
-        row("accord", (97.0, 1.0)),
-        row("infaas", (96.0, 9.0)),
-        row("sommelier", (96.5, 3.0)),
-        row("clipper_ht", (80.0, 0.0)),
-    ]
-    goals = goals_of(rows)
+    goals = goals_of([row("accord", (97.0, 1.0)), *BASELINES, row("clipper_ht", (80.0, 0.0))])
     assert all(goal["met"] for goal in goals.values())
-    assert goals["fewer_violations_twitter"]["baselines"].keys() == {"infaas", "sommelier"}
+    assert goals["fewer_violations_twitter"]["baselines"].keys() == {"infaas", "sommelier", "sommelier_tight"}
 
 
 @pytest.mark.parametrize(
@@ -53,11 +50,11 @@ def test_a_third_of_the_violations_at_no_more_drop_meets_the_goal() -> None:
     [row("accord", (97.0, 1.1)), row("accord", (96.3, 1.0)), row("accord", (97.0, 1.0), simulated=(97.6, 1.0))],
 )
 def test_a_goal_that_is_missed_is_said(changed: Row) -> None:
-    goals = goals_of([changed, row("sommelier", (96.5, 3.0))])
+    goals = goals_of([changed, *BASELINES])
     assert sum(not goal["met"] for goal in goals.values()) == 1
 
 
-def test_each_baseline_stands_beside_what_drops_no_more_than_it() -> None:
+def test_every_baseline_counts_and_only_what_ships_stands_beside_it() -> None:
     rows = [
         row("accord", (97.0, 1.0)),
         row("accord_roomy", (95.0, 0.1)),
@@ -66,13 +63,23 @@ def test_each_baseline_stands_beside_what_drops_no_more_than_it() -> None:
         row("infaas", (98.0, 9.0)),
     ]
     goal = goals_of(rows)["fewer_violations_twitter"]
-    assert {name: each["ours"] for name, each in goal["baselines"].items()} == {
-        "sommelier": "accord_roomy",
-        "sommelier_tight": "accord",
-        "infaas": None,
+    assert {name: each["met"] for name, each in goal["baselines"].items()} == {
+        "sommelier": False,
+        "sommelier_tight": True,
+        "infaas": False,
     }
-    assert [name for name, each in goal["baselines"].items() if not each["met"]] == ["infaas"]
+    assert [name for name, each in goal["baselines"].items() if not each["no_more_drop"]] == ["infaas"]
     assert not goal["met"]
+
+
+@pytest.mark.parametrize("rows", [[row("accord", (97.0, 0.0))], BASELINES, [row("accord", (97.0, 0.5)), BASELINES[0]]])
+def test_what_was_not_played_is_not_met(rows: list[Row]) -> None:
+    assert not goals_of(rows)["fewer_violations_twitter"]["met"]
+
+
+def test_where_a_baseline_violates_nothing_nobody_is_ahead() -> None:
+    rows = [row("accord", (97.0, 0.0)), *BASELINES[:2], row("sommelier_tight", (96.5, 0.0))]
+    assert not goals_of(rows)["fewer_violations_twitter"]["met"]
 
 
 def test_a_row_between_its_draws_is_told_from_one_that_is_beyond_them() -> None:

@@ -21,7 +21,14 @@ def planned(demand_qps: dict[str, float], there: dict[str, str], now: dict[str, 
 
 
 def test_an_idle_worker_with_the_best_variant_is_the_cheapest_step() -> None:
-    assert planned({"a": 15.0}, workers(cpu=3), {}) == {"cpu-0": {"a-slow"}, "cpu-1": {"a-slow"}}
+    assert planned({"a": 15.0}, workers(cpu=2), {}) == {"cpu-0": {"a-slow"}, "cpu-1": {"a-slow"}}
+
+
+def test_workers_that_nobody_needs_join_the_busiest_with_the_best_variant() -> None:
+    assert planned({"a": 15.0}, workers(cpu=3), {})["cpu-2"] == {"a-slow"}
+    now = held(cpu_0="a-slow", cpu_1="b-slow")
+    assert planned({"a": 5.0, "b": 4.0}, workers(cpu=3), now)["cpu-2"] == {"b-slow"}
+    assert planned({"a": 9.0, "b": 1.0}, workers(cpu=3), now)["cpu-2"] == {"a-slow"}
 
 
 def test_the_step_that_loses_the_least_accuracy_per_query_gained_comes_first() -> None:
@@ -45,19 +52,21 @@ def test_all_demand_that_cannot_be_met_ends_with_the_fastest_variants() -> None:
     assert plan.shares["a"] == pytest.approx({"cpu-0": 0.08, "cpu-1": 0.08})
 
 
-def test_less_load_upgrades_first_and_then_gives_workers_back() -> None:
+def test_less_load_upgrades_first_and_then_gives_workers_to_who_takes_them() -> None:
     now = held(cpu_0="a-fast", cpu_1="a-slow")
     # 50 can be served. 15 x 1.2 leaves 32 spare: the fast worker becomes slow for 30 of them, and both are needed.
     assert planned({"a": 15.0}, workers(cpu=2), now) == {"cpu-0": {"a-slow"}, "cpu-1": {"a-slow"}}
     # 8 x 1.2 leaves 10.4 spare after that: one of 10 can go.
-    assert len(planned({"a": 8.0}, workers(cpu=2), now)) == 1
+    assert planned({"a": 8.0}, workers(cpu=2), now) == {"cpu-0": {"a-slow"}, "cpu-1": {"a-slow"}}
     assert planned({"a": 8.0, "b": 4.0}, workers(cpu=2), now)["cpu-0"] == {"b-slow"}
 
 
 def test_the_least_accurate_worker_is_given_back_first() -> None:
     # 22 can be served, 10 x 1.2 are wanted: the one in the middle goes, since its upgrade takes nothing from that.
     now = held(cpu_0="a-slow", cpu_1="a-middle", cpu_2="a-slow")
-    assert planned({"a": 16.0}, workers(cpu=3), now) == {worker: {"a-slow"} for worker in ("cpu-1", "cpu-2")}
+    assert planned({"a": 16.0}, workers(cpu=3), now) == {f"cpu-{number}": {"a-slow"} for number in range(3)}
+    taken = planned({"a": 16.0, "b": 4.0}, workers(cpu=3), now)
+    assert sorted(map(sorted, taken.values())) == [["a-slow"], ["a-slow"], ["b-slow"]]
 
 
 def test_a_worker_is_not_given_back_only_to_be_taken_again() -> None:

@@ -4,7 +4,7 @@
 deployment with ``@serve.batch``: it takes the small model while more than N queries wait, and the most accurate one
 otherwise. It runs in high-throughput mode, with the number of replicas and the batches under which the most accurate
 variant answers most in time in a trial before. N is swept; the most accurate and the fastest variant always are rows as
-well, and so is, beside the goals, what a user has who knows which other model is nearly as good and fast enough. Accord
+well, and so is what a user has who knows which other model is nearly as good and fast enough. Accord
 is the quickstart. All have the same digits, models, machine and client, and the same arrivals: a load with a burst,
 recorded (``--series FILE``) or made up, whose highest second is ``--peak`` times what the most accurate variant bears
 in the user's application.

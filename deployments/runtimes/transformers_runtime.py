@@ -81,6 +81,7 @@ class TransformersRuntime:
         self._check_model(model, report)
         self._max_length = self._token_limit(tokenizer, model)
         self._keeps_end = tokenizer.truncation_side == "left"
+        self._pads_left = tokenizer.padding_side == "left"
         self._tokenizer, self._model = tokenizer, model.to(device).eval()
         base.trial_run(self, self._variant)
 
@@ -108,7 +109,7 @@ class TransformersRuntime:
             tokens = self._tokenizer(texts, padding="max_length", **{**cut, "max_length": 1})
         mask = tokens.get("attention_mask")
         if mask is not None:
-            mask[mask.sum(dim=1) == 0, -1 if self._tokenizer.padding_side == "left" else 0] = 1
+            mask[mask.sum(dim=1) == 0, -1 if self._pads_left else 0] = 1
         return tokens
 
     def _cut(self, text: str) -> str:

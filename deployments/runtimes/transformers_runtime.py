@@ -53,7 +53,7 @@ class TransformersRuntime:
         self._tokenizer: Any = None
         self._model: Any = None
         self._max_length = 0
-        self._keeps_end = False
+        self._keeps_end = self._pads_left = False
 
     def load(self) -> None:
         """See `ModelRuntime.load`."""

@@ -95,9 +95,9 @@ def read_measurements(path: Path, *, of_one_setting: bool = True) -> Measurement
         table[column] = latencies_ms
     if of_one_setting:
         _refuse_several_settings(path, table)
+    _refuse_several_times(path, table)
     runs = []
-    for (configuration, machine), rows in table.groupby(["configuration", "machine"], sort=False):
-        _refuse_several_times(path, configuration, rows)
+    for (_, machine), rows in table.groupby(["configuration", "machine"], sort=False):
         runs.append(
             Run(
                 Configuration(machine, tuple(rows["variant"])),
@@ -122,14 +122,17 @@ def _refuse_several_settings(path: Path, table: Any) -> None:
             )
 
 
-def _refuse_several_times(path: Path, configuration: str, rows: Any) -> None:
-    if "measured_at" not in rows.columns or len(rows) == 1:
+def _refuse_several_times(path: Path, table: Any) -> None:
+    if "measured_at" not in table.columns:
         return
     import pandas as pd
 
-    at = pd.to_datetime(rows["measured_at"], errors="coerce", utc=True, format="ISO8601")
-    if (at.max() - at.min()).total_seconds() > TOGETHER_S:
+    at = pd.to_datetime(table["measured_at"].astype(str), errors="coerce", utc=True, format="ISO8601")
+    spans = at.groupby([table["configuration"], table["machine"]], sort=False).agg(["min", "max"])
+    apart = spans[spans["max"] - spans["min"] > pd.Timedelta(seconds=TOGETHER_S)]
+    if len(apart):
         raise ConfigError(
-            f"{path}: configuration {configuration!r} was measured at {at.min()} and at {at.max()}: files were joined "
-            "in which other runs have the same name; give the configurations of one of them other names"
+            f"{path}: configuration {apart.index[0][0]!r} was measured at {apart['min'].iloc[0]} and at "
+            f"{apart['max'].iloc[0]}: files were joined in which other runs have the same name; give the "
+            "configurations of one of them other names"
         )

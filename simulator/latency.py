@@ -56,13 +56,17 @@ class DrawnLatency(PlannedLatency):
     def __init__(self, endpoint: EndpointPlan, rng: np.random.Generator) -> None:
         super().__init__(endpoint)
         self._rng = rng
+        self._parameters: dict[tuple[str, str, int], tuple[float, float]] = {}
 
     def times_s(self, device: str, batch: Batch) -> tuple[float, float]:
         """The next draw, and the way."""
         candidate = self._candidates[device, batch.variant]
-        path_s, rows = candidate.path_s, batch.rows
-        mu, sigma = lognormal(candidate.done_s[rows] - path_s, candidate.latency_s[rows] - path_s)
-        return float(self._rng.lognormal(mu, sigma)), path_s
+        key, path_s = (device, batch.variant, batch.rows), candidate.path_s
+        if key not in self._parameters:
+            self._parameters[key] = lognormal(
+                candidate.done_s[batch.rows] - path_s, candidate.latency_s[batch.rows] - path_s
+            )
+        return float(self._rng.lognormal(*self._parameters[key])), path_s
 
 
 def planned_latency(endpoint: EndpointPlan, seed: int) -> LatencyModel:

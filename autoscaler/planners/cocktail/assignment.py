@@ -52,10 +52,8 @@ class Assignment:
         Where there is not enough for all, workers go one by one to whoever has the least of what it needs.
         """
         before = self.held.copy(), self._devices.copy(), self._bought.copy(), self._growth.copy()
-        missing = False
-        for member, _ in self._lacking(wanted_qps):
-            missing |= self._procure(member, dict(self._lacking(wanted_qps))[member])
-        if missing:
+        short = [self._procure(member, lacking_qps) for member, lacking_qps in self._lacking(wanted_qps)]
+        if any(short):
             self.held, self._devices, self._bought, self._growth = before
             while any(self._take_one(member, lacking_qps) for member, lacking_qps in self._lacking(wanted_qps)):
                 pass
@@ -103,33 +101,35 @@ class Assignment:
         order = sorted(lacking, key=lambda member: (-lacking[member] / wanted_qps[member], member))
         return [(each, lacking[each]) for each in order if lacking[each] > NEGLIGIBLE * wanted_qps[each]]
 
-    def _offers(self, member: str) -> list[Offer]:
+    def _offers(self, member: str, idle: Mapping[str, list[str]]) -> list[Offer]:
         """Workers that a member can have: those that nobody holds, and others to come."""
         there = [
             Offer(THERE + device, self._market.price_there_per_h(device), qps, len(workers))
-            for device, workers in self._idle().items()
+            for device, workers in idle.items()
             if (qps := self._market.capacities_qps.get((device, member)))
         ]
         return [*there, *self._market.offers(member, self._growth)]
 
     def _procure(self, member: str, lacking_qps: float) -> bool:
         """Give a member all that it lacks, or what there is; gives whether that was too little."""
-        purchase = procure(lacking_qps, self._offers(member))
+        idle = self._idle()
+        purchase = procure(lacking_qps, self._offers(member, idle))
         for kind, count in purchase.workers:
             for _ in range(count):
-                self._take(member, kind)
+                self._take(member, kind, idle)
         return purchase.missing_qps > NEGLIGIBLE * max(lacking_qps, 1.0)
 
     def _take_one(self, member: str, lacking_qps: float) -> bool:
         """Give a member one worker of those that it would take; gives whether there was one."""
-        purchase = procure(lacking_qps, self._offers(member))
+        idle = self._idle()
+        purchase = procure(lacking_qps, self._offers(member, idle))
         if purchase.workers:
-            self._take(member, purchase.workers[0][0])
+            self._take(member, purchase.workers[0][0], idle)
         return bool(purchase.workers)
 
-    def _take(self, member: str, kind: str) -> None:
+    def _take(self, member: str, kind: str, idle: Mapping[str, list[str]]) -> None:
         device = kind.removeprefix(THERE)
-        self._give(self._next(device) if device == kind else self._idle()[device][0], device, member)
+        self._give(self._next(device) if device == kind else idle[device].pop(0), device, member)
 
     def _holding(self, member: str, wanted_qps: Mapping[str, float]) -> list[str]:
         """The workers that hold a member; one that holds several counts for the first of them by name."""

@@ -45,11 +45,11 @@ class LoadLadder:
 
     ``rungs`` ascend by load; the last is below infinity. With another number of workers the ladder is read at the same
     load per worker. Where a batch keeps the worker c times as long as its rung was made for, the rung bears 1/c of its
-    load, since so does the worker; and batches that were to take at most half of
-    ``slo_s`` become small enough to do so. ``by_runs``: loads are not from planned latencies but from a service that
-    was there, of whose ways to workers nothing is known, and c is of runs alone. Where feedback leaves a share of the
-    slack, it is read at the load divided by that. Where the rung's variant is not among the candidates (not loaded, or
-    failing), the greedy policy decides.
+    load, since so does the worker; and batches that were to take at most half of ``slo_s`` become small enough to do
+    so. ``by_runs``: loads are not from planned latencies but from a service that was there, of whose ways to workers
+    nothing is known, and c is of runs alone. Where feedback leaves a share of the slack, the ladder is read at the load
+    divided by that. Where the rung's variant is not among the candidates (not loaded, or failing), the greedy policy
+    decides.
     """
 
     name: str

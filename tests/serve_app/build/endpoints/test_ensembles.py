@@ -13,7 +13,6 @@ from catalog.catalogue import Catalogue, load_catalogue
 from catalog.errors import ConfigError
 from catalog.profiles.profile import BatchLatency, LatencyProfile
 from catalog.tensor import TensorSpec
-from catalog.variant import Variant
 from catalog.votes import RecordedVotes, write_votes
 from dispatch.balancing.shortest_queue import ShortestQueue
 from dispatch.ensemble.ballots import Ballots
@@ -24,7 +23,6 @@ from dispatch.flow.ensemble import EnsembleFlow
 from serve_app.build.assemble import Assembly, assemble, resolve_paths
 from serve_app.build.candidates import Profiles
 from serve_app.build.control import control_settings
-from serve_app.build.endpoints.ensembles import ballots_of
 from serve_app.build.endpoints.stacked import with_stacked
 from serve_app.build.router_settings import router_settings
 from serve_app.build.tables import problems_for
@@ -233,33 +231,7 @@ def test_a_task_whose_outputs_name_no_class_is_refused(tmp_path: Path) -> None:
         assemble(given, toy, {"cpu": dict.fromkeys(("good", "brittle"), profile(1.0))})
 
 
-# -- which outputs name a class ---------------------------------------------------------------------------------
-
-LABEL = TensorSpec("label", "INT64", (-1,))
-SCORES = TensorSpec("scores", "FP32", (-1, 3))
-
-
-def giving(*outputs: TensorSpec, labels: int = 0) -> Variant:
-    return replace(DIGITS.variants[0], outputs=outputs, labels=tuple(map(str, range(labels))))
-
-
-@pytest.mark.parametrize(
-    ("variant", "expected"),
-    [
-        (giving(LABEL, labels=4), Ballots(4, "label")),
-        (giving(SCORES), Ballots(3, label=None, scores="scores")),
-        (giving(SCORES, LABEL, labels=3), Ballots(3, "label", "scores")),
-        (giving(SCORES, LABEL), Ballots(3, "label", "scores")),
-        (giving(TensorSpec("n", "UINT8", (-1,)), labels=2), Ballots(2, "n")),
-        (giving(LABEL), None),
-        (giving(LABEL, labels=1), None),
-        (giving(SCORES, labels=4), None),
-        (giving(TensorSpec("y", "FP32", (-1,)), labels=3), None),
-        (giving(TensorSpec("y", "INT64", (-1, 3)), labels=3), None),
-    ],
-)
-def test_a_class_is_named_by_a_label_by_scores_or_by_both(variant: Variant, expected: Ballots | None) -> None:
-    assert ballots_of(variant) == expected
+# -- what is answered -------------------------------------------------------------------------------------------
 
 
 def test_answers_have_what_a_vote_gives_and_nothing_else(tmp_path: Path) -> None:

@@ -9,10 +9,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from catalog.errors import ConfigError
 from chaos.experiment import experiment, experiments
 from chaos.report.folder import write_report
 from chaos.report.journal import Journal
 from chaos.report.summary import rows, summary
+from chaos.services.configured import check
+from chaos.services.start import Choice
 from serve_app.cli.console import ERR, OUT, exit_codes
 from serve_app.cli.options import AsJson
 
@@ -47,13 +50,26 @@ def run(
     var: Annotated[
         list[str] | None, typer.Option(help="A value of the experiment's configuration, NAME=NUMBER.")
     ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            help="Run it on what this Serve config file describes, on ports of its own; default: its service."
+        ),
+    ] = None,
+    endpoint: Annotated[
+        str | None, typer.Option(help="Of --config, who gets the queries; default: the only one.")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="For --config, what to send, as for accord load; default: by the task.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run one experiment on a service of its own; exit code 1 where its hypothesis does not hold afterwards."""
     with exit_codes(as_json):
         chosen = experiment(name)
-        ERR.print(f"{chosen.title}: starting service {chosen.service}, then the experiment...")
-        journal = chosen.run(results / name, _variables(var or []))
+        on = _choice(config, endpoint, dataset)
+        ERR.print(f"{chosen.title}: starting service {config or chosen.service}, then the experiment...")
+        journal = chosen.run(results / name, _variables(var or []), on)
     _tell(results / name, journal, as_json)
     if journal.verdict not in ("held", "skipped"):
         raise typer.Exit(DEVIATED)
@@ -96,6 +112,17 @@ def _table(told: dict[str, Journal]) -> Table:
     for line in lines:
         table.add_row(*line)
     return table
+
+
+def _choice(config: Path | None, endpoint: str | None, dataset: str | None) -> Choice | None:
+    """Raises `ConfigError` for what cannot be started, and for options of a config without one."""
+    if config is None:
+        for option, value in (("--endpoint", endpoint), ("--dataset", dataset)):
+            if value is not None:
+                raise ConfigError(f"{option} {value} is for a config of your own; give that with --config")
+        return None
+    check(config, endpoint, dataset)
+    return Choice(str(config), endpoint, dataset)
 
 
 def _variables(given: list[str]) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +14,19 @@ from catalog.errors import ConfigError
 from chaos.probes.service import restored
 from chaos.report.folder import JOURNAL
 from chaos.report.journal import Journal
+from chaos.services.start import Choice
 from chaos.trial import trial
 from chaos.trial.bench import Bench, bench
 
 SETTLED_WITHIN_S = 60.0
+ON_ANY = "any-service"
 FOLDER = Path(__file__).with_name("experiments")
 SETTINGS = {"runtime": {"rollbacks": {"strategy": "always"}, "hypothesis": {"strategy": "default"}}}
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A file of Chaos Toolkit."""
+    """A file of Chaos Toolkit. One with the tag `ON_ANY` can be run on a service of the user's own."""
 
     name: str
     path: Path
@@ -32,14 +34,26 @@ class Experiment:
     service: str
     tags: tuple[str, ...]
 
-    def run(self, results: Path, variables: Mapping[str, Any] | None = None) -> Journal:
+    def run(self, results: Path, variables: Mapping[str, Any] | None = None, on: Choice | None = None) -> Journal:
         """Run it, as ``chaos run`` does, with journal, report and picture in the folder ``results``.
 
-        ``variables`` replace values of its ``configuration``.
+        ``variables`` replace values of its ``configuration``, ``on`` the service that it names. Raises `ConfigError`
+        for variables that it has not, and for a service that it cannot be run on.
         """
         document = yaml.safe_load(self.path.read_text(encoding="utf-8"))
         ensure_experiment_is_valid(document)
+        configuration = document["configuration"]
         given = {**(variables or {}), "results": str(results)}
+        if unknown := sorted(set(given) - set(configuration)):
+            own = ", ".join(name for name in configuration if name not in ("service", "results"))
+            raise ConfigError(f"experiment {self.name!r} has no variable {unknown[0]!r}; it has {own}")
+        if on is not None:
+            if ON_ANY not in self.tags:
+                raise ConfigError(
+                    f"experiment {self.name!r} needs its own service {self.service!r}; on another one run "
+                    f"{', '.join(name for name, each in experiments().items() if ON_ANY in each.tags)}"
+                )
+            configuration |= {name: value for name, value in asdict(on).items() if value is not None}
         run_experiment(document, settings=_settings(), experiment_vars=(given, {}))
         return Journal.read(results / JOURNAL)
 
@@ -68,17 +82,18 @@ def shared_service(name: str) -> Iterator[Bench]:
 
     Raises RuntimeError where it does not start.
     """
-    with bench(name) as shared:
-        trial.share(name, shared)
+    choice = Choice(name)
+    with bench(choice) as shared:
+        trial.share(choice, shared)
         try:
             yield shared
         finally:
-            trial.share(name, None)
+            trial.share(choice, None)
 
 
 def settled(shared: Bench, within_s: float = SETTLED_WITHIN_S) -> bool:
     """Wait until all parts of a shared service are there and it is ready; False where that takes too long."""
-    trial.begin(shared.service.name)
+    trial.begin(Choice(shared.service.name))
     try:
         restored(within_s)
     except ActivityFailed:

@@ -24,6 +24,7 @@ from benchmarks.soak.picture import save_picture
 from chaos.actions.load import begin_load
 from chaos.probes.load import in_time_share, outcome
 from chaos.probes.service import ready
+from chaos.services.start import Choice
 from chaos.trial import trial
 from serve_app.testing.repeatedly import Repeatedly
 
@@ -52,7 +53,7 @@ def soak(seconds: float, seed: int, results: Path) -> dict[str, Any]:
     ending = threading.Timer(max(0.0, seconds - CALM_S), faults.over.set)
     ending.daemon = True
     try:
-        watch = GrowthWatch(trial.begin(SERVICE).bench.service.processes)
+        watch = GrowthWatch(trial.begin(Choice(SERVICE)).bench.service.processes)
         begin_s = time.monotonic()
         begin_load(SHARE, seconds)
         worker = threading.Thread(target=faults.run, daemon=True)

@@ -7,18 +7,23 @@ from chaoslib.types import Configuration, Experiment, Journal
 
 from catalog.errors import AccordError
 from chaos.report.folder import write_results
+from chaos.services.start import Choice
 from chaos.trial import trial
 
 __all__ = ["after_experiment_control", "before_experiment_control", "cleanup_control"]
 
 
 def before_experiment_control(context: Experiment, configuration: Configuration, **_: Any) -> None:
-    """Start ``configuration.service`` and find what it carries; an experiment without it is interrupted."""
-    name = configuration["service"]
+    """Start ``configuration.service`` and find what it carries; an experiment without it is interrupted.
+
+    The service may be the path of a Serve config file; ``configuration`` may name an ``endpoint`` of it, and a
+    ``dataset`` to send, then.
+    """
+    chosen = Choice(configuration["service"], configuration.get("endpoint"), configuration.get("dataset"))
     try:
-        trial.begin(name)
+        trial.begin(chosen)
     except (AccordError, RuntimeError, OSError) as error:
-        raise InterruptExecution(f"service {name!r} did not start: {error}") from error
+        raise InterruptExecution(f"service {chosen.service!r} did not start: {error}") from error
 
 
 def after_experiment_control(context: Experiment, state: Journal, configuration: Configuration, **_: Any) -> None:

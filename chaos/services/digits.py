@@ -13,9 +13,10 @@ import yaml
 from catalog.catalogue import BUILTIN
 from chaos.services.family import family
 from chaos.services.models import right
+from chaos.services.numbered import numbered
 from chaos.services.own_proxy import own_proxy
 from chaos.services.under_test import UnderTest
-from serve_app.loadgen.dataset import Dataset, load_dataset
+from serve_app.loadgen.dataset import load_dataset
 from serve_app.testing.free_ports import find_free_port
 from serve_app.testing.service import running
 
@@ -34,8 +35,6 @@ STATE_MIB = 16
 """Size of the file system of the state, where one may be mounted."""
 
 SHIFTED_CLOCK = Path(__file__).parents[1] / "shifted_clock"
-ROWS = 500
-"""Of the held-out digits: so few that each is sent often enough to compare its answers."""
 MOST_QPS = 300.0
 START_WITHIN_S = 240.0
 
@@ -54,7 +53,7 @@ def digits(name: str, folder: Path, changes: Mapping[str, Any], own_clock: bool 
     content["http_options"]["port"] = find_free_port()
     data = numbered(load_dataset("test"))
     clock = folder / "clock"
-    env = {"ACCORD_SHIFTED_CLOCK": str(clock), "PYTHONPATH": _first(SHIFTED_CLOCK)} if own_clock else {}
+    env = {"ACCORD_SHIFTED_CLOCK": str(clock), "PYTHONPATH": first_on_path(SHIFTED_CLOCK)} if own_clock else {}
     with (
         own_file_system(folder / STATE),
         own_proxy() as (proxy, proxy_env),
@@ -95,14 +94,7 @@ def own_file_system(folder: Path) -> Iterator[None]:
             subprocess.run(["umount", "--lazy", str(folder)], capture_output=True)
 
 
-def _first(folder: Path) -> str:
-    """PYTHONPATH with a folder in front."""
+def first_on_path(folder: Path) -> str:
+    """What PYTHONPATH is with a folder in front."""
     given = os.environ.get("PYTHONPATH")
     return os.pathsep.join([str(folder), *([given] if given else [])])
-
-
-def numbered(data: Dataset, rows: int = ROWS) -> Dataset:
-    """The first rows, each with an id, so that an answer to another query is seen."""
-    ids = tuple(f"row-{row}" for row in range(min(rows, len(data.bodies))))
-    bodies = tuple(b'{"id":"%s",%s' % (own.encode(), data.bodies[row][1:]) for row, own in enumerate(ids))
-    return Dataset(bodies, None if data.labels is None else data.labels[: len(ids)], ids)

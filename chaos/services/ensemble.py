@@ -19,9 +19,10 @@ from catalog.profiles.profile import BatchLatency, LatencyProfile
 from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 from catalog.votes import read_votes
 from catalog.zoo.digits import held_out
-from chaos.services.digits import CONFIG, ENDPOINT, START_WITHIN_S, numbered
+from chaos.services.digits import CONFIG, ENDPOINT, START_WITHIN_S
 from chaos.services.family import family
 from chaos.services.models import LABEL, outputs
+from chaos.services.numbered import numbered
 from chaos.services.own_proxy import own_proxy
 from chaos.services.under_test import UnderTest
 from dispatch.ensemble.voting import vote

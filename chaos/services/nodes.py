@@ -7,9 +7,10 @@ from pathlib import Path
 import yaml
 
 from chaos.services.apart import namespace
-from chaos.services.digits import BEST, CONFIG, ENDPOINT, MOST_QPS, START_WITHIN_S, numbered
+from chaos.services.digits import BEST, CONFIG, ENDPOINT, MOST_QPS, START_WITHIN_S
 from chaos.services.family import family
 from chaos.services.models import right
+from chaos.services.numbered import numbered
 from chaos.services.own_proxy import own_proxy
 from chaos.services.ray_nodes import LABEL, NODE_CPUS, RayNodes
 from chaos.services.under_test import UnderTest

@@ -1,11 +1,14 @@
 """Services by name."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from catalog.errors import ConfigError
+from chaos.services.configured import CONFIG_FILES, configured
 from chaos.services.digits import digits
 from chaos.services.ensemble import ensemble
 from chaos.services.nodes import nodes
@@ -23,13 +26,41 @@ SERVICES: Mapping[str, Start] = {
 """By the name that experiments give under ``configuration.service``."""
 
 
-@contextmanager
-def started(name: str) -> Iterator[UnderTest]:
-    """The service of that name until the block ends, with a temporary folder of its own.
+@dataclass(frozen=True)
+class Choice:
+    """What an experiment is run on: one of `SERVICES`, or the path of a Serve config file of one's own.
 
-    Raises `ConfigError` for an unknown name and RuntimeError where it does not start.
+    Of the latter ``endpoint`` gets the queries, and ``dataset`` has them; None as in `configured`.
     """
-    if name not in SERVICES:
-        raise ConfigError(f"service {name!r} is unknown; the services for experiments are {', '.join(SERVICES)}")
-    with TemporaryDirectory(prefix="accord-chaos-") as folder, SERVICES[name](Path(folder)) as service:
+
+    service: str
+    endpoint: str | None = None
+    dataset: str | None = None
+
+    @property
+    def start(self) -> Start:
+        """How it is started, in a folder of its own; raises `ConfigError` where it is unknown."""
+        if self.service in SERVICES:
+            return SERVICES[self.service]
+        if Path(self.service).suffix in CONFIG_FILES:
+            return lambda folder: configured(Path(self.service), self.endpoint, self.dataset, folder)
+        raise ConfigError(
+            f"service {self.service!r} is unknown; the services for experiments are {', '.join(SERVICES)}, or give the "
+            "path of a Serve config file"
+        )
+
+
+@contextmanager
+def started(choice: Choice) -> Iterator[UnderTest]:
+    """That service until the block ends, with a temporary folder of its own.
+
+    Raises `ConfigError` for what is unknown, and RuntimeError where it does not start.
+    """
+    start = choice.start
+    if address := os.environ.get("RAY_ADDRESS"):
+        raise ConfigError(
+            f"RAY_ADDRESS is {address!r}, and experiments kill processes of the cluster that they run on; unset it, "
+            "and the service under test starts one of its own on this machine"
+        )
+    with TemporaryDirectory(prefix="accord-chaos-") as folder, start(Path(folder)) as service:
         yield service

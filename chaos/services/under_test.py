@@ -35,6 +35,8 @@ class UnderTest:
     """By row of the data set whether the best answer that the service has is right: that of its most accurate variant,
     or the vote of all members."""
     details: Mapping[str, Any] = field(default_factory=dict)
+    classes: tuple[str, ...] = ()
+    """The names that labels of answers count, where they are numbers."""
 
     @property
     def infer_path(self) -> str:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from chaos.services.start import started
+from chaos.services.start import Choice, started
 from chaos.services.under_test import UnderTest
 from chaos.trial.parts import PARTS, of_part
 from serve_app.loadgen.endpoint import Endpoint
@@ -80,10 +80,12 @@ def violation_rate(queries: Queries, slo_ms: float) -> float:
 
 
 @contextmanager
-def bench(name: str) -> Iterator[Bench]:
-    """The service of that name, calibrated, until the block ends. Raises RuntimeError where it does not start."""
-    with started(name) as service, Sender(Endpoint(service.url, service.endpoint).infer_url, service.dataset) as sender:
-        made = Bench(service, sender)
-        made.calibrate()
-        made.whole = {part: len(of_part(service, part)) for part in PARTS}
-        yield made
+def bench(choice: Choice) -> Iterator[Bench]:
+    """The service that was chosen, calibrated, until the block ends. Raises as `started` does."""
+    with started(choice) as service:
+        url = Endpoint(service.url, service.endpoint).infer_url
+        with Sender(url, service.dataset, service.classes) as sender:
+            made = Bench(service, sender)
+            made.calibrate()
+            made.whole = {part: len(of_part(service, part)) for part in PARTS}
+            yield made

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from chaoslib.exceptions import ActivityFailed
 
+from chaos.services.start import Choice
 from chaos.trial.bench import Bench, bench
 from serve_app.testing.queries import Queries
 from serve_app.testing.sender import Load
@@ -55,7 +56,7 @@ class Trial:
         return stack is not None
 
 
-_shared: dict[str, Bench] = {}
+_shared: dict[Choice, Bench] = {}
 _own = ExitStack()
 _trial: Trial | None = None
 
@@ -67,10 +68,10 @@ def current() -> Trial:
     return _trial
 
 
-def begin(service: str) -> Trial:
-    """A trial on a shared bench of that name, else on one of its own. Raises RuntimeError where it does not start."""
+def begin(choice: Choice) -> Trial:
+    """A trial on a shared bench of that choice, else on one of its own. Raises RuntimeError where it does not start."""
     global _trial
-    made = _shared.get(service) or _own.enter_context(bench(service))
+    made = _shared.get(choice) or _own.enter_context(bench(choice))
     _trial = Trial(made)
     return _trial
 
@@ -88,9 +89,9 @@ def end() -> None:
                 ending.callback(ended.bench.finish)  # the next one gets a load generator that has nothing to do
 
 
-def share(service: str, shared: Bench | None) -> None:
-    """Let all trials on the service of that name use one bench, until it is None."""
+def share(choice: Choice, shared: Bench | None) -> None:
+    """Let all trials of that choice use one bench, until it is None."""
     if shared is None:
-        _shared.pop(service, None)
+        _shared.pop(choice, None)
     else:
-        _shared[service] = shared
+        _shared[choice] = shared

@@ -11,6 +11,7 @@ import pickle
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import BinaryIO
@@ -39,12 +40,15 @@ class Load:
 
 
 class Sender:
-    """Sends ``dataset`` to ``infer_url``, one load after another; ends with its block. One load at a time."""
+    """Sends ``dataset`` to ``infer_url``, one load after another; ends with its block. One load at a time.
 
-    def __init__(self, infer_url: str, dataset: Dataset) -> None:
+    ``classes`` are as for `OpenLoopClient`.
+    """
+
+    def __init__(self, infer_url: str, dataset: Dataset, classes: Sequence[str] = ()) -> None:
         command = [sys.executable, "-m", "serve_app.testing.sender"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
-        self._write((infer_url, dataset))
+        self._write((infer_url, dataset, tuple(classes)))
 
     def __enter__(self) -> "Sender":
         self._read()  # it has read the data set
@@ -81,7 +85,7 @@ def main() -> None:
     """Serve loads until standard input ends."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints, it does not end up between the answers
-    infer_url, dataset = pickle.load(sys.stdin.buffer)
+    infer_url, dataset, classes = pickle.load(sys.stdin.buffer)
     allow_open_files()
     _answer(answers, None)
     while True:
@@ -89,7 +93,7 @@ def main() -> None:
             load = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
-        _answer(answers, run_loop(_send(OpenLoopClient(infer_url, dataset, TIMEOUT_S), load)))
+        _answer(answers, run_loop(_send(OpenLoopClient(infer_url, dataset, TIMEOUT_S, classes=classes), load)))
 
 
 async def _send(client: OpenLoopClient, load: Load) -> Queries:

@@ -11,6 +11,7 @@ import numpy as np
 import psutil
 
 from chaos.services.family import title
+from chaos.services.start import Choice
 from chaos.services.under_test import UnderTest
 from chaos.trial import trial
 from chaos.trial.bench import Bench
@@ -19,6 +20,7 @@ from serve_app.loadgen.dataset import Dataset
 from serve_app.loadgen.record import Record
 from serve_app.testing.queries import Queries
 
+PLAYED = Choice("played")
 ROWS = 4
 SLO_MS = 100.0
 BEST_RIGHT = np.array([True, True, True, False])
@@ -36,12 +38,12 @@ def bench_of(processes: Sequence[psutil.Process], folder: Path) -> Bench:
 @contextmanager
 def trial_on(bench: Bench) -> Iterator[Trial]:
     """A trial on the bench until the block ends."""
-    trial.share("played", bench)
+    trial.share(PLAYED, bench)
     try:
-        yield trial.begin("played")
+        yield trial.begin(PLAYED)
     finally:
         trial.end()
-        trial.share("played", None)
+        trial.share(PLAYED, None)
 
 
 @contextmanager

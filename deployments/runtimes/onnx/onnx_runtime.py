@@ -6,8 +6,8 @@ from typing import Any
 from catalog.variant import Variant
 from deployments.runtimes import base
 from deployments.runtimes.base import RuntimeOptions, Tensors
-from deployments.runtimes.onnx.onnx_session import MEMORY_PER_FILE_BYTE, check_names, open_session
-from deployments.runtimes.onnx.sized_sessions import SizedSessions, has_convolutions, sizes_up_to
+from deployments.runtimes.onnx.onnx_session import MEMORY_PER_FILE_BYTE, check_names, gpu_session_bytes, open_session
+from deployments.runtimes.onnx.sized_sessions import SESSION_BYTES, SizedSessions, has_convolutions, sizes_up_to
 
 
 class OnnxRuntime:
@@ -46,10 +46,15 @@ class OnnxRuntime:
         self._session = self._file_bytes = None
 
     def memory_bytes(self) -> int:
-        """See `ModelRuntime.memory_bytes`; a session tells no sizes: those of the file, for each that is loaded."""
-        more = len(self._session.sizes) - 1 if isinstance(self._session, SizedSessions) else 0
+        """See `ModelRuntime.memory_bytes`; a session tells no sizes: those of the file, for each that is loaded.
+
+        On a GPU with what a session takes beside its weights.
+        """
         file_bytes = base.artifact_bytes(self._artifact) if self._file_bytes is None else self._file_bytes
-        return int(file_bytes * (MEMORY_PER_FILE_BYTE + more))
+        if isinstance(self._session, SizedSessions):
+            count = len(self._session.sizes)
+            return int(file_bytes * (MEMORY_PER_FILE_BYTE + count - 1)) + count * SESSION_BYTES
+        return int(file_bytes * MEMORY_PER_FILE_BYTE) + gpu_session_bytes(self._options)
 
     def _open(self) -> Any:
         """One session; on a GPU, where there are convolutions, one for each size of batch."""

@@ -8,7 +8,7 @@ from chaoslib.exceptions import ActivityFailed
 
 from chaos.trial import trial
 from chaos.trial.bench import Bench
-from chaos_scene import bench_of
+from chaos_scene import PLAYED, bench_of
 from serve_app.testing.sender import Load
 
 
@@ -18,9 +18,9 @@ def test_a_load_generator_that_died_leaves_no_fault_behind(tmp_path: Path, monke
 
     monkeypatch.setattr(Bench, "finish", died)
     bench = bench_of([], tmp_path)
-    trial.share("played", bench)
+    trial.share(PLAYED, bench)
     try:
-        began = trial.begin("played")
+        began = trial.begin(PLAYED)
         began.load = Load(np.array([]), 1.0, 0.0)
         undone: list[str] = []
         for name in ("hang", "artifact"):
@@ -32,4 +32,4 @@ def test_a_load_generator_that_died_leaves_no_fault_behind(tmp_path: Path, monke
         with pytest.raises(ActivityFailed, match="no service under test"):
             trial.current()
     finally:
-        trial.share("played", None)
+        trial.share(PLAYED, None)

@@ -1,5 +1,6 @@
 """Batches filled up to fixed sizes, on the CPU: the answers are those of one session for all sizes."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -119,15 +120,28 @@ def test_every_size_has_run_once_when_a_variant_is_loaded(opened: list[Any], mon
 def test_without_convolutions_one_session_runs_all_sizes(opened: list[Any]) -> None:
     runtime = loaded(MLP, "cuda:0")
     assert len(opened) == 1
-    assert runtime.memory_bytes() == 2 * file_of(MLP).stat().st_size
+    assert runtime.memory_bytes() == 2 * file_of(MLP).stat().st_size + onnx_session.GPU_SESSION_BYTES
+    assert loaded(MLP, "cpu").memory_bytes() == 2 * file_of(MLP).stat().st_size
 
 
-def test_weights_of_all_sessions_count(opened: list[Any]) -> None:
+def test_weights_of_all_sessions_count_and_what_each_takes_beside_them(opened: list[Any]) -> None:
     size = file_of(CNN).stat().st_size
     runtime = loaded(CNN, "cuda")
-    assert runtime.memory_bytes() == 8 * size
-    runtime.unload()
-    assert runtime.memory_bytes() == 2 * size
+    assert runtime.memory_bytes() == 8 * size + 7 * sized_sessions.SESSION_BYTES
+
+
+@pytest.mark.parametrize(("given", "then"), [(None, ":16:8"), (":4096:2", ":4096:2")])
+def test_sessions_for_each_size_share_little_room_for_cublas(
+    opened: list[Any], monkeypatch: pytest.MonkeyPatch, given: str | None, then: str
+) -> None:
+    name = "CUBLAS_WORKSPACE_CONFIG"
+    monkeypatch.setenv(name, given or "")
+    if given is None:
+        monkeypatch.delenv(name)
+    loaded(MLP, "cuda")
+    assert os.environ.get(name) == given
+    loaded(CNN, "cuda")
+    assert os.environ[name] == then
 
 
 def test_a_missing_file_is_reported_as_on_the_cpu(tmp_path: Path) -> None:

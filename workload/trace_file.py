@@ -39,6 +39,7 @@ class TraceFile:
         if len(numbered) < 2:
             raise ConfigError(f"trace {path} holds no data; give a header line with {wanted}, and lines below it")
         header, *rows = (row for row, _ in numbered)
+        header = [name.strip() for name in header]  # "time_s, load_qps" has a space before the second
         return cls(path, header, rows=rows, lines=[line for _, line in numbered[1:]])
 
     def fault(self, row: int, message: str) -> ConfigError:

@@ -66,7 +66,7 @@ def _shares(total: Tally, variants: Sequence[str]) -> Table:
 
 def _course(slices: Sequence[Slice], variants: Sequence[str]) -> Table:
     table = Table(title="Over time", title_justify="left")
-    for heading in ("from s", "qps", "p99 ms", "violated", "accuracy"):
+    for heading in ("from s", "qps", "p99 ms", "violated", "expected accuracy"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("share of each variant", no_wrap=True)
     for piece in slices:

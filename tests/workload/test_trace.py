@@ -148,3 +148,8 @@ def test_a_trace_of_one_instant_has_a_length(tmp_path: Path, text: str) -> None:
     trace = read_trace(tmp_path / "trace.csv", seed=0)
     assert trace.length_s == 1e-3
     assert len(trace.times_s(trace.length_s)) == text.count("\n") - 1
+
+
+def test_spaces_around_the_names_of_columns_are_no_part_of_them(tmp_path: Path) -> None:
+    trace = read_trace(write(tmp_path / "trace.csv", "time_s, load_qps \n0, 10\n5, 20\n"), seed=1)
+    assert trace.length_s == 10

@@ -81,7 +81,9 @@ def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles
             for pool_name, pool in serving[variant.name].items()
             if variant.name in profiles[pool.device]
         },
-        memory_bytes=_sizes(variants, catalogue.root, rules, limited=limited) if sized else {},
+        memory_bytes=_sizes(variants, catalogue.root, rules, limited=limited, on_gpu=config.limits_gpus)
+        if sized
+        else {},
         transport_s=config.transport_ms / 1e3,
         artifact_root=catalogue.root,
         artifact_rules=rules,
@@ -121,11 +123,13 @@ def changed(settings: ControlSettings, changes: LiveChanges) -> ControlSettings:
     return replace(settings, endpoints=endpoints, pools=pools, forecast=forecast)
 
 
-def _sizes(variants: Iterable[Variant], root: str, rules: ArtifactRules, *, limited: bool) -> dict[str, int]:
+def _sizes(
+    variants: Iterable[Variant], root: str, rules: ArtifactRules, *, limited: bool, on_gpu: bool
+) -> dict[str, int]:
     """By name what variants take of a worker's memory; with ``limited`` it has to be known."""
     found = {}
     for variant in variants:
-        size_bytes = artifact_bytes(variant, root, rules)
+        size_bytes = artifact_bytes(variant, root, rules, on_gpu=on_gpu)
         if size_bytes is None and limited:
             raise size_unknown(variant)
         found[variant.name] = size_bytes or 0

@@ -40,7 +40,10 @@ def emulate(config: AppConfig, catalogue: Catalogue, profiles: Profiles) -> Cata
             variant,
             runtime=EMULATED,
             artifact=Artifact(str(folder)),
-            options=_options(config.emulate, artifact_bytes(variant, catalogue.root, rules) if limited else None),
+            options=_options(
+                config.emulate,
+                artifact_bytes(variant, catalogue.root, rules, on_gpu=config.limits_gpus) if limited else None,
+            ),
         )
         for name, variant in real.items()
     }

@@ -86,6 +86,11 @@ class AppConfig(Strict):
         named = self.endpoints[endpoint].pools
         return {name: pool for name, pool in self.pools.items() if named is None or name in named}
 
+    @property
+    def limits_gpus(self) -> bool:
+        """Whether a pool limits what its workers load on GPUs."""
+        return any(pool.device.startswith("cuda") and pool.memory_bytes is not None for pool in self.pools.values())
+
     @model_validator(mode="after")
     def _fits_together(self) -> "AppConfig":
         for name, endpoint in self.endpoints.items():

@@ -20,6 +20,7 @@ from deployments.controller.worker_registry import WorkerRegistry
 from deployments.messages.control_settings import ControlSettings
 from deployments.runtimes import base
 from deployments.runtimes.emulated_runtime import emulated_options
+from deployments.runtimes.onnx.gpu_memory import gpu_bytes
 from deployments.runtimes.stacked_runtime import members_of
 from deployments.state.saved_state import ControllerState
 from deployments.worker.client import WorkerGone
@@ -67,7 +68,10 @@ async def profile_everywhere(
         )
     pools = _holding(variant.name, settings, dict.fromkeys(pool for each in endpoints for pool in each.pools))
     fitting = book.fits(variant, pools)
-    size_bytes = await asyncio.to_thread(artifact_bytes, variant, settings.artifact_root, settings.artifact_rules)
+    limited_gpus = any(pool.device.startswith("cuda") and pool.memory_bytes < inf for pool in settings.pools.values())
+    size_bytes = await asyncio.to_thread(
+        artifact_bytes, variant, settings.artifact_root, settings.artifact_rules, on_gpu=limited_gpus
+    )
     if size_bytes is None and any(pool.memory_bytes < inf for pool in settings.pools.values()):
         raise size_unknown(variant)
     measured = await asyncio.gather(*(_measured(each, pool, worker_registry, plan) for pool, each in fitting.items()))
@@ -108,20 +112,21 @@ def _check_let_go(name: str, known: ControllerState, worker_registry: WorkerRegi
         )
 
 
-def artifact_bytes(variant: Variant, root: str, rules: ArtifactRules = NO_MORE) -> int | None:
-    """Size of the variant's files, which is the least that it takes of a worker's memory; fetches them; blocks.
+def artifact_bytes(variant: Variant, root: str, rules: ArtifactRules = NO_MORE, *, on_gpu: bool = False) -> int | None:
+    """The least that the variant takes of a worker's memory: the size of its files; fetches them; blocks.
 
+    With ``on_gpu`` what it takes of a GPU, of which sessions have more than their weights (docs/gpus.md).
     An emulated variant may claim another size; a class takes what its ``memory_bytes`` says, None where it is silent.
     """
     if variant.emulated and (claimed := emulated_options(variant).memory_bytes) is not None:
         return claimed
     if variant.runtime == STACKED:
-        sizes = [artifact_bytes(member, root, rules) for member in members_of(variant)]
+        sizes = [artifact_bytes(member, root, rules, on_gpu=on_gpu) for member in members_of(variant)]
         return None if None in sizes else sum(size or 0 for size in sizes)
     if variant.runtime == PYTHON:
         return variant.artifact.memory_bytes
     path = FsspecStore(root, cache_dir(), rules).fetch(variant.artifact)
-    return base.artifact_bytes(path)
+    return gpu_bytes(variant, path) if on_gpu else base.artifact_bytes(path)
 
 
 def size_unknown(variant: Variant) -> ConfigError:

@@ -6,8 +6,9 @@ from typing import Any
 from catalog.variant import Variant
 from deployments.runtimes import base
 from deployments.runtimes.base import RuntimeOptions, Tensors
-from deployments.runtimes.onnx.onnx_session import MEMORY_PER_FILE_BYTE, check_names, gpu_session_bytes, open_session
-from deployments.runtimes.onnx.sized_sessions import SESSION_BYTES, SizedSessions, has_convolutions, sizes_up_to
+from deployments.runtimes.onnx.gpu_memory import gpu_bytes, session_sizes
+from deployments.runtimes.onnx.onnx_session import MEMORY_PER_FILE_BYTE, check_names, open_session
+from deployments.runtimes.onnx.sized_sessions import SizedSessions
 
 
 class OnnxRuntime:
@@ -20,6 +21,7 @@ class OnnxRuntime:
         self._outputs = [spec.name for spec in variant.outputs]
         self._session: Any = None
         self._file_bytes: int | None = None  # of what is loaded, whatever becomes of the file
+        self._gpu_bytes: int | None = None  # of what is loaded on a GPU
 
     def load(self) -> None:
         """See `ModelRuntime.load`."""
@@ -28,6 +30,8 @@ class OnnxRuntime:
         check_names(self._variant, "inputs", inputs, self._artifact, session.get_inputs())
         check_names(self._variant, "outputs", set(self._outputs), self._artifact, session.get_outputs())
         self._file_bytes = base.artifact_bytes(self._artifact)
+        on_gpu = self._options.cuda_index is not None
+        self._gpu_bytes = gpu_bytes(self._variant, self._artifact) if on_gpu else None
         self._session = session
         # the first run of a session is slow: no query should be in it
         for rows in session.sizes if isinstance(session, SizedSessions) else (base.TRIAL_ROWS,):
@@ -43,7 +47,7 @@ class OnnxRuntime:
 
     def unload(self) -> None:
         """See `ModelRuntime.unload`."""
-        self._session = self._file_bytes = None
+        self._session = self._file_bytes = self._gpu_bytes = None
 
     def memory_bytes(self) -> int:
         """See `ModelRuntime.memory_bytes`; a session tells no sizes: those of the file, for each that is loaded.
@@ -51,15 +55,13 @@ class OnnxRuntime:
         On a GPU with what a session takes beside its weights.
         """
         file_bytes = base.artifact_bytes(self._artifact) if self._file_bytes is None else self._file_bytes
-        if isinstance(self._session, SizedSessions):
-            count = len(self._session.sizes)
-            return int(file_bytes * (MEMORY_PER_FILE_BYTE + count - 1)) + count * SESSION_BYTES
-        return int(file_bytes * MEMORY_PER_FILE_BYTE) + gpu_session_bytes(self._options)
+        more_bytes = 0 if self._gpu_bytes is None else self._gpu_bytes - file_bytes
+        return int(file_bytes * MEMORY_PER_FILE_BYTE) + more_bytes
 
     def _open(self) -> Any:
         """One session; on a GPU, where there are convolutions, one for each size of batch."""
         variant, file = self._variant, self._artifact
-        one_shape = all(spec.length_axis is None for spec in variant.inputs)
-        if self._options.cuda_index is None or not one_shape or not file.is_file() or not has_convolutions(file):
+        sizes = None if self._options.cuda_index is None else session_sizes(variant, file)
+        if sizes is None:
             return open_session(variant, file, self._options)
-        return SizedSessions(lambda: open_session(variant, file, self._options), sizes_up_to(variant.max_batch))
+        return SizedSessions(lambda: open_session(variant, file, self._options), sizes)

@@ -14,9 +14,6 @@ MEMORY_PER_FILE_BYTE = 2.0
 """An ONNX file is nearly all weights. They are held once as read; the second part stands for the copies that
 kernels pack for themselves when the session starts, and for the arena of intermediate tensors."""
 
-GPU_SESSION_BYTES = 150_000_000
-"""What a session takes on a GPU beside its weights: mostly room for cuBLAS to work in (measured on an H200)."""
-
 CUDA = "CUDAExecutionProvider"
 CPU = "CPUExecutionProvider"
 
@@ -32,11 +29,6 @@ def open_session(variant: Variant, file: Path, options: RuntimeOptions) -> Any:
         # it falls back to the CPU without raising; only its log names the library or device that it missed
         raise base.no_cuda(options, "ONNX Runtime could not start on it (its log lines above say why)")
     return session
-
-
-def gpu_session_bytes(options: RuntimeOptions) -> int:
-    """What a session takes beside its weights: nothing on the CPU."""
-    return 0 if options.cuda_index is None else GPU_SESSION_BYTES
 
 
 def check_names(variant: Variant, side: str, wanted: set[str], file: Path, nodes: Any) -> None:

@@ -17,9 +17,6 @@ from numpy.typing import NDArray
 
 Arrays = dict[str, NDArray[Any]]
 
-SESSION_BYTES = 20_000_000
-"""What each of them takes on a GPU beside its weights, with `CUBLAS_WORKSPACE` (seven graphs on an H200)."""
-
 CUBLAS_WORKSPACE = {"CUBLAS_WORKSPACE_CONFIG": ":16:8"}
 """Environment of cuBLAS: 128 KiB to work in for each session instead of tens of MiB, of which seven graphs with seven
 sizes each had 6 GB together. Convolutions are cuDNN's; what the environment sets already stays."""

@@ -10,7 +10,8 @@ from catalog.texts.tokens import TextTokenizer
 from catalog.variant import Variant
 from deployments.runtimes import base
 from deployments.runtimes.base import RuntimeOptions, Tensors
-from deployments.runtimes.onnx.onnx_session import MEMORY_PER_FILE_BYTE, check_names, gpu_session_bytes, open_session
+from deployments.runtimes.onnx.gpu_memory import SESSION_BYTES
+from deployments.runtimes.onnx.onnx_session import MEMORY_PER_FILE_BYTE, check_names, open_session
 
 KNOWN_OPTIONS = ("max_length",)
 """``max_length``: tokens after which a text is cut."""
@@ -85,7 +86,7 @@ class TextRuntime:
     def memory_bytes(self) -> int:
         """See `ModelRuntime.memory_bytes`; the same before and after loading, since a session tells no sizes."""
         file_bytes = base.artifact_bytes(self._artifact) if self._file_bytes is None else self._file_bytes
-        return int(file_bytes * MEMORY_PER_FILE_BYTE) + gpu_session_bytes(self._options)
+        return int(file_bytes * MEMORY_PER_FILE_BYTE) + (0 if self._options.cuda_index is None else SESSION_BYTES)
 
 
 def _check(variant: Variant) -> None:

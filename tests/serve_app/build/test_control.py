@@ -136,6 +136,17 @@ def test_without_a_planner_endpoints_choose_by_tables_and_memory_matters_where_i
     assert made.memory_bytes.keys() == ({variant.name for variant in made.variants} if memory_bytes else set())
 
 
+@pytest.mark.parametrize(("memory_bytes", "more_bytes"), [(1e9, 150_000_000), (None, 0)])
+def test_what_sessions_take_of_gpus_counts_where_those_are_limited(
+    tmp_path: Path, memory_bytes: float | None, more_bytes: int
+) -> None:
+    gpus = {"device": "cuda", "num_gpus": 0.5, "memory_bytes": memory_bytes}
+    app = config(pools={"small": {"memory_bytes": 1e9}, "large": gpus})
+    by_device = {device: profiles("good", "brittle", "corrupt")["cpu"] for device in ("cpu", "cuda")}
+    made = control_settings(app, load_catalogue(write_toy_catalogue(tmp_path)), by_device)
+    assert made.memory_bytes["good"] == (tmp_path / "good.onnx").stat().st_size + more_bytes
+
+
 def test_forecasts_are_as_the_config_says_with_models_that_can_be_had(tmp_path: Path) -> None:
     uri = saved(trained(waves(3600)), tmp_path)
     controller = {"planner": "proteus", "forecast": {"model": "linear", "artifacts": {"toy": uri}, "horizon_s": 60}}

@@ -12,7 +12,7 @@ from catalog.catalogue import load_catalogue
 from catalog.errors import ArtifactError
 from catalog.variant import Variant
 from deployments.runtimes.base import RuntimeOptions
-from deployments.runtimes.onnx import onnx_runtime, onnx_session, sized_sessions
+from deployments.runtimes.onnx import gpu_memory, onnx_runtime, onnx_session, sized_sessions
 from deployments.runtimes.onnx.onnx_runtime import OnnxRuntime
 from deployments.runtimes.onnx.sized_sessions import SizedSessions, has_convolutions, sizes_up_to
 
@@ -120,14 +120,14 @@ def test_every_size_has_run_once_when_a_variant_is_loaded(opened: list[Any], mon
 def test_without_convolutions_one_session_runs_all_sizes(opened: list[Any]) -> None:
     runtime = loaded(MLP, "cuda:0")
     assert len(opened) == 1
-    assert runtime.memory_bytes() == 2 * file_of(MLP).stat().st_size + onnx_session.GPU_SESSION_BYTES
+    assert runtime.memory_bytes() == 2 * file_of(MLP).stat().st_size + gpu_memory.SESSION_BYTES
     assert loaded(MLP, "cpu").memory_bytes() == 2 * file_of(MLP).stat().st_size
 
 
 def test_weights_of_all_sessions_count_and_what_each_takes_beside_them(opened: list[Any]) -> None:
     size = file_of(CNN).stat().st_size
     runtime = loaded(CNN, "cuda")
-    assert runtime.memory_bytes() == 8 * size + 7 * sized_sessions.SESSION_BYTES
+    assert runtime.memory_bytes() == 8 * size + 7 * gpu_memory.SIZED_SESSION_BYTES
 
 
 @pytest.mark.parametrize(("given", "then"), [(None, ":16:8"), (":4096:2", ":4096:2")])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from catalog.catalogue import load_catalogue
 from catalog.errors import ConfigError
 from catalog.yaml_file import read_yaml
 from chaos.services.digits import STATE, first_on_path, own_file_system
@@ -16,7 +17,7 @@ from chaos.services.numbered import numbered
 from chaos.services.own_proxy import own_proxy
 from chaos.services.under_test import UnderTest
 from serve_app.cli.config_file import IMPORT_PATH, LOOPBACK, ServeFile, read_serve_file
-from serve_app.loadgen.builtin_data import OF_TASK
+from serve_app.loadgen.builtin_data import fitting
 from serve_app.loadgen.dataset import Dataset, load_dataset
 from serve_app.loadgen.endpoint import Endpoint
 from serve_app.testing.free_ports import find_free_port
@@ -99,8 +100,12 @@ def _endpoint(file: ServeFile, endpoint: str | None) -> str:
 
 
 def _data(file: ServeFile, endpoint: str, dataset: str | None) -> Dataset:
-    task = " > ".join(file.app.endpoints[endpoint].tasks)
-    source = dataset or OF_TASK.get(task)
+    tasks = file.app.endpoints[endpoint].tasks
+    task = " > ".join(tasks)
+    source = dataset
+    if source is None:
+        inputs = load_catalogue(file.app.catalogue).of_task(tasks[0])[0].inputs
+        source = fitting(task, [spec.name for spec in inputs])
     if source is None:
         raise ConfigError(
             f"there is no built-in data set for task {task!r} of endpoint {endpoint!r}; give --dataset a .npz or "

@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,7 +12,7 @@ from serve_app.cli.console import ERR, FAILURE, OUT, exit_codes, print_json
 from serve_app.cli.credentials import key_headers
 from serve_app.cli.drive import allow_open_files, drive, run_loop
 from serve_app.cli.options import DEFAULT_ENDPOINT, DEFAULT_URL, AsJson, EndpointName, SloMs, TimeoutS, Url
-from serve_app.loadgen.builtin_data import BUILTIN, OF_TASK
+from serve_app.loadgen.builtin_data import BUILTIN, fitting
 from serve_app.loadgen.client import OpenLoopClient
 from serve_app.loadgen.dataset import load_dataset
 from serve_app.loadgen.endpoint import Endpoint, base_url
@@ -30,8 +30,8 @@ def load(
     dataset: Annotated[
         str | None,
         typer.Option(
-            help="test (held-out digits), strips (of several), or the path of a .npz or .jsonl file; default: the "
-            "built-in one for the endpoint's task."
+            help="test (held-out digits), strips (of several), reviews (sentences), or the path of a .npz or .jsonl "
+            "file; default: the built-in one for the endpoint's task."
         ),
     ] = None,
     rate: Annotated[
@@ -65,8 +65,10 @@ def load(
         if not len(times_s):
             raise ConfigError(f"no query arrives in {chosen_s:g} s; raise --rate or --duration")
         target = Endpoint(url, endpoint)
-        parameters = run_loop(_fetch_parameters(target, timeout_s))
-        source = _checked(dataset, parameters.get("task", "digits"), endpoint)
+        metadata = run_loop(get_object(target.metadata_url, base_url(target.server_url), timeout_s))
+        parameters = metadata.get("parameters") or {}
+        inputs = [spec["name"] for spec in metadata.get("inputs") or ()]
+        source = _checked(dataset, parameters.get("task", "digits"), inputs, endpoint)
         objective_ms = slo_ms or parameters.get("slo_ms")
         client = OpenLoopClient(
             target.infer_url,
@@ -88,18 +90,12 @@ def load(
             raise typer.Exit(FAILURE)
 
 
-async def _fetch_parameters(endpoint: Endpoint, timeout_s: float) -> dict[str, Any]:
-    """What the endpoint's metadata says of its task and its objective; empty where it says nothing."""
-    metadata = await get_object(endpoint.metadata_url, base_url(endpoint.server_url), timeout_s)
-    return metadata.get("parameters") or {}
-
-
-def _checked(dataset: str | None, task: str, endpoint: str) -> str:
+def _checked(dataset: str | None, task: str, inputs: list[str], endpoint: str) -> str:
     """The data set to send; raises `ConfigError` where a built-in one is of another task, or there is none for it."""
-    fitting = OF_TASK.get(task)
-    chosen = dataset or fitting
-    if chosen is None or (chosen in BUILTIN and chosen != fitting):
+    own = fitting(task, inputs)
+    chosen = dataset or own
+    if chosen is None or (chosen in BUILTIN and chosen != own):
         what = "no built-in data set" if chosen is None else f"data set {chosen!r} is for another task"
-        remedy = "give --dataset a .npz or .jsonl file" if fitting is None else f"use {fitting}, or a file"
+        remedy = "give --dataset a .npz or .jsonl file" if own is None else f"use {own}, or a file"
         raise ConfigError(f"{what}; endpoint {endpoint!r} does task {task!r}: {remedy}")
     return chosen

@@ -29,7 +29,11 @@ def query(
     endpoint: EndpointName = DEFAULT_ENDPOINT,
     index: Annotated[int | None, typer.Option(min=0, help="Which item of the data set to send; default 0.")] = None,
     dataset: Annotated[
-        str, typer.Option(help="test (held-out digits), strips (of several), or the path of a .npz or .jsonl file.")
+        str,
+        typer.Option(
+            help="test (held-out digits), strips (of several), reviews (sentences), or the path of a .npz or .jsonl "
+            "file."
+        ),
     ] = "test",
     file: Annotated[
         str | None, typer.Option(help="File with a JSON request to send instead; - is standard input.")

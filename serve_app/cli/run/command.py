@@ -32,7 +32,7 @@ from serve_app.cli.run.session import Session
 from serve_app.cli.run.start_steps import StartSteps, get
 from serve_app.config.reservations import with_light_reservations
 from serve_app.grpc.listening import HOST as GRPC_HOST
-from serve_app.loadgen.builtin_data import BUILTIN, OF_TASK
+from serve_app.loadgen.builtin_data import BUILTIN, fitting
 from serve_app.shadowing import refuse_shadows
 
 SERVE_ENV = {
@@ -158,8 +158,9 @@ def _supervise(service: Session, file: ServeFile, stopping: threading.Event, log
         within_s = INSTALL_TIMEOUT_S if installs else START_TIMEOUT_S
         deadline_s = time.monotonic() + within_s
         ready = False
-        for task in {" > ".join(endpoint.tasks) for endpoint in file.app.endpoints.values()} & OF_TASK.keys():
-            _example_image(OF_TASK[task])  # while the service starts: once it is ready, it needs the cores itself
+        tasks = {" > ".join(endpoint.tasks) for endpoint in file.app.endpoints.values()}
+        for images in {data for task in tasks if (data := fitting(task, ["image"]))}:
+            _example_image(images)  # while the service starts: once it is ready, it needs the cores itself
         while service.poll() is None and not stopping.wait(0.3):
             if log is not None:
                 log.print_warnings()
@@ -246,7 +247,7 @@ def _print_if_ready(file: ServeFile, steps: StartSteps) -> bool:
     grpc = "" if file.grpc_port is None else f", gRPC on port {file.grpc_port}"
     ERR.print(f"\nAccord serves [bold]{endpoint}[/] on [bold]{url}[/] (OpenAPI page: {url}/docs{grpc}){how}. Try:\n")
     print(f"curl -s{curl_option(security)} {url}/v2/models/{endpoint}/infer -d '{body}'", flush=True)
-    data = "" if task in OF_TASK else " --dataset FILE.npz"
+    data = "" if fitting(task, [spec["name"] for spec in metadata["inputs"]]) else " --dataset FILE.npz"
     load = f"{sys.argv[0]} load --endpoint {endpoint}{data} --rate 50 --duration 30"
     ERR.print(f"\nLoad it: [bold]{load}[/]. Ctrl-C stops everything.\n", soft_wrap=True)
     return True
@@ -264,8 +265,8 @@ def _example(task: str, spec: dict[str, Any]) -> dict[str, Any]:
     shape = [1, *(max(axis, 1) for axis in spec["shape"][1:])]
     if spec["datatype"] == "BYTES":
         data: list[Any] = ["a fine day"] * math.prod(shape)
-    elif task in OF_TASK and spec["name"] == "image":
-        data = _example_image(OF_TASK[task])
+    elif (images := fitting(task, [spec["name"]])) is not None:
+        data = _example_image(images)
     else:
         data = [0] * math.prod(shape)
     return {"name": spec["name"], "shape": shape, "datatype": spec["datatype"], "data": data}

@@ -48,12 +48,12 @@ def test_of_several_endpoints_one_is_to_be_named(tmp_path: Path) -> None:
 
 
 def test_a_task_without_built_in_data_needs_a_file(tmp_path: Path) -> None:
-    config = written(tmp_path, {"mine": {"task": "reviews", "slo_ms": 150}})
+    config = written(tmp_path, {"mine": {"task": "strip-find", "slo_ms": 150}})
     with pytest.raises(
-        ConfigError, match=r"no built-in data set for task 'reviews' of endpoint 'mine'; give --dataset"
+        ConfigError, match=r"no built-in data set for task 'strip-find' of endpoint 'mine'; give --dataset"
     ):
         check(config, None, None)
-    np.savez(tmp_path / "mine.npz", text=np.array(["a", "b"]), label=np.array([0, 1]))
+    np.savez(tmp_path / "mine.npz", image=np.zeros((2, 4, 4), np.float32), label=np.array([0, 1]))
     assert len(check(config, None, str(tmp_path / "mine.npz"))[2].bodies) == 2
 
 

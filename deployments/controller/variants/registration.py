@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -70,7 +71,7 @@ async def profile_everywhere(
     fitting = book.fits(variant, pools)
     limited_gpus = any(pool.device.startswith("cuda") and pool.memory_bytes < inf for pool in settings.pools.values())
     size_bytes = await asyncio.to_thread(
-        artifact_bytes, variant, settings.artifact_root, settings.artifact_rules, on_gpu=limited_gpus
+        partial(artifact_bytes, variant, settings.artifact_root, settings.artifact_rules, on_gpu=limited_gpus)
     )
     if size_bytes is None and any(pool.memory_bytes < inf for pool in settings.pools.values()):
         raise size_unknown(variant)

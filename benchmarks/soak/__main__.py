@@ -65,7 +65,11 @@ def soak(seconds: float, seed: int, results: Path) -> dict[str, Any]:
             worker.join()
         short = min(1.0, seconds / (4.0 * WARM_UP_S))
         grown = watch.figures(WARM_UP_S * short, LEAST_S * short)
-        body = judged(figures, faults, grown) | {"in_time_afterwards": in_time_share(), "ready_afterwards": ready()}
+        body = judged(figures, faults, grown) | {
+            "largest_processes": watch.largest(begin_s),
+            "in_time_afterwards": in_time_share(),
+            "ready_afterwards": ready(),
+        }
     finally:
         ending.cancel()
         faults.over.set()

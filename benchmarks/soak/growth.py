@@ -29,6 +29,10 @@ LEAKED_FILES = 10
 """More open files than at the beginning; connections of clients and of batches come and go."""
 
 
+LARGEST = 8
+"""Processes whose peaks are told."""
+
+
 @dataclass
 class Track:
     """One process over time: instants of the monotonic clock, memory of its own in bytes (USS), open files."""
@@ -93,6 +97,22 @@ class GrowthWatch:
                 }
             )
         return told
+
+    def largest(self, begin_s: float) -> list[dict[str, Any]]:
+        """Of all processes, short lives included, those that took most at one time: how much, when and for how long."""
+        peaks = []
+        for (pid, _), track in self.tracks.items():
+            peak = max(track.memory_bytes)
+            peaks.append(
+                {
+                    "pid": pid,
+                    "process": track.name,
+                    "peak_mib": peak / MIB,
+                    "peak_at_s": track.at_s[track.memory_bytes.index(peak)] - begin_s,
+                    "seen_s": track.at_s[-1] - track.at_s[0],
+                }
+            )
+        return sorted(peaks, key=lambda each: each["peak_mib"], reverse=True)[:LARGEST]
 
     def series(self, begin_s: float) -> Mapping[str, tuple[list[float], list[float]]]:
         """By process seconds since ``begin_s`` and MiB."""

@@ -41,8 +41,7 @@ class Router:
     """Answers queries through one `Dispatcher`; lives on one event loop and is not thread-safe.
 
     ``clients`` are the pools. Workers are those that a `RoutingTable` gives to the router ``name``, and no others.
-    ``peers`` answer for endpoints that none of them serves. ``path_s`` is what batches are taken to need to a worker
-    and back beside their runs, until that is measured.
+    ``peers`` answer for endpoints that none of them serves. ``path_s`` is the way to a worker and back until measured.
     """
 
     def __init__(
@@ -273,8 +272,9 @@ class Router:
     def state(self, endpoint: str, now_s: float) -> EndpointState:
         """An endpoint as it is now."""
         feedback = self._dispatcher.queues.feedback(endpoint)
-        guarantee = self.observer.guarantees[endpoint].guarantee(now_s)
-        return EndpointState(guarantee, self.anticipated_qps(endpoint), 1.0 if feedback is None else feedback.share)
+        guarantee, waiting = self.observer.guarantees[endpoint].guarantee(now_s), self._dispatcher.queues.rows(endpoint)
+        share = 1.0 if feedback is None else feedback.share
+        return EndpointState(guarantee, self.anticipated_qps(endpoint), share, self._objective_s(endpoint), waiting)
 
     def ready(self, endpoint: str) -> bool:
         """Whether live workers hold what the endpoint needs, here or at a peer, and the warm-up is over."""

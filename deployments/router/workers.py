@@ -77,6 +77,10 @@ class RouterWorkers:
         """Workers that batches may be launched on, and those that still run one."""
         return frozenset(self._dispatcher.workers)
 
+    def pools(self) -> list[str]:
+        """The pool of each of them."""
+        return [state.info.pool for state in self._dispatcher.workers.values()]
+
     def client(self, worker: str) -> WorkerClient:
         """The way to a worker; raises `WorkerGone` for one that is not alive."""
         pool = self._pool_of.get(worker)

@@ -14,6 +14,7 @@ from ray.serve.handle import DeploymentHandle
 from catalog.errors import ConfigError
 from catalog.faults import describe
 from deployments.controller.controller import Controller
+from deployments.controller.plan_metrics import PlanMetrics
 from deployments.controller.variants.vetting import vet
 from deployments.epoch_clock import epoch_clock
 from deployments.messages.control import RouterReport, RouterState, RoutingTable
@@ -54,6 +55,7 @@ class ControllerApp:
         self._context = contextvars.copy_context()
         self._variants = ConfigVariants(self._controller, self._begin)
         await self._controller.start()
+        self._begin(PlanMetrics(self._controller.plan).run())
 
     async def reconfigure(self, user_config: dict[str, Any]) -> None:
         """Called by Serve with the deployment's ``user_config``, at the start and whenever it changes.

@@ -21,6 +21,7 @@ from deployments.router.observing.guarantee_watch import GuaranteeWatch
 from deployments.router.observing.metrics.guarantee_metrics import GuaranteeMetrics
 from deployments.router.observing.metrics.refusal_metrics import RefusalMetrics
 from deployments.router.observing.metrics.slowdown_metrics import SlowdownMetrics
+from deployments.router.observing.metrics.traffic_metrics import TrafficMetrics
 from deployments.router.peers import Peers
 from deployments.router.router import Router
 from deployments.router.spare_time import SpareTime
@@ -109,7 +110,8 @@ class Ingress(GrpcMethods):
         slowdowns = SlowdownMetrics(lambda: {w: stats.of(w) for w in self._router.workers.using})
         refusals = RefusalMetrics(lambda: self._router.observer.stats)
         shadows = ShadowMetrics(lambda: self._router.shadows.by_endpoint)
-        metrics = (slowdowns.run(), refusals.run(), shadows.run())
+        traffic = TrafficMetrics(self._router.observer.stats, self._router.observer.batches, self._router.workers.pools)
+        metrics = (slowdowns.run(), refusals.run(), shadows.run(), traffic.run())
         machine = MachineLoad(time.monotonic)
         spare = SpareTime(self._router.latency, lambda: machine.busy_share)
         beside = (self._warm_up_and_keep(machine), spare.run(), watch.run(), *metrics, link.run(), exchange.run())

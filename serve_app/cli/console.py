@@ -1,8 +1,10 @@
 """What every command prints with: results on standard output, all else on standard error, and exit codes."""
 
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TextIO
 
 import orjson
 import typer
@@ -12,8 +14,17 @@ from rich.text import Text
 from catalog.errors import AccordError, ConfigError
 from serve_app.shadowing import ShadowedPackage
 
-OUT = Console()
-ERR = Console(stderr=True)
+PIPED_WIDTH = 160
+"""Columns of tables in files and pipes, which have no width of their own; ``COLUMNS`` says another."""
+
+
+def _width(stream: TextIO) -> int | None:
+    """None where the terminal, or ``COLUMNS``, says it."""
+    return None if stream.isatty() or "COLUMNS" in os.environ else PIPED_WIDTH
+
+
+OUT = Console(width=_width(sys.stdout))
+ERR = Console(stderr=True, width=_width(sys.stderr))
 
 FAILURE = 1
 USAGE = 2

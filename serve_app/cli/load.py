@@ -11,8 +11,8 @@ from serve_app.cli.call import get_object
 from serve_app.cli.console import ERR, FAILURE, OUT, exit_codes, print_json
 from serve_app.cli.credentials import key_headers
 from serve_app.cli.drive import allow_open_files, drive, run_loop
+from serve_app.cli.endpoint_data import DatasetName, data_for
 from serve_app.cli.options import DEFAULT_ENDPOINT, DEFAULT_URL, AsJson, EndpointName, SloMs, TimeoutS, Url
-from serve_app.loadgen.builtin_data import BUILTIN, fitting
 from serve_app.loadgen.client import OpenLoopClient
 from serve_app.loadgen.dataset import load_dataset
 from serve_app.loadgen.endpoint import Endpoint, base_url
@@ -27,13 +27,7 @@ DEFAULT_DURATION_S = 30.0
 def load(
     url: Url = DEFAULT_URL,
     endpoint: EndpointName = DEFAULT_ENDPOINT,
-    dataset: Annotated[
-        str | None,
-        typer.Option(
-            help="test (held-out digits), strips (of several), reviews (sentences), or the path of a .npz or .jsonl "
-            "file; default: the built-in one for the endpoint's task."
-        ),
-    ] = None,
+    dataset: DatasetName = None,
     rate: Annotated[
         str | None,
         typer.Option(help="Queries per second, or steps as in 50:10,400:10,50:10; default 50, or what the trace has."),
@@ -67,8 +61,7 @@ def load(
         target = Endpoint(url, endpoint)
         metadata = run_loop(get_object(target.metadata_url, base_url(target.server_url), timeout_s))
         parameters = metadata.get("parameters") or {}
-        inputs = [spec["name"] for spec in metadata.get("inputs") or ()]
-        source = _checked(dataset, parameters.get("task", "digits"), inputs, endpoint)
+        source = data_for(dataset, metadata, endpoint)
         objective_ms = slo_ms or parameters.get("slo_ms")
         client = OpenLoopClient(
             target.infer_url,
@@ -88,14 +81,3 @@ def load(
             ERR.print(report.lag.warning, style="yellow", soft_wrap=True)
         if not report.total.answered:
             raise typer.Exit(FAILURE)
-
-
-def _checked(dataset: str | None, task: str, inputs: list[str], endpoint: str) -> str:
-    """The data set to send; raises `ConfigError` where a built-in one is of another task, or there is none for it."""
-    own = fitting(task, inputs)
-    chosen = dataset or own
-    if chosen is None or (chosen in BUILTIN and chosen != own):
-        what = "no built-in data set" if chosen is None else f"data set {chosen!r} is for another task"
-        remedy = "give --dataset a .npz or .jsonl file" if own is None else f"use {own}, or a file"
-        raise ConfigError(f"{what}; endpoint {endpoint!r} does task {task!r}: {remedy}")
-    return chosen

@@ -14,8 +14,10 @@ from rich.text import Text
 from catalog.errors import ConfigError
 from serve_app.cli.call import CallFailed, Reply, call, get_object
 from serve_app.cli.console import OUT, exit_codes, print_json
+from serve_app.cli.endpoint_data import DatasetName, data_for
 from serve_app.cli.options import DEFAULT_ENDPOINT, DEFAULT_URL, AsJson, EndpointName, SloMs, TimeoutS, Url
 from serve_app.loadgen.answer import Answer, read_answer
+from serve_app.loadgen.builtin_data import BUILTIN
 from serve_app.loadgen.dataset import Label, encode_request, load_dataset
 from serve_app.loadgen.endpoint import Endpoint, base_url
 from serve_app.loadgen.same_class import same_class
@@ -28,13 +30,7 @@ def query(
     url: Url = DEFAULT_URL,
     endpoint: EndpointName = DEFAULT_ENDPOINT,
     index: Annotated[int | None, typer.Option(min=0, help="Which item of the data set to send; default 0.")] = None,
-    dataset: Annotated[
-        str,
-        typer.Option(
-            help="test (held-out digits), strips (of several), reviews (sentences), or the path of a .npz or .jsonl "
-            "file."
-        ),
-    ] = "test",
+    dataset: DatasetName = None,
     file: Annotated[
         str | None, typer.Option(help="File with a JSON request to send instead; - is standard input.")
     ] = None,
@@ -46,17 +42,32 @@ def query(
     with exit_codes(as_json):
         if index is not None and file is not None:
             raise ConfigError(f"--index {index} and --file {file} both say what to send; give one of them")
-        body, label = _item(dataset, index or 0, slo_ms) if file is None else _from_file(file, slo_ms)
-        reply, took_ms = asyncio.run(_timed_call(Endpoint(url, endpoint), body, timeout_s))
+        target = Endpoint(url, endpoint)
+        if file is None:
+            body, label = _item(_source(dataset, target, timeout_s), index or 0, slo_ms)
+        else:
+            body, label = _from_file(file, slo_ms)
+        reply, took_ms = asyncio.run(_timed_call(target, body, timeout_s))
         answer = read_answer(reply.status, reply.content)
         if answer.error is not None:
             raise CallFailed(f"{base_url(url)} answered {reply.status} ({answer.error_kind}): {answer.error}")
         response = orjson.loads(reply.content)
-        correct = _correct(answer, label, Endpoint(url, endpoint), timeout_s)
+        correct = _correct(answer, label, target, timeout_s)
         if as_json:
             print_json(_summary(answer, label, correct, took_ms) | {"response": response})
         else:
             OUT.print(_table(answer, label, correct, took_ms, response))
+
+
+def _source(dataset: str | None, target: Endpoint, timeout_s: float) -> str:
+    """The file that was given; else the endpoint is asked what it takes."""
+    if dataset is not None and dataset not in BUILTIN:
+        return dataset
+    return data_for(dataset, _metadata(target, timeout_s), target.name)
+
+
+def _metadata(target: Endpoint, timeout_s: float) -> dict[str, Any]:
+    return asyncio.run(get_object(target.metadata_url, base_url(target.server_url), timeout_s))
 
 
 def _item(source: str, index: int, slo_ms: float | None) -> tuple[bytes, Label | None]:
@@ -88,8 +99,7 @@ def _correct(answer: Answer, label: Label | None, endpoint: Endpoint, timeout_s:
         return None
     if isinstance(label, str) == isinstance(answer.label, str):
         return label == answer.label
-    metadata = asyncio.run(get_object(endpoint.metadata_url, base_url(endpoint.server_url), timeout_s))
-    return same_class(label, answer.label, metadata.get("parameters", {}).get("labels") or ())
+    return same_class(label, answer.label, _metadata(endpoint, timeout_s).get("parameters", {}).get("labels") or ())
 
 
 def _summary(answer: Answer, label: Label | None, correct: bool | None, took_ms: float) -> dict[str, Any]:

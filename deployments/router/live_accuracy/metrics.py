@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 
 from ray.serve import metrics
 
-from deployments.router.exporting import keep_exporting
+from deployments.metrics.exporting import keep_exporting
+from deployments.metrics.growing_counter import GrowingCounter
 from deployments.router.live_accuracy.status import shadow_status
 from dispatch.shadow.endpoint_shadow import EndpointShadow
 
@@ -29,8 +30,7 @@ class ShadowMetrics:
         self._drift = metrics.Gauge(
             "accord_accuracy_drift", "1 while a variant agrees less with the reference than was measured, else 0.", TAGS
         )
-        self._runs = metrics.Counter("accord_shadow_runs", "Queries compared with the reference.", ("endpoint",))
-        self._counted: dict[str, int] = {}
+        self._runs = GrowingCounter("accord_shadow_runs", "Queries compared with the reference.", ("endpoint",))
         self._told: dict[str, list[str]] = {}
         self._exported: set[tuple[str, str]] = set()
 
@@ -50,9 +50,7 @@ class ShadowMetrics:
                 if each["accuracy"] is not None:
                     self._accuracy.set(each["accuracy"], tags)
                 self._drift.set(float(each["drifted"]), tags)
-            if more := shadow.compared - self._counted.get(endpoint, 0):  # Ray refuses to raise a counter by nothing
-                self._runs.inc(more, {"endpoint": endpoint})
-                self._counted[endpoint] = shadow.compared
+            self._runs.follow(shadow.compared, {"endpoint": endpoint})
             drifted = [variant for variant, each in seen["variants"].items() if each["drifted"]]
             if drifted != self._told.get(endpoint, []):
                 for alert in seen["alerts"] or ["no variant that is compared with the reference has drifted any more"]:

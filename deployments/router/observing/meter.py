@@ -40,6 +40,11 @@ class RouterMeter:
         self.slowdowns.follow(routing_table)
         self._routing_table = routing_table
 
+    def pool_of(self, worker: str) -> str | None:
+        """By the routing table; None of a worker that it does not know."""
+        routing = None if self._routing_table is None else self._routing_table.workers.get(worker)
+        return None if routing is None else routing.info.pool
+
     def on_arrival(self, endpoint: str, rows: int) -> None:
         """So many came."""
         self._arrived[endpoint] += rows

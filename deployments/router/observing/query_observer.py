@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from catalog.errors import AccordError, Infeasible, Saturated
+from deployments.router.observing.batch_totals import BatchTotals
 from deployments.router.observing.meter import RouterMeter
 from deployments.router.observing.stats import EndpointStats
 from dispatch.commands import Answer, Answers, BatchDone, Reject
@@ -17,7 +18,8 @@ class QueryObserver:
     """Hears of every query once as it comes and once as it ends, and of every batch.
 
     ``stats`` are for people, ``meter`` for the controller, ``guarantees`` hold what came against what was promised. The
-    meter counts rows, since a worker bears so many rows per second; the others count queries.
+    meter counts rows, since a worker bears so many rows per second; stats and guarantees count queries. ``batches`` are
+    for metrics.
     """
 
     def __init__(self, endpoints: Iterable[str], now_s: float) -> None:
@@ -25,6 +27,7 @@ class QueryObserver:
         self.meter = RouterMeter()
         self.stats = {name: EndpointStats() for name in names}
         self.guarantees = {name: GuaranteeMonitor(name, now_s) for name in names}
+        self.batches = BatchTotals()
         self._rows = dict.fromkeys(names, 0)
 
     def on_arrival(self, query: Query) -> None:
@@ -46,6 +49,8 @@ class QueryObserver:
     def on_batch(self, done: BatchDone) -> None:
         """A batch came back, whatever it means for queries."""
         self.meter.on_batch(done)
+        if (pool := self.meter.pool_of(done.batch.worker)) is not None:
+            self.batches.on_batch(done, pool)
         stats = self.stats.get(done.batch.endpoint)
         if stats is not None:
             stats.totals.on_batch(done)

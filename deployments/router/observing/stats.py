@@ -6,6 +6,7 @@ from typing import Any
 
 from catalog.errors import AccordError
 from deployments.router.observing.columns import Columns
+from deployments.router.observing.latency_buckets import LatencyBuckets
 from deployments.router.observing.percentiles import percentiles_ms
 from deployments.router.observing.stage_stats import StageStats
 from deployments.router.observing.totals import Totals
@@ -38,6 +39,7 @@ class EndpointStats:
     variants: Counter[str] = field(default_factory=Counter)
     accuracy_sum: float = 0.0
     totals: Totals = field(default_factory=Totals)
+    latencies: LatencyBuckets = field(default_factory=LatencyBuckets)
     stages: dict[str, StageStats] = field(default_factory=dict)
     _recent: Columns = field(default_factory=lambda: Columns(5, MAX_WINDOW_ANSWERS))
 
@@ -53,6 +55,7 @@ class EndpointStats:
             self.stages.setdefault(run.stage, StageStats()).on_run(run)
         self.accuracy_sum += answer.accuracy
         self.totals.on_answer(answer)
+        self.latencies.add(answer.latency_s)
         self._recent.append(answer.done_s, answer.latency_s, JOIN.join(variants), answer.batch_rows, transport_s)
 
     def on_reject(self, error: AccordError, queries: int = 1) -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -45,16 +47,27 @@ def _watch(url: str, timeout_s: float, every_s: float, body: dict[str, Any]) -> 
     """Go on where the server is busy, restarts or is gone: it is then that people watch."""
     last, at = render_status(body), _clock()
     try:
-        with Live(last, console=OUT, auto_refresh=False) as live:
+        with _showing() as show:
+            show(last)
             while True:
                 time.sleep(every_s)
                 try:
                     last, at = render_status(_fetch(url, timeout_s)), _clock()
-                    live.update(last, refresh=True)
+                    show(last)
                 except CallFailed as error:
-                    live.update(_outdated(last, at, error), refresh=True)
+                    show(_outdated(last, at, error))
     except KeyboardInterrupt:
         return
+
+
+@contextmanager
+def _showing() -> Iterator[Callable[[RenderableType], None]]:
+    """In place on a terminal; in a file or a pipe one below the other, each with its time."""
+    if not OUT.is_terminal:
+        yield lambda view: OUT.print(Group(Text(_clock()), view))
+        return
+    with Live(console=OUT, auto_refresh=False) as live:
+        yield lambda view: live.update(view, refresh=True)
 
 
 def _outdated(last: RenderableType, at: str, error: CallFailed) -> Group:

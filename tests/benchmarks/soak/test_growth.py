@@ -45,6 +45,14 @@ def test_a_process_that_lived_too_short_says_nothing() -> None:
     assert watch_of([50] * 4, [20] * 4).figures(0.0, 60.0) == []
 
 
+def test_the_largest_processes_are_named_short_lives_included() -> None:
+    watch = watch_of([50] * 8, [20] * 8)
+    watch.tracks[9, 0.0] = Track("trainer", False, [30.0, 35.0], [300 * MIB, 700 * MIB], [8, 8])
+    first, second = watch.largest(begin_s=5.0)
+    assert first == {"pid": 9, "process": "trainer", "peak_mib": 700.0, "peak_at_s": 30.0, "seen_s": 5.0}
+    assert (second["process"], second["peak_mib"]) == ("worker", 50.0)
+
+
 def test_samples_are_of_processes_that_are_there(tmp_path: Path) -> None:
     own = psutil.Process()
     watch = GrowthWatch(lambda: [own])

@@ -83,7 +83,7 @@ def test_a_refusal_is_shown_in_the_words_of_the_server(server: Any, request_file
     ("arguments", "message"),
     [
         (("--index", "1", "--file", "x"), "give one of them"),
-        (("--index", "99999999"), "has items 0 to"),
+        (("--dataset", "train"), "unknown data set"),
         (("--file", "/nowhere/body.json"), "cannot read request"),
         (("--url", "localhost"), "write it as http://"),
     ],
@@ -98,3 +98,30 @@ def test_a_file_that_is_no_request_exits_with_two(tmp_path: Path) -> None:
     path = tmp_path / "body.json"
     path.write_text("{")
     assert accord("--file", str(path)).exit_code == 2
+
+
+def test_an_item_that_the_data_set_does_not_have_exits_with_two(server: Any) -> None:
+    result = accord("--url", server.url, "--index", "99999999")
+    assert result.exit_code == 2
+    assert "data set 'test' has items 0 to" in result.stderr
+
+
+def test_without_a_data_set_the_one_for_the_task_of_the_endpoint_is_sent(server: Any) -> None:
+    server.metadata = {"task": "sentiment"}
+    assert accord("--url", server.url).exit_code == 0
+    assert server.last["inputs"][0]["name"] == "text"
+
+
+@pytest.mark.parametrize(
+    ("task", "arguments", "message"),
+    [
+        ("mine", (), "no built-in data set; endpoint 'digits' does task 'mine': give --dataset"),
+        ("sentiment", ("--dataset", "strips"), "'strips' is for another task; endpoint 'digits' does task 'sentiment'"),
+    ],
+)
+def test_data_of_another_task_is_not_sent(server: Any, task: str, arguments: tuple[str, ...], message: str) -> None:
+    server.metadata = {"task": task}
+    result = accord("--url", server.url, *arguments)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+    assert server.received == 0

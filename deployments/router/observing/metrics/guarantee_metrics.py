@@ -2,6 +2,7 @@
 
 from ray.serve import metrics
 
+from deployments.metrics.growing_counter import GrowingCounter
 from deployments.router.observing.endpoint_state import EndpointState
 from dispatch.promise.guarantee import GuaranteeMonitor
 
@@ -18,6 +19,8 @@ GAUGES = {
     "accord_predicted_accuracy_ratio": "Lower bound of the accuracy per query of the next 10 s (95%).",
     "accord_anticipated_load_qps": "Load that selection reckons with, in queries per second.",
     "accord_slack_factor": "Share of the slack that policies may spend; below 1 while feedback holds them back.",
+    "accord_objective_ms": "Latency that the endpoint is held to.",
+    "accord_queued_rows": "Rows that wait for a worker.",
     "accord_guarantee_broken": "1 while the promise is broken, else 0.",
 }
 
@@ -36,8 +39,7 @@ class GuaranteeMetrics:
 
     def __init__(self) -> None:
         self._gauges = {name: metrics.Gauge(name, text, TAGS) for name, text in GAUGES.items()}
-        self._counters = {name: metrics.Counter(name, text, TAGS) for name, text in COUNTERS.items()}
-        self._exported: dict[tuple[str, str], int] = {}
+        self._counters = {name: GrowingCounter(name, text, TAGS) for name, text in COUNTERS.items()}
 
     def export(self, endpoint: str, monitor: GuaranteeMonitor, state: EndpointState) -> None:
         """Set the gauges, and raise the counters by what came since the last time."""
@@ -53,6 +55,8 @@ class GuaranteeMetrics:
             "accord_predicted_accuracy_ratio": seen.predicted_accuracy,
             "accord_anticipated_load_qps": state.anticipated_qps,
             "accord_slack_factor": state.slack_factor,
+            "accord_objective_ms": 1e3 * state.slo_s,
+            "accord_queued_rows": float(state.queued_rows),
             "accord_guarantee_broken": float(seen.broken),
         }
         counts = {
@@ -64,7 +68,4 @@ class GuaranteeMetrics:
             if value is not None:
                 self._gauges[name].set(value, {"endpoint": endpoint})
         for name, total in counts.items():
-            more = total - self._exported.get((endpoint, name), 0)
-            if more:  # Ray refuses to raise a counter by nothing
-                self._counters[name].inc(more, {"endpoint": endpoint})
-                self._exported[endpoint, name] = total
+            self._counters[name].follow(total, {"endpoint": endpoint})

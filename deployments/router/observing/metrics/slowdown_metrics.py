@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from ray.serve import metrics
 
-from deployments.router.exporting import keep_exporting
+from deployments.metrics.exporting import keep_exporting
 from deployments.router.observing.slowdown_stats import Slowdown
 
 TAGS = ("worker", "variant")

@@ -26,7 +26,9 @@ def test_an_event_is_logged_once_and_again_when_it_is_over(caplog: pytest.LogCap
     monitor = GuaranteeMonitor("digits", 0.0)
     played: Any = SimpleNamespace(
         observer=SimpleNamespace(guarantees={"digits": monitor}),
-        state=lambda _, now_s: EndpointState(monitor.guarantee(now_s), anticipated_qps=42.0, slack_factor=0.8),
+        state=lambda _, now_s: EndpointState(
+            monitor.guarantee(now_s), 42.0, slack_factor=0.8, slo_s=0.1, queued_rows=0
+        ),
     )
     now_s = 0.0
     sink = Sink()

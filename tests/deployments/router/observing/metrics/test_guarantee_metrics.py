@@ -38,7 +38,7 @@ def metrics(monkeypatch: pytest.MonkeyPatch) -> GuaranteeMetrics:
 
 def state(monitor: GuaranteeMonitor, load_qps: float = 0.0, slack_factor: float = 1.0) -> EndpointState:
     """As it is a second later."""
-    return EndpointState(monitor.guarantee(BUCKET_S), load_qps, slack_factor)
+    return EndpointState(monitor.guarantee(BUCKET_S), load_qps, slack_factor, slo_s=0.1, queued_rows=7)
 
 
 def test_counters_follow_the_totals_and_gauges_the_last_seconds(metrics: GuaranteeMetrics) -> None:
@@ -59,6 +59,8 @@ def test_counters_follow_the_totals_and_gauges_the_last_seconds(metrics: Guarant
         ("accord_client_violation_ratio", "digits"): pytest.approx(0.2),
         ("accord_anticipated_load_qps", "digits"): 43.0,
         ("accord_slack_factor", "digits"): 0.64,
+        ("accord_objective_ms", "digits"): 100.0,
+        ("accord_queued_rows", "digits"): 7.0,
         ("accord_guarantee_broken", "digits"): 0.0,
     }
 
@@ -89,5 +91,5 @@ def test_endpoints_are_counted_apart_and_what_nothing_tells_is_left_out(metrics:
 def test_names_say_their_units() -> None:
     for name in GAUGES:
         assert name.startswith("accord_")
-        assert name.endswith(("_ratio", "_qps", "_factor", "_broken"))
+        assert name.endswith(("_ratio", "_qps", "_factor", "_broken", "_ms", "_rows"))
     assert all(name.startswith("accord_") for name in COUNTERS)

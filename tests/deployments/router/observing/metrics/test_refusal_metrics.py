@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from deployments.router.observing.metrics import refusal_metrics
+from deployments.metrics import growing_counter
 from deployments.router.observing.metrics.refusal_metrics import RefusalMetrics
 from deployments.router.observing.stats import EndpointStats
 
@@ -26,7 +26,7 @@ class Metric:
 
 
 def test_counters_are_raised_by_what_came_since(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(refusal_metrics.metrics, "Counter", Metric)
+    monkeypatch.setattr(growing_counter.metrics, "Counter", Metric)
     exported.clear()
     stats = EndpointStats()
     metrics = RefusalMetrics(lambda: {"digits": stats})

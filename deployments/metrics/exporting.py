@@ -9,10 +9,10 @@ logger = logging.getLogger("ray.serve")
 EXPORT_EVERY_S = 1.0
 
 
-async def keep_exporting(export: Callable[[], None], what: str) -> None:
-    """Call ``export`` every `EXPORT_EVERY_S` until cancelled; ``what`` it exports is for the log where it fails."""
+async def keep_exporting(export: Callable[[], None], what: str, every_s: float = EXPORT_EVERY_S) -> None:
+    """Call ``export`` again and again until cancelled; ``what`` it exports is for the log where it fails."""
     while True:
-        await asyncio.sleep(EXPORT_EVERY_S)
+        await asyncio.sleep(every_s)
         try:
             export()
         except Exception:

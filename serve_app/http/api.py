@@ -15,7 +15,7 @@ from deployments.router.feedback.feedback import Feedback
 from deployments.router.router import Router
 from dispatch.refusals import unknown_endpoint
 from serve_app.http.endpoint_info import EndpointInfo
-from serve_app.http.errors import error_body
+from serve_app.http.errors import error_body, error_headers
 from serve_app.http.feedback_api import add_feedback_route
 from serve_app.http.plan_api import add_plan_routes
 from serve_app.http.variant_marks import emulated_variants, mark_origins, mark_status
@@ -101,7 +101,8 @@ def build_api(
 
     @api.exception_handler(AccordError)
     async def on_accord_error(_: Request, error: AccordError) -> Response:
-        return Response(error_body(error), error.status, media_type="application/json")
+        headers = {name.decode(): value.decode() for name, value in error_headers(error)}
+        return Response(error_body(error), error.status, headers, media_type="application/json")
 
     @api.exception_handler(HTTPException)
     async def on_http_error(request: Request, error: HTTPException) -> Response:

@@ -6,7 +6,7 @@ from typing import Any, cast
 import httpx2
 import pytest
 
-from catalog.errors import AccordError, ConfigError, NoController
+from catalog.errors import AccordError, ConfigError, NoController, NoWorker
 from deployments.controller.client import ControllerClient
 from deployments.router.feedback.feedback import Feedback
 from deployments.router.router import Router
@@ -131,3 +131,12 @@ async def test_the_openapi_page_has_every_path(client: httpx2.AsyncClient) -> No
     paths = (await client.get("/openapi.json")).json()["paths"]
     assert {"/accord/plan", "/accord/plans", "/accord/plan/simulate", "/accord/variants"} <= paths.keys()
     assert "/v2/models/{endpoint}/feedback" in paths
+
+
+async def test_a_refusal_has_the_headers_that_one_of_inference_has(
+    client: httpx2.AsyncClient, controller: PlayedController
+) -> None:
+    controller.error = NoWorker("no worker of pool 'cpu' is there")
+    response = await client.post("/accord/plan/simulate", json={"load_qps": {"digits": 1}})
+    assert (response.status_code, response.json()["code"]) == (503, "rejected-no-endpoints")
+    assert (response.headers["x-accord-reason"], response.headers["retry-after"]) == ("rejected-no-endpoints", "2")

@@ -100,7 +100,7 @@ class GrowthWatch:
 
     def largest(self, begin_s: float) -> list[dict[str, Any]]:
         """Of all processes, short lives included, those that took most at one time: how much, when and for how long."""
-        peaks = []
+        peaks: list[dict[str, Any]] = []
         for (pid, _), track in self.tracks.items():
             peak = max(track.memory_bytes)
             peaks.append(

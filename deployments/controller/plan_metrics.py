@@ -6,6 +6,7 @@ from typing import Any
 
 from ray.serve import metrics
 
+from autoscaler.planners.registry import planner_kind
 from deployments.metrics.exporting import keep_exporting
 
 EXPORT_EVERY_S = 5.0
@@ -23,7 +24,7 @@ OF_ENDPOINTS = {
     "accord_planned_capacity_qps": ("capacity_qps", "Rows per second that it bears without shedding more."),
     "accord_planned_accuracy_ratio": ("accuracy", "Mean accuracy that it reckons with."),
 }
-"""By name the field of `autoscaler.cluster.plan_record`, and what it says."""
+"""By name the field of `autoscaler.cluster.plan_record`, and what it says; of planners that go by the load."""
 
 OF_POOLS = {
     "accord_pool_workers": ("workers", "Workers that are there, whatever router has them."),
@@ -56,7 +57,7 @@ class PlanMetrics:
         self._set("accord_plan_solve_seconds", decision.get("solve_s"))
         self._set("accord_plan_under_way", float(view["under_way"] is not None))
         self._set("accord_unloadable_variants", len(view["unloadable"]))
-        plan = decision.get("plan") or {}
+        plan = (decision.get("plan") or {}) if planner_kind(view["planner"]).by_load else {}
         for name, (key, _) in OF_ENDPOINTS.items():
             for endpoint, value in plan.get(key, {}).items():
                 self._set(name, value, endpoint=endpoint)

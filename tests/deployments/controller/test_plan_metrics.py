@@ -49,6 +49,7 @@ def test_a_controllers_plan_is_exported_whole(monkeypatch: pytest.MonkeyPatch) -
 
 def test_before_the_first_plan_and_without_bounds_there_is_little_to_tell() -> None:
     view: dict[str, Any] = {"version": 0, "decision": None, "under_way": {"version": 1}, "unloadable": [], "pools": {}}
+    view["planner"] = "proteus"
     PlanMetrics(lambda: view).export()
     assert exported == {
         ("accord_plan_version",): 0,
@@ -58,3 +59,13 @@ def test_before_the_first_plan_and_without_bounds_there_is_little_to_tell() -> N
     PlanMetrics(lambda: view | {"decision": {"solve_s": 0.5, "plan": {"capacity_qps": {"digits": inf}}}}).export()
     assert exported["accord_plan_solve_seconds",] == 0.5
     assert ("accord_planned_capacity_qps", "digits") not in exported
+
+
+def test_of_a_planner_that_does_not_go_by_the_load_nothing_is_planned_for() -> None:
+    plan = {"demand_qps": {"digits": 0.1}, "capacity_qps": {"digits": 0.1}, "accuracy": {"digits": 0.9}}
+    decision = {"solve_s": 0.0, "plan": plan}
+    told = {"version": 1, "decision": decision, "under_way": None, "unloadable": [], "pools": {}}
+    PlanMetrics(lambda: told | {"planner": "everywhere"}).export()
+    assert not any(name.startswith("accord_planned") for name, *_ in exported)
+    PlanMetrics(lambda: told | {"planner": "proteus"}).export()
+    assert exported["accord_planned_accuracy_ratio", "digits"] == 0.9

@@ -106,8 +106,9 @@ class RolloutRunner:
         rollout = Rollout(plan, self._worker_registry.loaded(), self._known.book.memory_bytes, change.limit_bytes)
         decision.state = DecisionState.LOADING
         decision.loading = {worker: list(variants) for worker, variants in rollout.load_first.items()}
+        before, broken = self._routing_tables.content, rollout.break_first.keys()
         await self._break(rollout, change, decision)
-        early = EarlySwitch(rollout, plan, change.endpoints, self._routing_tables, self._find_lost)
+        early = EarlySwitch(rollout, plan, change.endpoints, self._routing_tables, self._find_lost, before, broken)
 
         def later() -> RoutingContent:
             return self._content(change, decision.version, rollout.serves, plan)
@@ -120,7 +121,7 @@ class RolloutRunner:
             await early.switch(later)
             await asyncio.gather(*(load(*each) for each in rollout.load_first.items()))
         except Exception:
-            await early.take_back()
+            await early.take_back(later, self._worker_registry.loaded())
             raise
         await self._find_lost(rollout, rollout.serves)
         if rollout.hopeless:
@@ -129,7 +130,7 @@ class RolloutRunner:
             barred = [self._bar(plan, decision, *key, reason) for key, reason in failed.items()]
             rollout.settle_for(plan)
             if not rollout.ready:
-                await early.take_back()
+                await early.take_back(later, self._worker_registry.loaded())
                 return self._give_up(barred, decision)
         self._settled, self._settled_run, self._settled_change, self._rollout = plan, number, change, rollout
         decision.workers = {

@@ -60,8 +60,9 @@ class TorchRuntime:
         use_threads(self._options.threads)
         rows = len(next(iter(inputs.values())))
         with torch.inference_mode():
-            # "W" copies an array of shared memory, which is read-only and which torch would warn about
-            arguments = [torch.from_numpy(np.require(inputs[s.name], None, ["C", "W"])) for s in self._variant.inputs]
+            # a model may write into what it is given, which is the caller's and not a copy unless it goes to a GPU
+            given = [np.array(inputs[spec.name], order="C") for spec in self._variant.inputs]
+            arguments = [torch.from_numpy(array) for array in given]
             outputs = self._by_name(module(*(argument.to(self._device) for argument in arguments)))
         base.check_outputs(self._variant, outputs, rows, base.batch_length(self._variant, inputs))
         return outputs

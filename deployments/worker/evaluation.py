@@ -76,7 +76,7 @@ class Evaluation:
                 for done, start in enumerate(missing):
                     on_share(done / len(missing))
                     _save(folder / _chunk(start), self._chunk(runtime, variant, start))
-                latency_ms = row_latency_ms(runtime, self._inputs)
+                latency_ms = row_latency_ms(variant.name, runtime, self._inputs)
             finally:
                 runtime.unload()
             (folder / LATENCY).write_text(json.dumps({"latency_ms": latency_ms}), encoding="utf-8")
@@ -121,14 +121,20 @@ class Evaluation:
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def row_latency_ms(runtime: ModelRuntime, inputs: Arrays) -> float:
-    """The median time of one row alone, of the first `TIMED_ROWS`."""
+def row_latency_ms(variant: str, runtime: ModelRuntime, inputs: Arrays) -> float:
+    """The median time of one row alone, of the first `TIMED_ROWS`; raises `ArtifactError` where the model fails on one."""
     count = len(next(iter(inputs.values())))
     taken_s = []
     for index in range(min(TIMED_ROWS, count)):
         row = rows_of(inputs, index, 1)
         started_s = time.perf_counter()
-        runtime.run(row)
+        try:
+            runtime.run(row)
+        except AccordError:
+            raise
+        except Exception as error:  # of the library, or of the user's class
+            words = f"variant {variant!r} fails on row {index + 1} of the data alone: {reason(error)}"
+            raise ArtifactError(words) from error
         taken_s.append(time.perf_counter() - started_s)
     return 1e3 * float(np.median(taken_s))
 

@@ -17,27 +17,32 @@ from deployments.runtimes.user_code.containing import contained, fault
 
 FileState = tuple[str, int, int]
 
-_imported: dict[str, tuple[FileState, ...]] = {}
-"""Path, time of change and size of the file of a module and of those beside it, when it was imported here."""
+_imported: dict[Path, tuple[FileState, ...]] = {}
+"""By folder path, time of change and size of its modules, when one of them was last imported here, or that was tried."""
+
+_folders: dict[str, Path] = {}
+"""By name the folder that a module was last imported from."""
 
 
 def import_class(variant: Variant, source: Path) -> type[Any]:
     """The class of a variant whose module is the file ``source``; runs the module.
 
     The module's folder goes in front of Python's path, for good: a class may import what stands beside it when it
-    runs. A module that changed since it was imported here, or a module beside it, is imported anew with all beside it;
-    objects made before stay as they are.
+    runs. Where a module of the folder changed since one was imported here, all of them are imported anew; objects made
+    before stay as they are.
     Raises `ArtifactError` that says where in the user's files importing failed, and `ConfigError` for no such class.
     """
     path = variant.artifact.import_path or ""
     module_name, _, name = path.partition(":")
     folder = import_folder(source, path)
     _put_in_front(folder, module_name)
-    state = _state(source)
-    if module_name in sys.modules and _imported.get(module_name, state) != state:
+    state = _state(source.parent)
+    moved = _folders.get(module_name, source.parent) != source.parent
+    if moved or _imported.get(source.parent, state) != state:
         _forget_beside(source)
         sys.modules.pop(module_name, None)
         importlib.invalidate_caches()
+    _imported[source.parent], _folders[module_name] = state, source.parent
     what = f"variant {variant.name!r}: artifact.import {path!r}"
     try:
         with contained(f"importing {module_name}"):
@@ -52,7 +57,6 @@ def import_class(variant: Variant, source: Path) -> type[Any]:
             f"{what}: this process has another module {module_name!r}, from "
             f"{getattr(module, '__file__', 'no file')}, and not {source}; rename yours"
         )
-    _imported[module_name] = state
     found = getattr(module, name, None)
     if not inspect.isclass(found):
         known = [
@@ -116,14 +120,14 @@ def _put_in_front(folder: Path, module: str) -> None:
         sys.path[:] = [str(folder), *(each for each in sys.path if each != str(folder))]
 
 
-def _state(source: Path) -> tuple[FileState, ...]:
-    return tuple(map(_file_state, sorted({source, *source.parent.glob("*.py")})))
+def _state(folder: Path) -> tuple[FileState, ...]:
+    return tuple(map(_file_state, sorted(folder.glob("*.py"))))  # of a zip archive nothing
 
 
 def _file_state(file: Path) -> FileState:
     try:
         stat = file.stat()
-    except OSError:  # a module in a zip archive
+    except OSError:  # it went just now
         return str(file), 0, 0
     return str(file), stat.st_mtime_ns, stat.st_size
 

@@ -134,3 +134,28 @@ def test_what_was_taken_back_does_not_switch_when_another_load_ends(monkeypatch:
         assert [what for verb, _, what in played.log if verb == "follow"] == []
 
     play(monkeypatch, scene)
+
+
+def test_a_part_whose_old_variant_was_unloaded_stays_switched_where_another_cannot_be_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """There is room for one variant: going back would leave a worker that holds the new one unused."""
+
+    async def scene(played: Scene) -> None:
+        played.pool.broken["fast"] = "no such operator"
+        played.endpoints = {"digits": served_by("slow"), "letters": served_by("slow")}
+        await played.start(w1="slow", w2="slow")
+        assert await played.run(w1="slow", w2="slow") is None
+        played.decision = played.known.decisions.begin("another", wall_clock())
+        played.endpoints = {"digits": served_by("middle"), "letters": served_by("fast")}
+        assert await played.run(w1="middle", w2="fast") == "fast cannot be loaded in pool cpu"
+        await asyncio.sleep(0.2)
+        assert played.serves == {"w1": {"middle"}, "w2": set()}
+        content = played.routing_tables.content
+        assert content is not None
+        assert {name: service.variants for name, service in content.endpoints.items()} == {
+            "digits": {"middle"},
+            "letters": {"slow"},
+        }
+
+    play(monkeypatch, scene, memory_bytes=1)

@@ -204,6 +204,29 @@ def expected_by_name(module, inputs):
         return module(*(torch.from_numpy(array) for array in inputs.values()))["scores"].numpy()
 
 
+class InPlace(Net):
+    def forward(self, x: torch.Tensor, shift: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        x.mul_(2.0)
+        return super().forward(x, shift)
+
+
+@pytest.mark.parametrize("kind", ["exported", "trace"])
+def test_a_model_that_writes_into_its_input_does_not_write_into_the_callers(tmp_path, kind):
+    module = InPlace().eval()
+    file = tmp_path / "net.pt2" if kind == "exported" else tmp_path / "net.pt"
+    if kind == "exported":
+        exported(module, file)
+    else:
+        with warnings.catch_warnings(action="ignore"):
+            torch.jit.trace(module, tuple(map(torch.from_numpy, example(2).values()))).save(file)
+    runtime = create(VARIANT, file, RuntimeOptions())
+    runtime.load()
+    given = example(4)
+    first, second = runtime.run(given)["scores"], runtime.run(given)["scores"]
+    assert given["x"].tolist() == example(4)["x"].tolist()
+    assert first.tolist() == second.tolist()
+
+
 def test_a_single_tensor_is_the_single_output(tmp_path):
     module = OneTensor().eval()
     exported(module, tmp_path / "one.pt2")

@@ -110,6 +110,24 @@ def test_rows_that_a_model_fails_on_are_said(catalogue: Catalogue, tmp_path: Pat
         run.answers(catalogue.variant("brittle"), float)
 
 
+def test_a_model_that_fails_on_one_row_alone_is_said(tmp_path: Path) -> None:
+    write_module(
+        tmp_path,
+        """
+        class Doubles:
+            def setup(self, device):
+                pass
+
+            def predict(self, inputs):
+                assert len(inputs["x"]) > 1, "one is too few"
+                return {"y": 2 * inputs["x"]}
+        """,
+    )
+    run = Evaluation(str(tmp_path), {"x": np.ones((4, 3), np.float32)}, "data", tmp_path / "answers", RuntimeOptions())
+    with pytest.raises(ArtifactError, match="variant 'own' fails on row 1 of the data alone: .*one is too few"):
+        run.answers(variant(), float)
+
+
 def test_texts_may_come_as_bytes_and_bytes_that_are_none_are_refused(tmp_path: Path) -> None:
     head = "import numpy as np\nclass Doubles:\n    def setup(self, device):\n        pass\n"
     of = variant(outputs=(TensorSpec("y", "BYTES", (-1,)),))

@@ -122,7 +122,7 @@ class Evaluation:
 
 
 def row_latency_ms(variant: str, runtime: ModelRuntime, inputs: Arrays) -> float:
-    """The median time of one row alone, of the first `TIMED_ROWS`; raises `ArtifactError` where the model fails on one."""
+    """The median time of one row alone, of the first `TIMED_ROWS`; raises `ArtifactError` where one fails."""
     count = len(next(iter(inputs.values())))
     taken_s = []
     for index in range(min(TIMED_ROWS, count)):

@@ -48,7 +48,9 @@ def recorded(
         runtime = make_runtime(variant, store, RuntimeOptions(threads=threads))
         runtime.load()
         try:
-            records[variant.name] = MemberRecord(_votes(variant, runtime, inputs), row_latency_ms(variant.name, runtime, inputs))
+            records[variant.name] = MemberRecord(
+                _votes(variant, runtime, inputs), row_latency_ms(variant.name, runtime, inputs)
+            )
         finally:
             runtime.unload()
     return records

@@ -11,6 +11,7 @@ from catalog.catalogue import NAMED, Catalogue
 from catalog.errors import ConfigError
 from catalog.faults import nearest
 from catalog.profiles.profile_cache import cache_dir
+from catalog.user_code.any_bytes import take_any_bytes
 from catalog.variant import Variant
 from deployments.messages.worker import WorkerSpec
 from deployments.router.tables.making import Grids
@@ -39,7 +40,6 @@ from serve_app.build.endpoints.ensembles import ballots_of, ensemble_plan, model
 from serve_app.build.endpoints.lengths import rule_of, stage_lengths
 from serve_app.build.endpoints.pipelines import CSV, pipeline_info, pipeline_plan, wired_pipeline
 from serve_app.build.endpoints.shadow import shadow_rules
-from serve_app.build.user_code import take_any_bytes
 from serve_app.config.endpoints.endpoint import EndpointConfig
 from serve_app.config.schema import AppConfig
 from serve_app.http.endpoint_info import EndpointInfo

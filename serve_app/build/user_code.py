@@ -1,11 +1,10 @@
 """Classes of the user's are read, not run, before a service starts (`catalog.user_code.static_check`)."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from catalog.catalogue import Catalogue
 from catalog.user_code.static_check import check_classes
-from catalog.variant import PYTHON, Variant
+from catalog.variant import PYTHON
 from serve_app.build.candidates import served_variants
 from serve_app.config.schema import AppConfig
 from serve_app.shadowing import refuse_shadows
@@ -27,11 +26,3 @@ def check_user_code(config: AppConfig, catalogue: Catalogue) -> None:
         (each for each in own if not any(pool.may_hold(each.name) for pool in brought)),
         catalogue.root,
     )
-
-
-def take_any_bytes(variants: Sequence[Variant]) -> bool:
-    """Whether elements of BYTES may be other than UTF-8: where classes of the user's alone take them, as they come.
-
-    Every other runtime has text in them, and so does whatever has its tokens counted.
-    """
-    return all(each.runtime == PYTHON and (each.length_rule is None or not each.length_rule.text) for each in variants)

@@ -14,6 +14,7 @@ from catalog.catalogue import Catalogue
 from catalog.errors import ConfigError
 from catalog.evaluation.measured import AccuracyOrigin
 from catalog.profiles.profile import LatencyProfile
+from catalog.user_code.any_bytes import take_any_bytes
 from catalog.variant import Variant
 from deployments.messages.control_settings import ControlSettings, EndpointSettings, StageSettings
 from dispatch.latency.lead import LEAD
@@ -68,8 +69,17 @@ class VariantBook:
         return self._catalogue.variant(name)
 
     def check(self, variant: Variant) -> None:
-        """Raise `ConfigError` where the variant cannot stand beside the others: its name, or its tensors."""
+        """Raise `ConfigError` where the variant cannot stand beside the others: its name, its tensors, or what their
+        elements may be: routers let through what the variants of the config take."""
         self._with(variant)
+        others = [each for each in self._catalogue.variants if each.task == variant.task]
+        others = [each for each in others if each.name not in self._registered]
+        of_bytes = any(spec.datatype == "BYTES" for spec in variant.inputs)
+        if of_bytes and others and take_any_bytes(others) and not take_any_bytes([variant]):
+            raise ConfigError(
+                f"variant {variant.name!r} takes text, and the others of task {variant.task!r} take elements that are "
+                "no UTF-8, which clients may send; put it into the catalogue and start anew, so that these are refused"
+            )
 
     def _with(self, variant: Variant) -> Catalogue:
         """The catalogue with one more, in place of one of that name that was withdrawn."""

@@ -18,7 +18,7 @@ from deployments.runtimes.user_code.containing import contained, fault
 FileState = tuple[str, int, int]
 
 _imported: dict[Path, tuple[FileState, ...]] = {}
-"""By folder path, time of change and size of its modules, when one of them was last imported here, or that was tried."""
+"""By folder path, time of change and size of its modules, when one of them was last imported here, or tried to be."""
 
 _folders: dict[str, Path] = {}
 """By name the folder that a module was last imported from."""

@@ -124,7 +124,7 @@ def test_a_model_that_fails_on_one_row_alone_is_said(tmp_path: Path) -> None:
         """,
     )
     run = Evaluation(str(tmp_path), {"x": np.ones((4, 3), np.float32)}, "data", tmp_path / "answers", RuntimeOptions())
-    with pytest.raises(ArtifactError, match="variant 'own' fails on row 1 of the data alone: .*one is too few"):
+    with pytest.raises(ArtifactError, match=r"variant 'own' fails on row 1 of the data alone: .*one is too few"):
         run.answers(variant(), float)
 
 

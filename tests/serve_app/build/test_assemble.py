@@ -12,13 +12,13 @@ from catalog.errors import ConfigError
 from catalog.lengths import Lengths
 from catalog.profiles.profile import BatchLatency, LatencyProfile
 from catalog.tensor import TensorSpec
+from catalog.user_code.any_bytes import take_any_bytes
 from catalog.variant import PYTHON, Artifact, Variant
 from dispatch.balancing.shortest_queue import ShortestQueue
 from dispatch.selection.ramsis.policy import RamsisSelection
 from serve_app.build.assemble import assemble, resolve_paths
 from serve_app.build.candidates import Profiles, served_variants
 from serve_app.build.tables import grids_for, problems_for
-from serve_app.build.user_code import take_any_bytes
 from serve_app.config.controller import ControllerConfig
 from serve_app.config.planning.forecast import ForecastConfig
 from serve_app.config.pool import PoolConfig

@@ -10,6 +10,7 @@ from controller_parts import RUN_S, endpoint, pool, runs_s, settings, variant
 from catalog.errors import ConfigError
 from catalog.profiles.profile import BatchLatency, LatencyProfile
 from catalog.tensor import TensorSpec
+from catalog.variant import PYTHON, Artifact, Variant
 from deployments.controller.variants.variant_book import VariantBook, cluster_of, tabulated_s
 from deployments.messages.control_settings import StageSettings
 from dispatch.latency.lead import LEAD
@@ -20,6 +21,20 @@ TWO_POOLS = {"cpu": pool(), "gpu": pool(1, 1, 4, memory=7.0)}
 
 def names(candidates: Iterable[Candidate]) -> list[str]:
     return [each.variant for each in candidates]
+
+
+@pytest.mark.parametrize(("datatype", "refused"), [("BYTES", True), ("FP32", False)])
+def test_a_variant_of_texts_beside_classes_that_take_any_bytes_is_refused(datatype: str, refused: bool) -> None:
+    tensors = (TensorSpec("x", datatype, (-1,)),)
+    own = Variant("own", "digits", PYTHON, Artifact(import_path="models:Own"), 0.5, tensors, tensors)
+    book = VariantBook(settings(variants=(own,), profiled_s={}))
+    book.check(replace(own, name="another"))
+    other = replace(own, name="text", runtime="onnx", artifact=Artifact("text.onnx"))
+    if refused:
+        with pytest.raises(ConfigError, match="variant 'text' takes text, and the others of task 'digits'"):
+            book.check(other)
+    else:
+        book.check(other)
 
 
 def latency(ms: float) -> BatchLatency:

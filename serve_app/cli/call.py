@@ -1,6 +1,8 @@
 """Single calls to a running server."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import aiohttp
@@ -8,7 +10,10 @@ import orjson
 
 from catalog.errors import AccordError
 from serve_app.cli.credentials import key_headers
+from serve_app.loadgen.dataset import JSON_BYTES
 from serve_app.loadgen.failure import CATCH, describe_failure
+
+AS_JSON = MappingProxyType({"Content-Type": "application/json"})
 
 START_HINT = (
     "start the server with `make run`, `accord run CONFIG` or `serve run configs/quickstart.yaml`, "
@@ -22,24 +27,30 @@ class CallFailed(AccordError):
 
 @dataclass(frozen=True)
 class Reply:
-    """Status and content of an HTTP answer."""
+    """Status and content of an HTTP answer; ``json_bytes`` says how many of these are JSON, where tensors follow."""
 
     status: int
     content: bytes
+    json_bytes: str | None = None
 
 
 async def call(
-    url: str, server_url: str, timeout_s: float, body: bytes | None = None, method: str | None = None
+    url: str,
+    server_url: str,
+    timeout_s: float,
+    body: bytes | None = None,
+    method: str | None = None,
+    headers: Mapping[str, str] = AS_JSON,
 ) -> Reply:
     """GET ``url``, or POST ``body`` to it, or as ``method`` says; raises `CallFailed` where no answer comes back."""
-    usual, headers = ("GET", {}) if body is None else ("POST", {"Content-Type": "application/json"})
-    headers |= key_headers()
+    usual, sent = ("GET", {}) if body is None else ("POST", dict(headers))
+    sent |= key_headers()
     try:
         async with (
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=timeout_s)) as session,
-            session.request(method or usual, url, data=body, headers=headers) as response,
+            session.request(method or usual, url, data=body, headers=sent) as response,
         ):
-            return Reply(response.status, await response.read())
+            return Reply(response.status, await response.read(), response.headers.get(JSON_BYTES))
     except CATCH as error:
         _, text = describe_failure(error, server_url, timeout_s)
         raise CallFailed(f"{text}; {START_HINT}") from error

@@ -1,5 +1,6 @@
 """``accord profile``: measure the latency of variants on this machine."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -77,7 +78,10 @@ def profile(
             )
         if output is not None:
             rows = {v.name: ProfiledVariant(v.accuracy_pct, profiles[v.name]) for v in variants}
-            write_profiles(output, rows)
+            try:
+                write_profiles(output, rows)
+            except OSError as error:
+                raise ConfigError(f"--output {output} cannot be written: {error.strerror}") from error
         if as_json:
             print_json({"device": device, "threads": threads, "variants": _json(variants, profiles)})
         else:
@@ -92,6 +96,10 @@ def _check_output(output: Path | None, cores: str | None) -> None:
         raise ConfigError(f"--output {output} holds profiles of one number of cores; leave out --cores, or --output")
     if not output.parent.is_dir():
         raise ConfigError(f"--output {output}: there is no folder {output.parent}; make it, or give another path")
+    if output.is_dir():
+        raise ConfigError(f"--output {output} is a folder; give the path of a file")
+    if not os.access(output if output.exists() else output.parent, os.W_OK):
+        raise ConfigError(f"--output {output} may not be written by this user; give another path")
 
 
 def prepare(file: ServeFile) -> None:

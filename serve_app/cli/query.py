@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,11 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from catalog.errors import ConfigError
-from serve_app.cli.call import CallFailed, Reply, call, get_object
+from serve_app.cli.call import AS_JSON, CallFailed, Reply, call, get_object
 from serve_app.cli.console import OUT, exit_codes, print_json
 from serve_app.cli.endpoint_data import DatasetName, data_for
 from serve_app.cli.options import DEFAULT_ENDPOINT, DEFAULT_URL, AsJson, EndpointName, SloMs, TimeoutS, Url
-from serve_app.loadgen.answer import Answer, read_answer
+from serve_app.loadgen.answer import Answer, read_answer, read_response
 from serve_app.loadgen.builtin_data import BUILTIN
 from serve_app.loadgen.dataset import Label, encode_request, load_dataset
 from serve_app.loadgen.endpoint import Endpoint, base_url
@@ -34,6 +35,9 @@ def query(
     file: Annotated[
         str | None, typer.Option(help="File with a JSON request to send instead; - is standard input.")
     ] = None,
+    binary: Annotated[
+        bool, typer.Option("--binary", help="Send tensors as bytes behind the JSON, and ask for them so.")
+    ] = False,
     slo_ms: SloMs = None,
     timeout_s: TimeoutS = 10.0,
     as_json: AsJson = False,
@@ -43,15 +47,18 @@ def query(
         if index is not None and file is not None:
             raise ConfigError(f"--index {index} and --file {file} both say what to send; give one of them")
         target = Endpoint(url, endpoint)
+        headers = AS_JSON
         if file is None:
-            body, label = _item(_source(dataset, target, timeout_s), index or 0, slo_ms)
+            body, label, headers = _item(_source(dataset, target, timeout_s), index or 0, slo_ms, binary)
+        elif binary:
+            raise ConfigError("--binary with --file, which is sent as it is; leave one of them out")
         else:
             body, label = _from_file(file, slo_ms)
-        reply, took_ms = asyncio.run(_timed_call(target, body, timeout_s))
-        answer = read_answer(reply.status, reply.content)
+        reply, took_ms = asyncio.run(_timed_call(target, body, headers, timeout_s))
+        answer = read_answer(reply.status, reply.content, reply.json_bytes)
         if answer.error is not None:
             raise CallFailed(f"{base_url(url)} answered {reply.status} ({answer.error_kind}): {answer.error}")
-        response = orjson.loads(reply.content)
+        response = read_response(reply.content, reply.json_bytes)
         correct = _correct(answer, label, target, timeout_s)
         if as_json:
             print_json(_summary(answer, label, correct, took_ms) | {"response": response})
@@ -70,11 +77,12 @@ def _metadata(target: Endpoint, timeout_s: float) -> dict[str, Any]:
     return asyncio.run(get_object(target.metadata_url, base_url(target.server_url), timeout_s))
 
 
-def _item(source: str, index: int, slo_ms: float | None) -> tuple[bytes, Label | None]:
-    dataset = load_dataset(source, slo_ms)
+def _item(source: str, index: int, slo_ms: float | None, binary: bool) -> tuple[bytes, Label | None, Mapping[str, str]]:
+    """The body, the label and the headers of an item."""
+    dataset = load_dataset(source, slo_ms, binary=binary)
     if index >= len(dataset.bodies):
         raise ConfigError(f"--index {index}; data set {source!r} has items 0 to {len(dataset.bodies) - 1}")
-    return dataset.bodies[index], dataset.label(index)
+    return dataset.bodies[index], dataset.label(index), dataset.headers(index) or AS_JSON
 
 
 def _from_file(file: str, slo_ms: float | None) -> tuple[bytes, Label | None]:
@@ -87,9 +95,11 @@ def _from_file(file: str, slo_ms: float | None) -> tuple[bytes, Label | None]:
         raise ConfigError(f"request {file}: {error}") from error
 
 
-async def _timed_call(endpoint: Endpoint, body: bytes, timeout_s: float) -> tuple[Reply, float]:
+async def _timed_call(
+    endpoint: Endpoint, body: bytes, headers: Mapping[str, str], timeout_s: float
+) -> tuple[Reply, float]:
     start_s = time.perf_counter()
-    reply = await call(endpoint.infer_url, base_url(endpoint.server_url), timeout_s, body)
+    reply = await call(endpoint.infer_url, base_url(endpoint.server_url), timeout_s, body, headers=headers)
     return reply, (time.perf_counter() - start_s) * 1e3
 
 

@@ -35,6 +35,7 @@ from serve_app.oip.answer import encode
 from serve_app.oip.content_coding import LEAST_BYTES, compressed
 from serve_app.oip.inference import Inference
 from serve_app.oip.request import InferRequest, decode
+from serve_app.oip.routes import check_version
 
 logger = logging.getLogger("ray.serve")
 
@@ -46,7 +47,7 @@ _VARIES = (b"vary", ACCEPTED)
 _INTERNAL = orjson.dumps(
     {"error": "internal error in the router; see its log", "reason": "Internal", "retryable": False}
 )
-MODELS = "/v2/models/"
+MODELS, VERSIONS = "/v2/models/", "/versions/"
 
 
 class Edge:
@@ -117,6 +118,8 @@ class Edge:
         """
         if scope["method"] != "POST":
             raise MethodNotAllowed(f"inference takes POST, not {scope['method']}")
+        if VERSIONS in scope["path"]:
+            check_version(scope["path"].split("/")[-2])
         info = self._inference.endpoint(endpoint)
         head = begun(self._intake, self._router, endpoint, scope)
         if more := self._intake.refused_by_proxy(scope, head):
@@ -184,13 +187,10 @@ def _echoed(given: Mapping[bytes, bytes], watched: bool) -> Headers:
 
 
 def inferred_endpoint(path: str) -> str | None:
-    """The endpoint that ``/v2/models/{endpoint}[/versions/{version}]/infer`` names; None for another path.
-
-    An endpoint has one version, 1.
-    """
+    """The endpoint that ``/v2/models/{endpoint}[/versions/{version}]/infer`` names; None for another path."""
     if not path.startswith(MODELS) or not path.endswith("/infer"):
         return None
     endpoint, *version = path[len(MODELS) : -len("/infer")].split("/")
-    if version not in ([], ["versions", "1"]):
+    if version and (len(version) != 2 or version[0] != "versions"):
         return None
     return endpoint

@@ -69,6 +69,24 @@ def read_answer(status: int, content: bytes, json_bytes: str | None = None) -> A
         return Answer(status, error_kind="bad_answer", error=text)
 
 
+def read_response(content: bytes, json_bytes: str | None = None) -> dict[str, Any]:
+    """The whole of an answer that `read_answer` could read, with the data of raw tensors as in JSON."""
+    at = len(content) if json_bytes is None else int(json_bytes)
+    body: dict[str, Any] = orjson.loads(content[:at])
+    for output in body["outputs"]:
+        size_bytes = output.get("parameters", {}).get("binary_data_size")
+        if size_bytes is not None:
+            output["data"] = _flat(content[at : at + size_bytes], output)
+            at += size_bytes
+    return body
+
+
+def _flat(raw: bytes, output: Mapping[str, Any]) -> list[Any]:
+    spec = TensorSpec(output["name"], output["datatype"], (-1, *output["shape"][1:]))
+    values = from_raw(raw, output["shape"], spec).reshape(-1).tolist()
+    return [each.decode(errors="replace") if isinstance(each, bytes) else each for each in values]
+
+
 def _label(outputs: Sequence[Mapping[str, Any]], tail: bytes) -> Label | None:
     """The first element of the output ``label``, which may be raw in the ``tail``."""
     at = 0
@@ -78,9 +96,7 @@ def _label(outputs: Sequence[Mapping[str, Any]], tail: bytes) -> Label | None:
             if size_bytes is None:
                 found: Label = output["data"][0]
                 return found
-            shape = output["shape"]
-            spec = TensorSpec("label", output["datatype"], (-1, *shape[1:]))
-            first: Label = from_raw(tail[at : at + size_bytes], shape, spec).reshape(-1).tolist()[0]
+            first: Label = _flat(tail[at : at + size_bytes], output)[0]
             return first
         at += size_bytes or 0
     return None

@@ -26,7 +26,11 @@ class Endpoint:
 
 def base_url(server_url: str) -> str:
     """``server_url`` without a trailing slash; raises `ConfigError` unless it names http or https and a host."""
-    parts = urlsplit(server_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(server_url)
+        right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets that do not close, a port that is no number
+        right = False
+    if not right:
         raise ConfigError(f"server URL {server_url!r}; write it as http://127.0.0.1:8000")
     return server_url.rstrip("/")

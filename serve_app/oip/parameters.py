@@ -46,13 +46,14 @@ def priority_of(parameters: dict[str, Any]) -> int:
 
 
 def slo_s_of(parameters: dict[str, Any]) -> float | None:
-    """The client's objective in seconds: the smaller of ``slo_ms`` and ``timeout`` (microseconds, as Triton has it)."""
+    """The client's objective in seconds: the smaller of ``slo_ms`` and ``timeout`` (microseconds, and 0 is for none, as
+    Triton has it)."""
     asked = []
     for key, per_s in (("slo_ms", 1e3), ("timeout", 1e6)):
         value = parameters.get(key)
-        if value is None:
-            continue
         number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is None or (key == "timeout" and number and value == 0):
+            continue
         if not number or not SHORTEST_S <= value / per_s <= LONGEST_S:
             raise BadRequest(f"parameters.{key} must be a number, from a microsecond to a day, not {shown(value)}")
         asked.append(value / per_s)

@@ -24,6 +24,11 @@ _WIRE = {name: dtype.newbyteorder("<") for name, dtype in DTYPES.items() if name
 _LENGTH = struct.Struct("<I")
 
 
+def element_bytes(datatype: str) -> int:
+    """What an element takes, of any datatype but BYTES."""
+    return _WIRE[datatype].itemsize
+
+
 def from_raw(raw: Raw, shape: Sequence[int], spec: TensorSpec) -> Array:
     """The tensor of ``shape`` that the bytes hold, an array of its own; raises `BadRequest`."""
     count = math.prod(shape)

@@ -18,6 +18,7 @@ from dispatch.query import NORMAL_PRIORITY
 from serve_app.http.endpoint_info import EndpointInfo
 from serve_app.oip.json_values import flat, may_hold_booleans, typed
 from serve_app.oip.parameters import accuracy_of, parameters_of, priority_of, slo_s_of, wanted_of
+from serve_app.oip.raw_request import raw_request
 from serve_app.oip.raw_tensors import Raw, from_raw
 from serve_app.oip.words import kind, names, shown
 
@@ -56,8 +57,12 @@ class InferRequest:
 def decode(body: bytes, endpoint: EndpointInfo, json_bytes: int | None = None) -> InferRequest:
     """Decode and check a request body; raises `BadRequest`.
 
-    The JSON is the first ``json_bytes`` of it, with raw tensors behind; None where all of it is JSON.
+    The JSON is the first ``json_bytes`` of it, with raw tensors behind; None where all of it is JSON, 0 where all of it
+    is one tensor.
     """
+    if json_bytes == 0:
+        content, raw = raw_request(body, endpoint)
+        return read(content, endpoint, raw)
     if json_bytes is not None and json_bytes > len(body):
         raise BadRequest(
             f"inference-header-content-length is {json_bytes}, and the whole body has {len(body)} bytes; give the "

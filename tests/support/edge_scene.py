@@ -41,12 +41,13 @@ class Request:
     body: bytes = BODY
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
     direct: bool = True
+    path: str = "/v2/models/digits/infer"
     sent: list[Message] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._left = asyncio.Event()
         self._read = False
-        scope = {"type": "http", "method": "POST", "path": "/v2/models/digits/infer", "headers": self.headers}
+        scope = {"type": "http", "method": "POST", "path": self.path, "headers": self.headers}
         scope |= {DIRECT: True} if self.direct else {}
         serving = self.edge.serve_inference("digits", scope, self._receive, self._send, watched=True)
         self.task = asyncio.create_task(serving)

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
 from aiohttp import web
+
+from catalog.tensor import DTYPES
 
 STATUS = {
     "endpoints": {
@@ -64,6 +67,7 @@ class ThreadedServer:
     """Answers 7 to every query unless ``refusal`` is set to (status, body); keeps the last request, ``tail`` being what
     is behind its JSON.
 
+    ``in_bytes`` has outputs behind the JSON.
     ``parameters`` are those of every answer, ``metadata`` those of the endpoint. ``answers`` has, by path under
     ``/accord/``, (status, body) of each call to come.
     """
@@ -82,6 +86,7 @@ class ThreadedServer:
             "deadline_met": True,
         }
         self.metadata: dict[str, Any] = {"slo_ms": 120}
+        self.in_bytes = False
         self.posted: list[tuple[str, Any]] = []
         self.deleted: list[str] = []
         self._loop = asyncio.new_event_loop()
@@ -147,11 +152,19 @@ class ThreadedServer:
         if self.refusal is not None:
             status, body = self.refusal
             return web.json_response(body, status=status)
-        outputs = [
+        outputs: list[dict[str, Any]] = [
             {"name": "label", "datatype": "INT64", "shape": [1], "data": [7]},
             {"name": "probabilities", "datatype": "FP32", "shape": [1, 12], "data": [0.0] * 12},
         ]
-        return web.json_response({"model_name": "digits", "parameters": self.parameters, "outputs": outputs})
+        answer = {"model_name": "digits", "parameters": self.parameters, "outputs": outputs}
+        if not self.in_bytes:
+            return web.json_response(answer)
+        raw = [np.array(output.pop("data"), DTYPES[output["datatype"]]).tobytes() for output in outputs]
+        for output, tensor in zip(outputs, raw, strict=True):
+            output["parameters"] = {"binary_data_size": len(tensor)}
+        head = orjson.dumps(answer)
+        headers = {"Inference-Header-Content-Length": str(len(head))}
+        return web.Response(body=b"".join([head, *raw]), headers=headers)
 
 
 @pytest.fixture

@@ -47,6 +47,7 @@ def test_a_row_that_does_not_fit_ends_in_words(tmp_path: Path) -> None:
     ("more", "message"),
     [
         (["--output", "{0}/none/made.csv"], "there is no folder"),
+        (["--output", "{0}"], "is a folder; give the path of a file"),
         (["--output", "{0}/made.csv", "--cores", "1,2"], "leave out --cores, or --output"),
     ],
 )

@@ -125,3 +125,19 @@ def test_data_of_another_task_is_not_sent(server: Any, task: str, arguments: tup
     assert result.exit_code == 2
     assert message in " ".join(result.stderr.split())
     assert server.received == 0
+
+
+def test_a_query_in_bytes_is_answered_in_bytes_and_shown_in_numbers(server: Any) -> None:
+    server.in_bytes = True
+    result = accord("--url", server.url, "--binary", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert server.last["inputs"][0]["parameters"]["binary_data_size"] == len(server.tail)
+    response = json.loads(result.stdout)["response"]
+    assert [output["data"] for output in response["outputs"]] == [[7], [0.0] * 12]
+    assert "probabilities" in accord("--url", server.url, "--binary").stdout
+
+
+def test_a_file_is_sent_as_it_is(server: Any, request_file: str) -> None:
+    result = accord("--url", server.url, "--file", request_file, "--binary")
+    assert result.exit_code == 2
+    assert "--binary with --file" in result.stderr

@@ -11,6 +11,7 @@ from edge_scene import BATCH_S, BODY, LEARNED, Request, rush, serving, status
 
 from catalog.errors import AccordError
 from router_scene import now_s, settled, virtually
+from serve_app.http.edge import inferred_endpoint
 from serve_app.http.in_front.refusals import HEADER as REFUSED
 from serve_app.http.in_front.request_age import HEADER
 from serve_app.http.in_front.shedding import HEADER as SHED
@@ -23,6 +24,30 @@ async def test_a_query_is_answered() -> None:
         request = Request(edge)
         await request.task
         assert (request.status, request.answer["outputs"][0]["data"]) == (200, [6.0])
+
+
+@virtually
+async def test_a_version_that_is_not_there_is_said_so() -> None:
+    async with serving() as (_, edge):
+        first, second = (Request(edge, path=f"/v2/models/digits/versions/{number}/infer") for number in (1, 2))
+        await asyncio.gather(first.task, second.task)
+        assert (first.status, second.status, second.answer["reason"]) == (200, 404, "UnknownVersion")
+
+
+@pytest.mark.parametrize(
+    ("path", "endpoint"),
+    [
+        ("/v2/models/digits/infer", "digits"),
+        ("/v2/models/digits/versions/7/infer", "digits"),
+        ("/v2/models/versions/infer", "versions"),
+        ("/v2/models/digits/stats/infer", None),
+        ("/v2/models/digits/versions/1/2/infer", None),
+        ("/v2/models/digits/versions/infer", None),
+        ("/v2/models/digits/ready", None),
+    ],
+)
+def test_inference_is_told_by_its_path(path: str, endpoint: str | None) -> None:
+    assert inferred_endpoint(path) == endpoint
 
 
 @virtually

@@ -14,7 +14,9 @@ def test_a_name_with_odd_characters_stays_one_path_segment() -> None:
     assert Endpoint("http://host", "a/b c").metadata_url == "http://host/v2/models/a%2Fb%20c"
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:8000", "ftp://host", "http://", ""])
+@pytest.mark.parametrize(
+    "url", ["127.0.0.1:8000", "ftp://host", "http://", "", "http://[::1:8000", "http://host:eighty"]
+)
 def test_an_address_that_is_no_http_url_is_refused(url: str) -> None:
     with pytest.raises(ConfigError, match="write it as http://127"):
         _ = Endpoint(url, "digits").infer_url

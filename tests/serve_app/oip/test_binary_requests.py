@@ -188,3 +188,38 @@ def test_one_number_that_is_none_is_found_among_many(datatype: str) -> None:
         values[4321] = wrong
         with pytest.raises(BadRequest, match="holds NaN or a value beyond"):
             sent(described, values.tobytes(), info)
+
+
+@pytest.mark.parametrize(
+    ("spec", "body", "expected"),
+    [
+        (TensorSpec("x", "FP32", (-1, 2)), np.array([3, 4], "<f4").tobytes(), [[3.0, 4.0]]),
+        (TensorSpec("x", "INT64", (-1,)), np.array([5], "<i8").tobytes(), [5]),
+        (TensorSpec("x", "BYTES", (-1,)), "na\u00efve".encode(), ["na\u00efve"]),
+        (TensorSpec("x", "BYTES", (-1, 1)), b"u", [["u"]]),
+        (TensorSpec("x", "INT64", (-1, -1)), np.array([1, 2, 3], "<i8").tobytes(), [[1, 2, 3]]),
+    ],
+)
+def test_a_body_without_json_is_the_only_tensor_and_answered_in_bytes(
+    spec: TensorSpec, body: bytes, expected: list[Any]
+) -> None:
+    request = decode(body, replace(INFO, inputs=(spec,)), 0)
+    assert (request.inputs["x"].tolist(), request.rows) == (expected, 1)
+    assert (request.outputs, request.binary, request.id) == (("y",), {"y"}, None)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "body", "message"),
+    [
+        ((A, B), RAW_A, "is 0, so that the body is a tensor and nothing else, and endpoint 'pair' takes"),
+        ((A,), RAW_A, r"has 16 bytes; FP32 of shape \[1, 2\] has 8"),
+        ((A,), b"", r"has 0 bytes; FP32 of shape \[1, 2\] has 8"),
+        ((TensorSpec("b", "BYTES", (-1, 2)),), b"uv", "several elements of BYTES"),
+        ((TensorSpec("b", "BYTES", (-1,)),), b"\xff", "UTF-8"),
+    ],
+)
+def test_a_body_without_json_that_is_not_the_only_tensor_is_told_why(
+    inputs: tuple[TensorSpec, ...], body: bytes, message: str
+) -> None:
+    with pytest.raises(BadRequest, match=message):
+        decode(body, replace(INFO, inputs=inputs), 0)

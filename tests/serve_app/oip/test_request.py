@@ -157,6 +157,13 @@ def test_the_smaller_of_both_objectives_counts() -> None:
     assert decode(body(parameters={"slo_ms": 80, "timeout": 20_000}), endpoint()).slo_s == pytest.approx(0.02)
 
 
+def test_a_timeout_of_zero_is_none_as_with_triton() -> None:
+    assert decode(body(parameters={"timeout": 0}), endpoint()).slo_s is None
+    assert decode(body(parameters={"timeout": 0, "slo_ms": 80}), endpoint()).slo_s == pytest.approx(0.08)
+    with pytest.raises(BadRequest, match="not False"):
+        decode(body(parameters={"timeout": False}), endpoint())
+
+
 def answer(rows: int = 1) -> Answer:
     outputs = {
         "label": np.arange(rows, dtype=np.int64),

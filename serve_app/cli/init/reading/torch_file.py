@@ -27,7 +27,10 @@ def read_exported(path: Path, sizes: Sizes) -> Described:
         example = examples.get(name)
         if not isinstance(example, torch.Tensor):
             raise ConfigError(f"{path}: input {name!r} is a {type(example).__name__}, and has to be a tensor")
-        dtype = torch.empty(0, dtype=example.dtype).numpy().dtype
+        try:
+            dtype = torch.empty(0, dtype=example.dtype).numpy().dtype
+        except TypeError as error:
+            raise ConfigError(f"{path}: input {name!r} is {example.dtype}, and numpy has no such type") from error
         axes = [_axis(size) for size in example.shape]
         inputs.append(input_of(path, name, datatype_of(path, f"input {name!r}", dtype), axes, sizes))
     module = program.module()

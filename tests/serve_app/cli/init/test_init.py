@@ -66,6 +66,15 @@ def test_the_config_of_a_project_is_one_that_can_be_served(project: Path) -> Non
     assert load_catalogue(project / file.app.catalogue).of_task(endpoint.task)
 
 
+@pytest.mark.parametrize("name", ["2024", "1.5", "no", "2024-05-01"])
+def test_a_name_that_yaml_takes_for_something_else_stays_a_name(tmp_path: Path, name: str) -> None:
+    result = accord(str(tmp_path / name), "--from", str(linear(tmp_path / f"{name}.onnx")))
+    assert result.exit_code == 0, result.output
+    file = read_serve_file(tmp_path / name / "serve.yaml")
+    assert {key: endpoint.task for key, endpoint in file.app.endpoints.items()} == {name: name}
+    assert [each.name for each in load_catalogue(tmp_path / name / "catalogue.yaml").of_task(name)] == [name]
+
+
 def test_nothing_is_overwritten(project: Path, tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in project.iterdir()}
     result = accord(str(project))
@@ -161,6 +170,7 @@ def test_an_exported_program_is_described_by_itself_and_a_trial(tmp_path: Path) 
         (["x", "--from", "scripted.pt"], "export the module with torch.export.save and give that file, or write an"),
         (["x", "--from", "saved.pt"], "holds pickled objects, as torch.save writes them, which are never loaded"),
         (["x", "--from", "broken.onnx"], "broken.onnx is no ONNX model"),
+        (["x", "--from", "half.pt2"], "input 'input' is torch.bfloat16, and numpy has no such type"),
         (["x", "--from", "one.onnx"], "input 'x' has a batch of 1 row"),
         (["x", "--from", "m.onnx", "--size", "width=six"], "write the name of an axis and its size"),
         (["x", "--from", "m.onnx", "--from", "./m.onnx"], "are both called 'm'; rename one"),
@@ -173,6 +183,8 @@ def test_what_cannot_be_written_is_refused_and_nothing_is_left(
     (tmp_path / "broken.onnx").write_text("x")
     torch.jit.script(torch.nn.Linear(2, 2)).save(str(tmp_path / "scripted.pt"))
     torch.save(torch.nn.Linear(2, 2).state_dict(), tmp_path / "saved.pt")
+    example = (torch.ones(2, 2, dtype=torch.bfloat16),)
+    torch.export.save(torch.export.export(torch.nn.Identity(), example), tmp_path / "half.pt2")
     linear(tmp_path / "one.onnx", batch=1)
     linear(tmp_path / "m.onnx", width="width")
     monkeypatch.chdir(tmp_path)

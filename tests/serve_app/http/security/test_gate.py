@@ -52,6 +52,7 @@ async def test_health_is_open(client: httpx2.AsyncClient, path: str) -> None:
     [
         ("POST", INFER, {"infer"}),
         ("POST", "/v2/models/digits/versions/1/infer", {"infer"}),
+        ("POST", "/v2/models/digits/versions/2/infer", {"infer"}),  # which is not there
         ("GET", INFER, {"infer"}),
         ("GET", "/v2", {"infer", "observe"}),
         ("GET", "/v2/models/digits", {"infer", "observe"}),

@@ -47,7 +47,7 @@ def query(
         if index is not None and file is not None:
             raise ConfigError(f"--index {index} and --file {file} both say what to send; give one of them")
         target = Endpoint(url, endpoint)
-        headers = AS_JSON
+        headers: Mapping[str, str] = AS_JSON
         if file is None:
             body, label, headers = _item(_source(dataset, target, timeout_s), index or 0, slo_ms, binary)
         elif binary:

@@ -11,11 +11,15 @@ from dispatch.selection.policy import Candidate
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage of a pipeline: the stages whose outputs it takes, and by device type the variants that may run it."""
+    """One stage of a pipeline: the stages whose outputs it takes, and by device type the variants that may run it.
+
+    Its jobs have ``rows_per_job`` rows each, but for the last one of a query, and are never split.
+    """
 
     name: str
     after: tuple[str, ...]
     candidates: Mapping[str, tuple[Candidate, ...]]
+    rows_per_job: int = 1
 
 
 @dataclass(frozen=True)

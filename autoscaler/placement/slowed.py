@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from operator import add
 
-from autoscaler.cluster.cluster import Cluster, Stage
+from autoscaler.cluster.cluster import Cluster
 from autoscaler.cluster.plan import ClusterPlan
 from dispatch.selection.policy import Candidate
 
@@ -28,7 +28,7 @@ def slowed(cluster: Cluster, factors: Factors) -> Cluster:
                 endpoint,
                 candidates=_slowed(endpoint.candidates, factors),
                 stages=tuple(
-                    Stage(stage.name, stage.after, _slowed(stage.candidates, factors)) for stage in endpoint.stages
+                    replace(stage, candidates=_slowed(stage.candidates, factors)) for stage in endpoint.stages
                 ),
             )
             for endpoint in cluster.endpoints

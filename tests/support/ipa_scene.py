@@ -130,11 +130,18 @@ def latency_s(problem: PipelineProblem, taken: Sequence[Pick], served: float) ->
     return max(sum(spans[number] for number in path) for path in paths(problem.stages))
 
 
+def rows_run(stage: StageProblem, rows: int) -> int:
+    """Of batches of up to so many: whole jobs, as many as fit, and what a batch below one job counts as."""
+    whole = [jobs * stage.rows_per_job for jobs in range(1, rows + 1) if jobs * stage.rows_per_job <= rows]
+    return max(whole, default=rows)
+
+
 def replicas(problem: PipelineProblem, taken: Sequence[Pick], served: float) -> list[int]:
     found = []
     for each, (own, rows) in zip(problem.stages, taken, strict=True):
         load_qps = problem.load_qps * served * each.jobs_per_query
-        found.append(max(ceil(load_qps * own.candidate.latency_s[rows] / rows - 1e-9), 1))
+        run = rows_run(each, rows)
+        found.append(max(ceil(load_qps * own.candidate.latency_s[run] / run - 1e-9), 1))
     return found
 
 
@@ -196,7 +203,8 @@ def largest(problems, taken, workers, in_time) -> float:  # type: ignore[no-unty
         for each, (one, rows) in zip(problem.stages, own, strict=True):
             load_qps = problem.load_qps * each.jobs_per_query
             if load_qps and workers.limit(one.device) < inf:
-                qps = rows / one.candidate.latency_s[rows]
+                run = rows_run(each, rows)
+                qps = run / one.candidate.latency_s[run]
                 steps |= {n * qps / load_qps for n in range(1, int(workers.limit(one.device)) + 1)}
     for served in sorted((part for part in steps if part <= 1.0), reverse=True):
         if fits(problems, taken, served, workers):

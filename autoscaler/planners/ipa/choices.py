@@ -127,7 +127,7 @@ def _of_stage(
             if rows > candidate.max_batch or wait_s(rows, load_qps) == inf:
                 continue
             run_s = candidate.latency_s[rows]
-            qps = rows / candidate.cycle_s[rows]
+            qps = stage.qps(candidate, rows)
             needed = 1 if any_replicas else replicas_for(load_qps, qps)
             if replicas is not None and replicas < needed:
                 continue

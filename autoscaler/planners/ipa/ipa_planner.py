@@ -21,7 +21,7 @@ from autoscaler.planners.ipa.placement.assignment import (
     workers_there,
 )
 from autoscaler.planners.ipa.placement.cluster_plan import cluster_plan
-from autoscaler.planners.ipa.placement.cluster_problem import needed_bytes, problem_of, workers_of
+from autoscaler.planners.ipa.placement.cluster_problem import problem_of, workers_of
 from autoscaler.planners.ipa.placement.colocation import Memory, Shared, share
 from autoscaler.planners.ipa.placement.cover import cover
 from autoscaler.planners.ipa.placement.standby import with_standby
@@ -145,13 +145,7 @@ class IpaPlanner:
         alone = [{device: number} for device, number in sorted(devices.items(), key=lambda each: -each[1])]
         for some in [devices, *(alone if len(devices) > 1 else [])]:
             limit_bytes = min((p.memory_bytes for p in self.cluster.pools if p.device in some), default=inf)
-            sizes = {
-                option.candidate.variant: needed_bytes(self.cluster, option.candidate)
-                for problem in problems
-                for stage in problem.stages
-                for option in stage.options
-            }
-            found = share(problems, some, Memory(limit_bytes, sizes), self.options)
+            found = share(problems, some, Memory(limit_bytes, self.cluster.memory_bytes), self.options)
             if isinstance(found, Shared):
                 return found
         return None

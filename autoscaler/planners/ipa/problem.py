@@ -32,13 +32,14 @@ class StageProblem:
     """One stage with its ``options``. ``after`` names the stages whose outputs it takes.
 
     ``jobs_per_query`` is how many jobs a query makes of it on average: more than 1 where it is cut into parts, less
-    where it depends on a condition.
+    where it depends on a condition. A job of ``rows_per_job`` rows counts as so many, and is run in one batch.
     """
 
     name: str
     after: tuple[str, ...]
     options: tuple[Option, ...]
     jobs_per_query: float = 1.0
+    rows_per_job: int = 1
 
     def __post_init__(self) -> None:
         """Raise `ConfigError` for a stage that nothing can be planned with."""
@@ -46,6 +47,8 @@ class StageProblem:
             raise ConfigError(f"stage {self.name!r} has no options; give it at least one variant")
         if not 0 <= self.jobs_per_query < inf:
             raise ConfigError(f"stage {self.name!r}: jobs_per_query is {self.jobs_per_query:g}; give a number from 0")
+        if self.rows_per_job < 1:
+            raise ConfigError(f"stage {self.name!r}: rows_per_job is {self.rows_per_job}; give a number from 1")
         for option in self.options:
             where = f"stage {self.name!r}, variant {option.candidate.variant!r}"
             if not 0 <= option.cost < inf:
@@ -61,6 +64,14 @@ class StageProblem:
             if keys.count((variant, device)) > 1:
                 on = f" on {device!r}" if device else ""
                 raise ConfigError(f"stage {self.name!r} has variant {variant!r}{on} twice; give it once")
+
+    def qps(self, candidate: Candidate, batch_rows: int) -> float:
+        """Rows per second that one replica bears in batches of up to so many: whole jobs, as many as fit.
+
+        Batches below one job are such as `Candidate.of_whole_jobs` has them.
+        """
+        rows = batch_rows // self.rows_per_job * self.rows_per_job or batch_rows
+        return rows / candidate.cycle_s[rows]
 
 
 @dataclass(frozen=True)

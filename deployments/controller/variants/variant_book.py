@@ -193,6 +193,7 @@ class VariantBook:
                     pool: tuple(c.of_whole_jobs(stage.rows_per_job) for c in own if c.variant in named[name])
                     for pool, own in candidates.items()
                 },
+                stage.rows_per_job,
             )
             for name, stage in endpoint.stages.items()
         )

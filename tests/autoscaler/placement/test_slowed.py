@@ -29,7 +29,7 @@ def test_the_next_batch_follows_later_by_what_the_run_takes_longer() -> None:
 
 
 def test_members_that_run_one_after_the_other_take_as_long_as_the_slowest_of_them_and_stages_as_endpoints_do() -> None:
-    endpoint = Endpoint("e", 1.0, {"cpu": (A, BOTH), "gpu": (A,)}, (Stage("s", (), {"cpu": (A,)}),))
+    endpoint = Endpoint("e", 1.0, {"cpu": (A, BOTH), "gpu": (A,)}, (Stage("s", (), {"cpu": (A,)}, rows_per_job=5),))
     made = slowed(Cluster((endpoint,), (Pool("cpu"), Pool("gpu"))), {("cpu", "b"): 3.0}).endpoints[0]
     assert made.candidates["cpu"][1].latency_s == pytest.approx((0.0, 0.09))
     assert (made.candidates["cpu"][0], made.candidates["gpu"], made.stages) == (A, (A,), endpoint.stages)

@@ -50,7 +50,7 @@ def fill_up(
                 continue
             costs[key, option.device] = option.cost
             if candidate.latency_s[own.batch_rows] <= own.run_s:
-                speeds_qps[key, option.device] = own.batch_rows / candidate.cycle_s[own.batch_rows]
+                speeds_qps[key, option.device] = stage.qps(candidate, own.batch_rows)
     for device, workers in free.items():
         open_to = [key for key in active if (key, device) in speeds_qps]
         for _ in range(workers if open_to else 0):

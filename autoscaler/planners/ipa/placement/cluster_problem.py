@@ -84,7 +84,9 @@ def problem_of(
             endpoint.slo_s,
             demand_qps[endpoint.name],
             tuple(
-                StageProblem(stage.name, stage.after, options[stage.name], jobs.get(stage.name, 1.0))
+                StageProblem(
+                    stage.name, stage.after, options[stage.name], jobs.get(stage.name, 1.0), stage.rows_per_job
+                )
                 for stage in stages_of(endpoint)
             ),
             _measured(endpoint) if definition == "measured" else {},

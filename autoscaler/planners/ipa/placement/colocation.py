@@ -40,10 +40,10 @@ class Shared:
 
 @dataclass(frozen=True)
 class Memory:
-    """Of one worker, and by variant what a worker needs for it."""
+    """Of one worker, and by variant what it takes of that; those that are missing take nothing."""
 
     worker_bytes: float
-    needed_bytes: Mapping[str, float]
+    variant_bytes: Mapping[str, float]
 
 
 def share(
@@ -203,17 +203,38 @@ class _Steps:
         """One choice per stage, what fits the memory, and the longest run of all."""
         program = Program(self._choices(served, limits_s))
         beside_s = program.model.add_variable(lb=0.0)
-        needed = []
         for pipeline, stages in zip(program.pipelines, program.taken, strict=True):
             for choices, variables in zip(pipeline.stages, stages, strict=True):
                 runs_s = [choice.run_s * x for choice, x in zip(choices, variables, strict=True)]
                 program.model.add_linear_constraint(beside_s >= mathopt.fast_sum(runs_s))
-                for choice, x in zip(choices, variables, strict=True):
-                    needed.append(self.memory.needed_bytes.get(choice.variant, 0.0) * x)
-        if 0 < self.memory.worker_bytes < inf:
-            scaled = [each / self.memory.worker_bytes for each in needed]
-            program.model.add_linear_constraint(mathopt.fast_sum(scaled) <= 1.0)
+        self._keep_memory(program)
         return program, beside_s
+
+    def _keep_memory(self, program: Program) -> None:
+        """Keep what a worker holds within its memory: once each variant that several stages run, of any pipeline."""
+        if not 0 < self.memory.worker_bytes < inf:
+            return
+        needing: dict[str, list[mathopt.LinearSum]] = {}
+        for pipeline, stages in zip(program.pipelines, program.taken, strict=True):
+            for choices, variables in zip(pipeline.stages, stages, strict=True):
+                of_stage: dict[str, list[mathopt.Variable]] = {}
+                for choice, x in zip(choices, variables, strict=True):
+                    for name in dict.fromkeys(choice.option.candidate.needs):
+                        of_stage.setdefault(name, []).append(x)
+                for name, own in of_stage.items():
+                    needing.setdefault(name, []).append(mathopt.fast_sum(own))
+        parts = []
+        for name, by_stage in needing.items():
+            own_bytes = self.memory.variant_bytes.get(name, 0.0)
+            if not own_bytes:
+                continue
+            held: mathopt.LinearTypes = by_stage[0]
+            if len(by_stage) > 1:
+                held = once = program.model.add_variable(lb=0.0, ub=1.0)
+                for needed in by_stage:
+                    program.model.add_linear_constraint(once >= needed)
+            parts.append(own_bytes / self.memory.worker_bytes * held)
+        program.model.add_linear_constraint(mathopt.fast_sum(parts) <= 1.0)
 
     def _busy(self, program: Program) -> mathopt.LinearExpression:
         terms = []

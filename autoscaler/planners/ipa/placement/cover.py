@@ -33,9 +33,10 @@ def cover(
 ) -> Cover:
     """Give each stage its variant of least memory (of equals the fastest), the largest first.
 
-    It goes to the worker, of ``workers`` by device type, that holds the fewest so far, or where that leaves more stages
-    out to the one with the least room; of equals to one that held it ``before``. Workers that are left over take that
-    variant of the stage that bears the least of its load.
+    It goes to the worker, of ``workers`` by device type, that runs the fewest stages so far, or where that leaves more
+    of them out to the one that needs the least memory for it beside what it holds for others, of equals the one with
+    the least room; of equals to one that held it ``before``. Workers that are left over take that variant of the stage
+    that bears the least of its load.
     """
     evenly, tightly = (_cover(cluster, pipelines, workers, before, tight) for tight in (False, True))
     return evenly if len(evenly.missing) <= len(tightly.missing) else tightly
@@ -51,6 +52,7 @@ def _cover(
     pools = {pool.device: pool for pool in cluster.pools}
     room_bytes = {worker: pools[device].memory_bytes for worker, device in workers.items()}
     given: dict[str, list[tuple[StageKey, Option]]] = {worker: [] for worker in sorted(workers)}
+    held: dict[str, frozenset[str]] = dict.fromkeys(given, frozenset())
     loads = {}
     able: dict[StageKey, list[Option]] = {}
     for pipeline in pipelines:
@@ -64,24 +66,29 @@ def _cover(
 
     def place(key: StageKey, idle: bool) -> bool:
         for option in able[key]:
-            size = needed_bytes(cluster, option.candidate)
+            needs = frozenset(option.candidate.needs)
+            lacks_bytes = {
+                worker: sum(cluster.memory_bytes.get(name, 0) for name in needs - own) for worker, own in held.items()
+            }
             fitting = [
                 worker
                 for worker in given
-                if workers[worker] == option.device and room_bytes[worker] >= size and not (idle and given[worker])
+                if workers[worker] == option.device
+                and room_bytes[worker] >= lacks_bytes[worker]
+                and not (idle and given[worker])
             ]
             if fitting:
-                needs = frozenset(option.candidate.needs)
                 best = min(
                     fitting,
                     key=lambda w: (
-                        room_bytes[w] if tight else len(given[w]),
+                        (lacks_bytes[w], room_bytes[w]) if tight else (len(given[w]),),
                         not needs <= before.get(w, frozenset()),
                         w,
                     ),
                 )
                 given[best].append((key, option))
-                room_bytes[best] -= size
+                held[best] |= needs
+                room_bytes[best] -= lacks_bytes[best]
                 able[key] = [each for each in able[key] if each.candidate.variant == option.candidate.variant]
                 return True
         return False
@@ -116,11 +123,7 @@ def _cover(
                 capacity_qps=capacity_qps(key),
             )
     return Cover(
-        held={
-            worker: frozenset(variant for _, option in own for variant in option.candidate.needs)
-            for worker, own in given.items()
-            if own
-        },
+        held={worker: own for worker, own in held.items() if own},
         active=active,
         served=min((1.0, *(own.capacity_qps / loads[key] for key, own in active.items() if loads[key]))),
         missing=tuple(key for key in loads if key not in active),

@@ -221,10 +221,12 @@ def test_without_time_there_is_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def some_cluster(rng: np.random.Generator) -> tuple[Cluster, Observation]:
-    """Pipelines and single tasks on up to two kinds of devices, some with little memory, in need of more or less."""
+    """Pipelines on up to two kinds of devices, some with little memory, of more or less load; some share variants."""
     devices = [f"dev{number}" for number in range(rng.integers(1, 3))]
     endpoints, memory = [], {}
+    sharing = rng.random() < 0.3
     for e in range(rng.integers(1, 3)):
+        owner = "" if sharing else f"e{e}"
         stages = []
         for s, after in enumerate(GRAPHS[rng.integers(len(GRAPHS))]):
             own: dict[str, tuple] = {}  # type: ignore[type-arg]
@@ -232,10 +234,10 @@ def some_cluster(rng: np.random.Generator) -> tuple[Cluster, Observation]:
                 if rng.random() < 0.85 or (device == devices[-1] and not own):
                     fixed_s, row_s = rng.uniform(0.001, 0.03, 2)
                     own[device] = tuple(
-                        linear(f"e{e}s{s}v{v}", 0.6 + 0.1 * v, fixed_s * (v + 1), row_s * (v + 1))
+                        linear(f"{owner}s{s}v{v}", 0.6 + 0.1 * v, fixed_s * (v + 1), row_s * (v + 1))
                         for v in range(rng.integers(1, 4))
                     )
-            memory |= {f"e{e}s{s}v{v}": int(rng.integers(1, 4)) for v in range(3)}
+            memory |= {f"{owner}s{s}v{v}": int(rng.integers(1, 4)) for v in range(3)}
             stages.append(Stage(f"s{s}", after, own))
         endpoints.append(pipeline(f"e{e}", *stages, slo_s=float(rng.choice((0.05, 0.3, 1.0)))))
     pools = tuple(

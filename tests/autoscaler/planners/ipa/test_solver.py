@@ -195,6 +195,7 @@ GOOD = stage("s", LIGHT)
     [
         (lambda: stage("s"), "stage 's' has no options"),
         (lambda: stage("s", LIGHT, jobs=-1.0), "jobs_per_query is -1"),
+        (lambda: replace(GOOD, rows_per_job=0), "rows_per_job is 0; give a number from 1"),
         (lambda: stage("s", LIGHT, LIGHT), "variant 'light' twice"),
         (lambda: stage("s", replace(LIGHT, cost=inf)), "cost is inf"),
         (lambda: stage("s", Option(Candidate("v", 2.0, (0.0, 1.0)), 1.0)), "accuracy is 2"),

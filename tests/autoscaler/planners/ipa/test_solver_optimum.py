@@ -1,12 +1,14 @@
 """IPA's program against trying everything, on small pipelines of all shapes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from autoscaler.cluster.plan import Status
-from autoscaler.planners.ipa.problem import IpaOptions, Workers
+from autoscaler.planners.ipa.problem import IpaOptions, PipelineProblem, Workers
 from autoscaler.planners.ipa.solver import solve
 from autoscaler_scene import SEEDS
 from ipa_scene import accuracy, fits, latency_s, picked, replicas, some_pipeline, tried
@@ -25,7 +27,16 @@ def some_problem(rng: np.random.Generator, accuracy_kind: str) -> tuple[list, Ip
         accuracy=accuracy_kind,  # type: ignore[arg-type]
         batch_sizes=(1, 2, 4),
     )
-    return problems, options, Workers(limits if rng.random() < 0.7 else {})
+    workers = Workers(limits if rng.random() < 0.7 else {})
+    if rng.random() < 0.3:
+        problems = [in_jobs_of_several_rows(rng, problem) for problem in problems]
+    return problems, options, workers
+
+
+def in_jobs_of_several_rows(rng: np.random.Generator, problem: PipelineProblem) -> PipelineProblem:
+    return replace(
+        problem, stages=tuple(replace(stage, rows_per_job=int(rng.integers(1, 6))) for stage in problem.stages)
+    )
 
 
 @settings(max_examples=300, deadline=None)

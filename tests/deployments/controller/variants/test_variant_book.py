@@ -220,6 +220,7 @@ def test_a_stage_whose_jobs_have_several_rows_is_planned_for_in_whole_jobs() -> 
     candidates = {"page": book.candidates(page, lambda _: 1.0, lambda _: 1.0, ())}
     (planned,) = cluster_of(config, candidates, book, sizing=False).endpoints
     (cnn,), (small,) = (stage.candidates["cpu"] for stage in planned.stages)
+    assert [stage.rows_per_job for stage in planned.stages] == [3, 1]
     assert small in candidates["page"]["cpu"]
     one, two, three, four = cnn.latency_s[1:]
     assert one == two == three == small.latency_s[3]

@@ -19,7 +19,7 @@ class PoolSettings:
     ``batch_bytes`` what the rows of a batch may take beside it.
 
     ``start_up_s`` is how long a worker takes to come, unless it is seen to take longer. Its workers may hold the
-    ``variants`` of those names alone, all where it is None.
+    ``variants`` of those names alone, all where it is None. One run may use ``threads``.
     """
 
     device: str
@@ -30,6 +30,11 @@ class PoolSettings:
     start_up_s: float = 10.0
     batch_bytes: float = inf
     variants: tuple[str, ...] | None = None
+    threads: int = 1
+
+    def may_hold(self, variant: str) -> bool:
+        """Whether its workers may hold a variant of that name."""
+        return self.variants is None or variant in self.variants
 
 
 @dataclass(frozen=True)

@@ -86,11 +86,11 @@ async def profile_everywhere(
 
 def _holding(name: str, settings: ControlSettings, pools: Iterable[str]) -> list[str]:
     """Those of the pools that may hold a variant of that name; raises `BadRequest` where none may."""
-    listed = {pool: settings.pools[pool].variants for pool in pools}
-    found = [pool for pool, variants in listed.items() if variants is None or name in variants]
+    asked = tuple(pools)
+    found = [pool for pool in asked if settings.pools[pool].may_hold(name)]
     if not found:
         raise BadRequest(
-            f"no pool may hold variant {name!r}: {', '.join(f'pools.{pool}.variants' for pool in listed)} list others; "
+            f"no pool may hold variant {name!r}: {', '.join(f'pools.{pool}.variants' for pool in asked)} list others; "
             "add it to one of them"
         )
     return found

@@ -1,5 +1,6 @@
 """What the controller has to know of an application; free of ray."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
@@ -108,6 +109,11 @@ class InterferenceSettings:
 
     name: str
     model: bytes = field(repr=False)
+
+    @property
+    def digest(self) -> str:
+        """Tells predictors apart, whatever their files are called."""
+        return hashlib.sha256(self.model).hexdigest()[:24]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,11 +48,6 @@ class VariantBook:
         return tuple(each.name for each in self._catalogue.variants if each.name not in self._withdrawn)
 
     @property
-    def withdrawn(self) -> frozenset[str]:
-        """Names of registered variants that were taken out of service; workers may hold them still."""
-        return frozenset(self._withdrawn)
-
-    @property
     def emulated(self) -> frozenset[str]:
         """Names of the variants that no model answers for."""
         return frozenset(each.name for each in self._catalogue.variants if each.emulated)

@@ -20,14 +20,12 @@ from deployments.controller.rollout_runner import RolloutRunner
 from deployments.controller.routing_tables import RoutingTables
 from deployments.controller.state_keeper import StateKeeper
 from deployments.controller.variants import variant_changes
-from deployments.controller.variants.variant_book import VariantBook
 from deployments.controller.worker_registry import WorkerRegistry
 from deployments.forecasting.keeper import ForecastKeeper
 from deployments.messages.control import RouterReport, RouterState, RoutingTable
 from deployments.messages.control_settings import ControlSettings
 from deployments.state.decisions import DecisionState
 from deployments.state.learned_weights import Learned
-from deployments.state.load_history import LoadHistory
 from deployments.state.saved_state import ControllerState, next_epoch
 from deployments.state.store import StateStore
 from deployments.worker.client import WorkerClient
@@ -62,7 +60,7 @@ class Controller:
         self._settings = settings
         self._clock = wall_clock
         self._began_s = wall_clock()
-        self._known = ControllerState(VariantBook(settings), history=LoadHistory(settings.endpoints))
+        self._known = ControllerState.for_settings(settings)
         self._known.restore(store, self._began_s)
         self._worker_registry = WorkerRegistry(clients, self._on_worker)
         self._routing_tables = RoutingTables(self._worker_registry, next_epoch(store), wall_clock)

@@ -1,6 +1,5 @@
 """The predictor of slowdowns, wherever plans are made."""
 
-import hashlib
 import os
 import tempfile
 from collections.abc import Sequence
@@ -37,8 +36,7 @@ def kept(settings: InterferenceSettings | None) -> SlowdownModel | None:
         return None
     folder = cache_dir() / "interference"
     folder.mkdir(parents=True, exist_ok=True)
-    digest = hashlib.sha256(settings.model).hexdigest()[:24]
-    path = folder / f"{digest}{Path(settings.name).suffix}"
+    path = folder / f"{settings.digest}{Path(settings.name).suffix}"
     if not path.exists():
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".saving-", delete=False) as scratch:
             scratch.write(settings.model)

@@ -1,5 +1,6 @@
 """What the controller has to know of an application; free of ray."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
@@ -19,7 +20,7 @@ class PoolSettings:
     ``batch_bytes`` what the rows of a batch may take beside it.
 
     ``start_up_s`` is how long a worker takes to come, unless it is seen to take longer. Its workers may hold the
-    ``variants`` of those names alone, all where it is None.
+    ``variants`` of those names alone, all where it is None. One run may use ``threads``.
     """
 
     device: str
@@ -30,6 +31,11 @@ class PoolSettings:
     start_up_s: float = 10.0
     batch_bytes: float = inf
     variants: tuple[str, ...] | None = None
+    threads: int = 1
+
+    def may_hold(self, variant: str) -> bool:
+        """Whether its workers may hold a variant of that name."""
+        return self.variants is None or variant in self.variants
 
 
 @dataclass(frozen=True)
@@ -103,6 +109,11 @@ class InterferenceSettings:
 
     name: str
     model: bytes = field(repr=False)
+
+    @property
+    def digest(self) -> str:
+        """Tells predictors apart, whatever their files are called."""
+        return hashlib.sha256(self.model).hexdigest()[:24]
 
 
 @dataclass(frozen=True, kw_only=True)

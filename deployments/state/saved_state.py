@@ -12,6 +12,7 @@ from autoscaler.placement.measured_interference import MeasuredSlowdowns
 from autoscaler.placement.standing import Standing, WorkerVariant
 from catalog.errors import ConfigError, StateUnavailable
 from deployments.controller.variants.variant_book import VariantBook
+from deployments.messages.control_settings import ControlSettings
 from deployments.state.decisions import Decisions
 from deployments.state.learned_weights import LearnedWeights
 from deployments.state.load_history import HOUR_S, PREFIX, LoadHistory
@@ -32,7 +33,8 @@ class ControllerState:
     and what labels said of the members of ensembles.
 
     ``unloadable`` is what could not be loaded lately, and ``standings`` by version how workers stand beside each other
-    under the last plans, which the next controller finds out for itself.
+    under the last plans, which the next controller finds out for itself. ``predictor`` is the digest of the predictor
+    that ``slowdowns`` correct, None where there is none.
     """
 
     book: VariantBook
@@ -46,6 +48,13 @@ class ControllerState:
     slowdowns: MeasuredSlowdowns = field(default_factory=MeasuredSlowdowns)
     unloadable: UnloadableVariants = field(default_factory=UnloadableVariants)
     standings: dict[int, Mapping[WorkerVariant, Standing]] = field(default_factory=dict)
+    predictor: str | None = None
+
+    @classmethod
+    def for_settings(cls, settings: ControlSettings) -> "ControllerState":
+        """What a controller knows that has learned nothing yet."""
+        predictor = None if settings.interference is None else settings.interference.digest
+        return cls(VariantBook(settings), history=LoadHistory(settings.endpoints), predictor=predictor)
 
     def stand(self, version: int, standings: Mapping[WorkerVariant, Standing]) -> None:
         """Workers stand like this under the plan of that version."""
@@ -63,7 +72,7 @@ class ControllerState:
             "sizes": dict(self.sizes),
             "start_ups": self.start_ups.to_record(),
             "learned": self.learned.to_record(),
-            "slowdowns": self.slowdowns.to_record(now_s),
+            "slowdowns": {**self.slowdowns.to_record(now_s), "predictor": self.predictor},
             **self.history.take_documents(),
         }
 
@@ -89,9 +98,20 @@ class ControllerState:
         take("learned", self.learned.restore)
         take("drift/runs", lambda record: setattr(self, "runs", WorkerDrift.from_record(record, now_s)))
         take("drift/transport", lambda record: setattr(self, "transport", ProfileDrift.from_record(record, now_s)))
-        take("slowdowns", lambda record: setattr(self, "slowdowns", MeasuredSlowdowns.from_record(record, now_s)))
+        take("slowdowns", functools.partial(self._restore_slowdowns, now_s=now_s))
         for at_s in (now_s - HOUR_S, now_s):
             take(self.history.document(at_s), functools.partial(self.history.restore, now_s=at_s))
+
+    def _restore_slowdowns(self, record: Mapping[str, Any], now_s: float) -> None:
+        """Corrections are over one predictor, and would count twice over one that was trained with what they rest on.
+
+        Those that do not say over which, as of Accords of before, are left out as well: the upgrade may have brought
+        another predictor, and they are learned again within minutes.
+        """
+        if self.predictor is not None and record.get("predictor") == self.predictor:
+            self.slowdowns = MeasuredSlowdowns.from_record(record, now_s)
+        elif record["keys"]:
+            logger.info("Corrections of predicted slowdowns begin anew: those of before are of another predictor.")
 
 
 def next_epoch(store: StateStore) -> int:

@@ -205,12 +205,13 @@ def _pool(pool: PoolConfig) -> PoolSettings:
     return PoolSettings(
         pool.device,
         pool.workers,
-        pool.bounds,
-        pool.model_bytes,
-        pool.price_per_h,
-        pool.start_up_s,
-        batch_bytes,
-        None if pool.variants is None else tuple(pool.variants),
+        bounds=pool.bounds,
+        memory_bytes=pool.model_bytes,
+        price_per_h=pool.price_per_h,
+        start_up_s=pool.start_up_s,
+        batch_bytes=batch_bytes,
+        variants=None if pool.variants is None else tuple(pool.variants),
+        threads=pool.threads,
     )
 
 

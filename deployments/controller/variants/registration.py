@@ -53,8 +53,8 @@ async def profile_everywhere(
     """Profile a variant on the least busy worker of every pool that may serve it, and enter it in the book.
 
     Its runs take turns with the queries' batches. Raises `ConfigError` or `BadRequest` where it cannot stand beside
-    the others or nobody would be served by it, `NameInUse` while workers hold a withdrawn variant of its name,
-    `ArtifactError` where it cannot be fetched, `NoWorker` where no worker can measure it.
+    the others or nobody would be served by it, `NameInUse` while workers hold a variant of its name that serves
+    no more, `ArtifactError` where it cannot be fetched, `NoWorker` where no worker can measure it.
     """
     book = known.book
     book.check(variant)
@@ -86,22 +86,24 @@ async def profile_everywhere(
 
 def _holding(name: str, settings: ControlSettings, pools: Iterable[str]) -> list[str]:
     """Those of the pools that may hold a variant of that name; raises `BadRequest` where none may."""
-    listed = {pool: settings.pools[pool].variants for pool in pools}
-    found = [pool for pool, variants in listed.items() if variants is None or name in variants]
+    asked = tuple(pools)
+    found = [pool for pool in asked if settings.pools[pool].may_hold(name)]
     if not found:
         raise BadRequest(
-            f"no pool may hold variant {name!r}: {', '.join(f'pools.{pool}.variants' for pool in listed)} list others; "
+            f"no pool may hold variant {name!r}: {', '.join(f'pools.{pool}.variants' for pool in asked)} list others; "
             "add it to one of them"
         )
     return found
 
 
 def _check_let_go(name: str, known: ControllerState, worker_registry: WorkerRegistry) -> None:
-    """Raise `NameInUse` while workers hold a variant of that name that was withdrawn.
+    """Raise `NameInUse` while workers hold a variant of that name that does not serve any more.
 
-    Workers tell variants apart by name: the model of before would be measured, and would answer for the new one.
+    Workers are told of variants by name: they would not load the new model, and answer with the one of before. It may
+    have been withdrawn under another controller, so that what the book knows of it does not count. A variant that is
+    only measured is held by no worker.
     """
-    if name not in known.book.withdrawn:
+    if name in known.book.names:
         return
     if holding := sorted(worker for worker, held in worker_registry.loaded().items() if name in held):
         named = ", ".join(holding[:MOST_NAMED]) + (

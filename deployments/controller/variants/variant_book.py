@@ -5,8 +5,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from math import inf
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from autoscaler.cluster.cluster import Cluster, Endpoint, Pool, Stage
 from autoscaler.demand.profile_drift import corrected
 from autoscaler.demand.worker_drift import RunKey
@@ -16,13 +14,12 @@ from catalog.evaluation.measured import AccuracyOrigin
 from catalog.profiles.profile import LatencyProfile
 from catalog.user_code.any_bytes import take_any_bytes
 from catalog.variant import Variant
+from deployments.controller.variants.variant_record import PoolProfile, VariantRecord
 from deployments.messages.control_settings import ControlSettings, EndpointSettings, StageSettings
 from dispatch.latency.lead import LEAD
 from dispatch.selection.policy import Candidate
 
 logger = logging.getLogger("ray.serve")
-
-_VARIANT = TypeAdapter(Variant)
 
 
 def tabulated_s(variant: Variant, profile: LatencyProfile) -> tuple[float, ...]:
@@ -37,9 +34,10 @@ class VariantBook:
         self._catalogue = Catalogue(settings.variants, settings.artifact_root)
         self._registered: dict[str, Variant] = {}
         self._withdrawn: set[str] = set()
+        self._aside: dict[str, VariantRecord] = {}
         self._unreadable: list[Mapping[str, Any]] = []
         self._endpoints = settings.endpoints
-        self._batch_bytes = {name: pool.batch_bytes for name, pool in settings.pools.items()}
+        self._pools = settings.pools
         self.transport_s = dict.fromkeys(settings.pools, settings.transport_s)
         self.memory_bytes = dict(settings.memory_bytes)
         self.profiled_s: dict[RunKey, tuple[float, ...]] = dict(settings.profiled_s)
@@ -48,11 +46,6 @@ class VariantBook:
     def names(self) -> tuple[str, ...]:
         """All variants that may serve."""
         return tuple(each.name for each in self._catalogue.variants if each.name not in self._withdrawn)
-
-    @property
-    def withdrawn(self) -> frozenset[str]:
-        """Names of registered variants that were taken out of service; workers may hold them still."""
-        return frozenset(self._withdrawn)
 
     @property
     def emulated(self) -> frozenset[str]:
@@ -97,13 +90,14 @@ class VariantBook:
         self._catalogue = self._with(variant)
         self._withdrawn.discard(variant.name)
         self._registered[variant.name] = variant
+        self._aside.pop(variant.name, None)
         self.memory_bytes[variant.name] = memory_bytes
         before = {key: runs_s for key, runs_s in self.profiled_s.items() if key[1] != variant.name}
         self.profiled_s = before | profiled_s
 
     def fitting(self, variant: Variant, pool: str) -> Variant:
         """The variant with batches that fit the memory which a pool keeps for them; raises `ConfigError`."""
-        return variant.within(self._batch_bytes.get(pool, inf))
+        return variant.within(self._pools[pool].batch_bytes if pool in self._pools else inf)
 
     def fits(self, variant: Variant, pools: Iterable[str]) -> dict[str, Variant]:
         """The same by pool, without pools where not one row fits.
@@ -150,6 +144,7 @@ class VariantBook:
                 f"{registered}"
             )
         del self._registered[name]
+        self._aside.pop(name, None)
         self._withdrawn.add(name)
 
     def take_back(self, name: str) -> None:
@@ -225,35 +220,42 @@ class VariantBook:
         return corrected(candidate, self.profiled_s[pool, candidate.variant], 1.0, self.transport_s[pool])
 
     def to_record(self) -> list[dict[str, Any]]:
-        """The registered variants in JSON values."""
-        return [
-            {
-                "variant": _VARIANT.dump_python(variant, mode="json"),
-                "memory_bytes": self.memory_bytes[name],
-                "profiles_s": {pool: list(runs_s) for (pool, of), runs_s in self.profiled_s.items() if of == name},
-            }
-            for name, variant in self._registered.items()
-        ] + [dict(each) for each in self._unreadable]
+        """The registered variants in JSON values, and what a record had of such that does not count for now."""
+        kept = self._aside | {name: self._record(name) for name in self._registered}
+        return [each.to_json() for each in kept.values()] + [dict(each) for each in self._unreadable]
+
+    def _record(self, name: str) -> VariantRecord:
+        aside = self._aside[name].profiles if name in self._aside else {}
+        own = {pool: runs_s for (pool, of), runs_s in self.profiled_s.items() if of == name}
+        measured = {pool: PoolProfile.in_pool(self._pools[pool], runs_s) for pool, runs_s in own.items()}
+        return VariantRecord(self._registered[name], self.memory_bytes[name], {**aside, **measured})
 
     def restore(self, record: Iterable[Mapping[str, Any]]) -> None:
         """Register again what a record has; what the config has by now is left out, and what does not fit it.
 
-        What cannot be read, as another version wrote it, is left out too, and stays in the record.
+        Profiles of pools whose workers are others now, or may not hold the variant, do not count. A variant that has no
+        other is left out, and what cannot be read, as another version wrote it; all of that stays in the record.
         """
         for each in record:
             try:
-                variant = _VARIANT.validate_python(each["variant"])
-                profiles_s = {pool: tuple(runs_s) for pool, runs_s in each["profiles_s"].items()}
-                memory_bytes = each["memory_bytes"]
-            except (ValidationError, LookupError, TypeError, AttributeError) as error:
+                read = VariantRecord.from_json(each)
+            except ValueError as error:
                 logger.error("A variant that was registered cannot be read, and is left out: %s: %s", each, error)
                 self._unreadable.append(each)
                 continue
-            if variant.name not in self.names:
+            if read.variant.name not in self.names:
                 try:
-                    self.add(variant, profiles_s, memory_bytes)
+                    self._restore(read)
                 except ConfigError as error:
-                    logger.error("Variant %r, registered before, is left out: %s", variant.name, error)
+                    logger.error("Variant %r, registered before, is left out: %s", read.variant.name, error)
+
+    def _restore(self, read: VariantRecord) -> None:
+        usable, others = read.parted(self._pools)
+        if usable.profiles:
+            self.add(read.variant, {pool: of.runs_s for pool, of in usable.profiles.items()}, read.memory_bytes)
+        if others.profiles or not usable.profiles:
+            self._aside[read.variant.name] = others
+            others.log_aside(serves=bool(usable.profiles))
 
 
 def cluster_of(

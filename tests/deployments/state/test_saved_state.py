@@ -7,18 +7,22 @@ from controller_parts import DictStore, runs_s, settings, variant
 
 from autoscaler.cluster.observation import Statistics
 from autoscaler.demand.profile_drift import BIN_COUNT, bin_of
+from autoscaler.placement.measured_interference import Corrections
 from autoscaler.placement.standing import Standing
 from catalog.errors import StateUnavailable
 from deployments.controller.variants.variant_book import VariantBook
+from deployments.messages.control_settings import InterferenceSettings
 from deployments.state.load_history import HOUR_S, KEPT_HOURS, LoadHistory
 from deployments.state.saved_state import ControllerState, next_epoch, prune, write_all
 
 NOW_S = 500_000 * HOUR_S + 1.0
+PREDICTOR = b"trained first"
 STANDING = Standing("cpu", "n1", "m", "slow", (frozenset({"fast"}),), predicted=1.2, reckoned=1.2)
 
 
-def knowledge() -> ControllerState:
-    return ControllerState(VariantBook(settings()))
+def knowledge(model: bytes | None = PREDICTOR) -> ControllerState:
+    predictor = None if model is None else InterferenceSettings("a.safetensors", model).digest
+    return ControllerState(VariantBook(settings()), predictor=predictor)
 
 
 def twice_as_slow() -> list[int]:
@@ -48,6 +52,41 @@ def test_all_that_was_learned_is_there_again() -> None:
     assert after.sizes == {"cpu": 5}
     assert after.start_ups.longest_s("cpu") == 12.0
     assert after.unloadable.in_pools(NOW_S) == frozenset()  # the next one finds out for itself
+
+
+@pytest.mark.parametrize("model", [b"trained anew", None])
+def test_corrections_of_another_predictor_are_not_taken_up(model: bytes | None) -> None:
+    before, after, store = knowledge(), knowledge(model), DictStore()
+    before.slowdowns.on_counts(STANDING, twice_as_slow(), 1.0, NOW_S)
+    before.sizes["cpu"] = 5
+    write_all(store, before.documents(NOW_S))
+    after.restore(store, NOW_S)
+    assert after.slowdowns.corrections(NOW_S) == Corrections()
+    assert after.sizes == {"cpu": 5}
+    write_all(store, after.documents(NOW_S))
+    again = knowledge()
+    again.restore(store, NOW_S)
+    assert again.slowdowns.corrections(NOW_S) == Corrections(), "nor are they taken for those of the one in between"
+
+
+def test_nor_are_those_of_before_that_do_not_say_which_predictor_they_are_of() -> None:
+    before, store = knowledge(), DictStore()
+    before.slowdowns.on_counts(STANDING, twice_as_slow(), 1.0, NOW_S)
+    documents = before.documents(NOW_S)
+    del documents["slowdowns"]["predictor"]
+    write_all(store, documents)
+    for after in (knowledge(), knowledge(None)):
+        after.restore(store, NOW_S)
+        assert after.slowdowns.corrections(NOW_S) == Corrections()
+
+
+def test_a_predictor_of_another_name_is_the_same_one() -> None:
+    store, before = DictStore(), knowledge()
+    before.slowdowns.on_counts(STANDING, twice_as_slow(), 1.0, NOW_S)
+    write_all(store, before.documents(NOW_S))
+    after = ControllerState.for_settings(settings(interference=InterferenceSettings("b.safetensors", PREDICTOR)))
+    after.restore(store, NOW_S)
+    assert after.slowdowns.corrections(NOW_S) == before.slowdowns.corrections(NOW_S) != Corrections()
 
 
 def test_the_hour_before_is_not_written_over_by_what_comes_late() -> None:

@@ -34,7 +34,10 @@ def profiles(*names: str) -> dict[str, dict[str, LatencyProfile]]:
 def config(endpoints: Mapping[str, Any] | None = None, **changes: Any) -> AppConfig:
     given = {
         "endpoints": endpoints or {"toy": {"task": "toy", "slo_ms": 100, "selection": PROTEUS}},
-        "pools": {"small": {"workers": 2}, "large": {"min_workers": 0, "max_workers": 4, "memory_bytes": 1e9}},
+        "pools": {
+            "small": {"workers": 2, "threads": 2},
+            "large": {"min_workers": 0, "max_workers": 4, "memory_bytes": 1e9, "threads": 2},
+        },
         "controller": {"planner": "proteus", "interval_s": 5, "state": "s3://bucket/state"},
     }
     return AppConfig.model_validate(given | changes)
@@ -105,8 +108,8 @@ def test_a_config_tells_the_controller_all_that_it_plans_with(tmp_path: Path) ->
         ),
     }
     assert made.pools == {
-        "small": PoolSettings("cpu", 2, Bounds(2, 2)),
-        "large": PoolSettings("cpu", 1, Bounds(0, 4), 1e9),
+        "small": PoolSettings("cpu", 2, Bounds(2, 2), threads=2),
+        "large": PoolSettings("cpu", 1, Bounds(0, 4), 1e9, threads=2),
     }
     assert made.profiled_s.keys() == {
         (name, of) for name in ("small", "large") for of in ("good", "brittle", "corrupt")

@@ -1,66 +1,17 @@
 """New variants are measured where they would serve, and refused where they would serve nobody."""
 
-import asyncio
-from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
-from controller_parts import PlayedPool, artifact, endpoint, pool, settings, variant
+from controller_parts import endpoint, pool, settings
+from registration_scene import Scene, new, play
 
-from autoscaler.cluster.plan import ClusterPlan, SolveReport, Status
 from catalog.errors import ArtifactError, BadRequest, ConfigError, NoWorker
-from catalog.profiles.profile import LatencyProfile
-from catalog.variant import Artifact, Variant
-from deployments.controller.variants.registration import BUDGET_S, profile_everywhere
+from catalog.variant import Artifact
+from deployments.controller.variants.registration import BUDGET_S
 from deployments.controller.variants.variant_book import VariantBook
-from deployments.controller.worker_registry import WorkerRegistry
-from deployments.messages.control_settings import ControlSettings
-from deployments.state.saved_state import ControllerState
-from deployments.worker import membership
-from deployments.worker.client import WorkerClient
-from virtual_time import in_virtual_time, until, wall_clock, without_threads
-
-LOAD = ClusterPlan(
-    shares={"digits": {"w1": 0.2, "w2": 0.1}, "urgent": {"w2": 0.5, "w1": 0.1}},
-    demand_qps={"digits": 100.0, "urgent": 10.0},
-    report=SolveReport(Status.OPTIMAL, 0.0, 0.0),
-)
-"""w1 has 21 queries a second of it and w2 15."""
-
-
-class Scene:
-    def __init__(self, config: ControlSettings) -> None:
-        self.config = config
-        self.pools = {name: PlayedPool(name) for name in config.pools}
-        self.worker_registry = WorkerRegistry(cast("dict[str, WorkerClient]", self.pools), lambda worker, came: None)
-        self.known = ControllerState(VariantBook(config))
-
-    async def start(self) -> None:
-        await self.worker_registry.start()
-        await until(lambda: self.worker_registry.known)
-
-    async def register(self, given: Variant) -> dict[str, LatencyProfile]:
-        return await profile_everywhere(given, self.config, self.known, self.worker_registry, LOAD)
-
-    @property
-    def measured(self) -> list[str]:
-        return [worker for pool in self.pools.values() for verb, worker, _ in pool.done if verb == "profile"]
-
-
-def play(
-    monkeypatch: pytest.MonkeyPatch, config: ControlSettings, scene: Callable[[Scene], Coroutine[Any, Any, None]]
-) -> None:
-    without_threads(monkeypatch)
-    monkeypatch.setattr(membership, "_live", {})
-    monkeypatch.setattr(membership, "_listeners", {})
-    in_virtual_time(lambda: scene(Scene(config)))
-
-
-def new(folder: Path, name: str = "new", **changes: Any) -> Variant:
-    given = variant(name)
-    return Variant(**(given.__dict__ | {"artifact": artifact(folder, "new.onnx", 7)} | changes))
+from virtual_time import wall_clock
 
 
 def test_a_variant_is_measured_on_the_least_busy_worker_of_every_pool_at_once(
@@ -190,71 +141,6 @@ def test_what_would_be_refused_is_not_measured(monkeypatch: pytest.MonkeyPatch, 
             with pytest.raises(error, match=words):
                 await played.register(wrong)
         assert played.measured == []
-
-    play(monkeypatch, settings(), scene)
-
-
-def test_a_name_is_not_given_away_while_workers_hold_the_variant_of_before(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    async def scene(played: Scene) -> None:
-        played.pools["cpu"].come("w1", "w2")
-        played.pools["gpu"].come("g1")
-        await played.start()
-        given = new(tmp_path)
-        await played.register(given)
-        for worker in ("w2", "g1"):
-            await played.worker_registry.load(worker, given)
-        with pytest.raises(ConfigError, match="repeats new"):
-            await played.register(given)
-        played.known.book.withdraw("new")
-        measured = list(played.measured)
-        with pytest.raises(BadRequest, match=r"workers still hold the 'new' of before \(g1, w2\).*again in a moment"):
-            await played.register(new(tmp_path, accuracy=0.99))
-        await played.worker_registry.unload("w2", "new")
-        with pytest.raises(BadRequest, match=r"'new' of before \(g1\)"):
-            await played.register(new(tmp_path, accuracy=0.99))
-        assert played.measured == measured, "the model of before would be measured"
-        assert "new" not in played.known.book.names
-        await played.worker_registry.unload("g1", "new")
-        await played.register(new(tmp_path, accuracy=0.99))
-        assert played.known.book.variant("new").accuracy == 0.99
-
-    both = {"digits": endpoint(pools=("cpu", "gpu"))}
-    play(monkeypatch, settings(both, {"cpu": pool(), "gpu": pool(1)}), scene)
-
-
-def test_nor_where_a_load_of_before_ends_while_the_new_one_is_measured(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    async def scene(played: Scene) -> None:
-        played.pools["cpu"].come("w1", "w2")
-        played.pools["cpu"].load_s = 1.0
-        await played.start()
-        given = new(tmp_path)
-        await played.register(given)
-        loading = asyncio.create_task(played.worker_registry.load("w1", given))
-        await asyncio.sleep(0.1)
-        played.known.book.withdraw("new")
-        with pytest.raises(BadRequest, match=r"'new' of before \(w1\)"):
-            await played.register(new(tmp_path, accuracy=0.99))
-        await loading
-        assert "new" not in played.known.book.names
-
-    play(monkeypatch, settings(), scene)
-
-
-def test_a_variant_that_workers_still_hold_may_be_taken_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    async def scene(played: Scene) -> None:
-        played.pools["cpu"].come("w1")
-        await played.start()
-        given = new(tmp_path)
-        await played.register(given)
-        await played.worker_registry.load("w1", given)
-        played.known.book.withdraw("new")
-        played.known.book.take_back("new")
-        assert "new" in played.known.book.names
-        assert played.known.book.withdrawn == frozenset()
 
     play(monkeypatch, settings(), scene)
 

@@ -55,7 +55,8 @@ class ControllerApp:
         self._context = contextvars.copy_context()
         self._variants = ConfigVariants(self._controller, self._begin)
         await self._controller.start()
-        self._begin(PlanMetrics(self._controller.plan).run())
+        exporting = PlanMetrics(self._controller.plan).run()
+        self._exporting = asyncio.get_running_loop().create_task(exporting, context=self._context.copy())
 
     async def reconfigure(self, user_config: dict[str, Any]) -> None:
         """Called by Serve with the deployment's ``user_config``, at the start and whenever it changes.

@@ -35,6 +35,16 @@ class PlayedController:
     async def start(self) -> None:
         pass
 
+    def plan(self) -> dict[str, Any]:
+        return {
+            "version": 0,
+            "planner": "everywhere",
+            "decision": None,
+            "under_way": None,
+            "unloadable": [],
+            "pools": {},
+        }
+
     def change(self, to: ControlSettings) -> None:
         self.settings.append(to)
 

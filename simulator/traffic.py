@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoscaler.cluster.observation import Statistics, by_endpoint
-from catalog.errors import Infeasible, Saturated
+from catalog.errors import DeadlineMissed, Infeasible, Saturated
 from dispatch.commands import Answer, Answers, BatchDone, Reject
 from dispatch.query import StageKey
 
@@ -25,6 +25,7 @@ class Traffic:
         self._arrived = dict.fromkeys(arrivals_s, 0)
         self._violated: Counter[str] = Counter()
         self._refused: Counter[str] = Counter()
+        self._expired: Counter[str] = Counter()
         self._stage_rows: Counter[StageKey] = Counter()
 
     def on_batch(self, done: BatchDone) -> None:
@@ -49,6 +50,8 @@ class Traffic:
         self._violated[reject.query.endpoint] += 1
         if isinstance(reject.error, Saturated | Infeasible):
             self._refused[reject.query.endpoint] += 1
+        elif isinstance(reject.error, DeadlineMissed):
+            self._expired[reject.query.endpoint] += 1
 
     def report(self, now_s: float) -> Statistics:
         """What happened from the report before, or from 0, up to but not at ``now_s``."""
@@ -58,9 +61,11 @@ class Traffic:
         )
         arrived = {name: count - before[name] for name, count in self._arrived.items()}
         ran = by_endpoint(self._stage_rows)
-        statistics = Statistics(self._start_s, now_s, arrived, dict(self._violated), ran, dict(self._refused))
+        refused, expired = dict(self._refused), dict(self._expired)
+        statistics = Statistics(self._start_s, now_s, arrived, dict(self._violated), ran, refused, expired)
         self._start_s = now_s
         self._violated.clear()
         self._refused.clear()
+        self._expired.clear()
         self._stage_rows.clear()
         return statistics

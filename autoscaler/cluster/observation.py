@@ -15,7 +15,8 @@ class Statistics:
     A query of several rows counts as so many, as demand does: a worker bears so many rows per second. A query violates
     its objective when it is answered late or not at all; it counts when that is known. ``stage_rows`` are the rows that
     ran, by endpoint and stage, where somebody counts them, and ``refused`` the queries that were refused when they
-    arrived for want of capacity, of which nothing ran.
+    arrived for want of capacity, of which nothing ran. Of those that were let in ``expired`` got no answer, since their
+    time was up.
     """
 
     start_s: float
@@ -24,6 +25,7 @@ class Statistics:
     violated: Mapping[str, int]
     stage_rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     refused: Mapping[str, int] = field(default_factory=dict)
+    expired: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,20 @@ from autoscaler.cluster.observation import Statistics
 Shares = Mapping[str, Mapping[str, float]]
 """By endpoint and stage, 0 to 1 for a member of an ensemble; more where a stage is several jobs of a query."""
 
-Counts = Mapping[str, tuple[int, Mapping[str, int]]]
-"""By endpoint the queries that were let in, and the rows that ran by stage."""
+Counts = tuple[float, int, Mapping[str, int]]
+"""Of an interval its end in seconds, the queries that were let in, and the rows that ran by stage."""
+
+EXPIRED = 0.05
+"""Of the queries let in, from which on an interval says nothing: what expires has run some stages, or none."""
 
 
 class Popularity:
     """Counts over the last ``window_s`` (Cocktail, sections 4.2.2 and 5.1: importance sampling, 5 minutes).
 
     A member that has no worker is not asked, and would soon be reckoned with no more: so ``expected`` shares count like
-    ``expected_queries`` that are always in the window. Endpoints of which neither is known have no shares.
+    ``expected_queries`` that are always in the window. Endpoints of which neither is known have no shares. While
+    queries of an endpoint expire, what was counted before stays: plans for what is left of the load would be for too
+    little, and more would expire.
     """
 
     def __init__(
@@ -25,7 +30,7 @@ class Popularity:
         self._window_s = window_s
         self._expected = expected or {}
         self._expected_queries = expected_queries
-        self._recent: deque[tuple[float, Counts]] = deque()
+        self._recent: dict[str, deque[Counts]] = {}
         self._let_in: Counter[str] = Counter()
         self._rows: dict[str, Counter[str]] = {}
         self._before: dict[str, int] = {}
@@ -37,13 +42,16 @@ class Popularity:
         """
         let_in = {name: queries - statistics.refused.get(name, 0) for name, queries in statistics.arrived.items()}
         ran = statistics.stage_rows
-        if ran:
-            counts = {name: (self._before.get(name, 0) + let_in.get(name, 0), rows) for name, rows in ran.items()}
-            self._recent.append((statistics.end_s, counts))
-            self._count(counts, 1)
-        self._before = {name: queries for name, queries in let_in.items() if name not in ran}
-        while self._recent and self._recent[0][0] <= statistics.end_s - self._window_s + 1e-9:
-            self._count(self._recent.popleft()[1], -1)
+        expire = {name for name, count in statistics.expired.items() if count > EXPIRED * let_in.get(name, 0)}
+        for name, rows in ran.items():
+            if name not in expire:
+                counts = (statistics.end_s, self._before.get(name, 0) + let_in.get(name, 0), rows)
+                self._recent.setdefault(name, deque()).append(counts)
+                self._count(name, counts, 1)
+        self._before = {name: queries for name, queries in let_in.items() if name not in ran and name not in expire}
+        for name, recent in self._recent.items():
+            while name not in expire and recent and recent[0][0] <= statistics.end_s - self._window_s + 1e-9:
+                self._count(name, recent.popleft(), -1)
 
     def shares(self) -> dict[str, dict[str, float]]:
         """By endpoint and stage."""
@@ -57,9 +65,9 @@ class Popularity:
                 found[name] = {stage: (rows[stage] + expected.get(stage, 0.0) * assumed) / queries for stage in stages}
         return found
 
-    def _count(self, counts: Counts, sign: int) -> None:
-        for name, (let_in, rows) in counts.items():
-            self._let_in[name] += sign * let_in
-            own = self._rows.setdefault(name, Counter())
-            for stage, count in rows.items():
-                own[stage] += sign * count
+    def _count(self, name: str, counts: Counts, sign: int) -> None:
+        _, let_in, rows = counts
+        self._let_in[name] += sign * let_in
+        own = self._rows.setdefault(name, Counter())
+        for stage, count in rows.items():
+            own[stage] += sign * count

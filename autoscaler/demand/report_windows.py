@@ -32,6 +32,7 @@ class ReportWindows:
         self._violated: dict[int, Counter[str]] = {}
         self._stage_rows: dict[int, Counter[StageKey]] = {}
         self._refused: dict[int, Counter[str]] = {}
+        self._expired: dict[int, Counter[str]] = {}
 
     def on_report(
         self,
@@ -41,6 +42,7 @@ class ReportWindows:
         violated: Mapping[str, int],
         stage_rows: Mapping[StageKey, int] = NO_ROWS,
         refused: Mapping[str, int] = NONE,
+        expired: Mapping[str, int] = NONE,
     ) -> None:
         """A router says what happened in a window, by endpoint; its first report makes it known from that window on."""
         if not self._known_from:
@@ -51,6 +53,7 @@ class ReportWindows:
         self._violated.setdefault(window, Counter()).update(violated)
         self._stage_rows.setdefault(window, Counter()).update(stage_rows)
         self._refused.setdefault(window, Counter()).update(refused)
+        self._expired.setdefault(window, Counter()).update(expired)
 
     def on_router_gone(self, router: str) -> None:
         """It is waited for no more; what it reported counts. Where it reports after all, it is known again."""
@@ -67,9 +70,10 @@ class ReportWindows:
             window = self._next
             self._reported = {later: routers for later, routers in self._reported.items() if later > window}
             arrived, violated = _taken(self._arrived, window), _taken(self._violated, window)
-            rows, refused = by_endpoint(_taken(self._stage_rows, window)), _taken(self._refused, window)
+            rows = by_endpoint(_taken(self._stage_rows, window))
+            refused, expired = _taken(self._refused, window), _taken(self._expired, window)
             start_s, end_s = window * self._window_s, (window + 1) * self._window_s
-            found.append(Statistics(start_s, end_s, arrived, violated, rows, refused))
+            found.append(Statistics(start_s, end_s, arrived, violated, rows, refused, expired))
             self._next += 1
         return found
 

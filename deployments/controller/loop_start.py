@@ -56,8 +56,8 @@ def _kept(known: ControllerState) -> ClusterPlan | None:
 
 def as_loop_counts(statistics: Statistics, began_s: float, endpoints: Collection[str]) -> Statistics:
     """Time from 0, and endpoints that are there, whatever an application before had."""
-    counts = (statistics.arrived, statistics.violated, statistics.refused)
-    arrived, violated, refused = ({n: c for n, c in each.items() if n in endpoints} for each in counts)
+    counts = (statistics.arrived, statistics.violated, statistics.refused, statistics.expired)
+    arrived, violated, refused, expired = ({n: c for n, c in each.items() if n in endpoints} for each in counts)
     stage_rows = {name: rows for name, rows in statistics.stage_rows.items() if name in endpoints}
     start_s, end_s = statistics.start_s - began_s, statistics.end_s - began_s
-    return Statistics(start_s, end_s, arrived, violated, stage_rows, refused)
+    return Statistics(start_s, end_s, arrived, violated, stage_rows, refused, expired)

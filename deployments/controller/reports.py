@@ -63,7 +63,8 @@ class Reports:
         if abs(now_s - end_s) < CLOCKS_APART_S:
             self._known.history.add(Statistics(start_s, end_s, report.arrived, report.violated))
         if end_s > max(self._began_s, now_s - LATE_S):
-            self._windows.on_report(router, window, report.arrived, report.violated, report.stage_rows, report.refused)
+            counted = (report.arrived, report.violated, report.stage_rows, report.refused, report.expired)
+            self._windows.on_report(router, window, *counted)
         for (pool, variant, worker), counts in report.runs.items():
             self._known.runs.on_counts((pool, variant), worker, counts, now_s)
         for pool, counts in report.transport.items():

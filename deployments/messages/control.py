@@ -34,8 +34,9 @@ class RouterReport:
     ``runs`` compares, by pool, variant and worker, the run of each batch with its profile, ``transport`` by pool the
     rest of its way with what was reckoned with. Runs of workers with predicted slowdowns are in ``worker_runs``
     instead, by worker and variant, against profile and slowdown of the plan ``plan_version``. ``stage_rows`` are the
-    rows that ran, of endpoints with several stages, ``refused`` those of which nothing ran: all of them count rows, of
-    which a query may have several. ``sent_s`` is the router's clock when it was sent.
+    rows that ran, of endpoints with several stages, ``refused`` those of which nothing ran, ``expired`` those of which
+    some may have run: all of them count rows, of which a query may have several. ``sent_s`` is the router's clock when
+    it was sent.
     """
 
     router_state: RouterState
@@ -49,6 +50,7 @@ class RouterReport:
     plan_version: int = 0
     sent_s: float | None = None
     refused: Mapping[str, int] = field(default_factory=dict)
+    expired: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ class RouterMeter:
         self._arrived: Counter[str] = Counter()
         self._violated: Counter[str] = Counter()
         self._refused: Counter[str] = Counter()
+        self._expired: Counter[str] = Counter()
         self._runs: dict[tuple[str, str, str], list[int]] = {}
         self._transport: dict[str, list[int]] = {}
         self._worker_runs: dict[tuple[str, str], list[int]] = {}
@@ -56,6 +57,10 @@ class RouterMeter:
     def on_refused(self, endpoint: str, rows: int) -> None:
         """So many of those that came were refused at once."""
         self._refused[endpoint] += rows
+
+    def on_expired(self, endpoint: str, rows: int) -> None:
+        """So many of those that were let in got no answer, since their time was up."""
+        self._expired[endpoint] += rows
 
     def on_violations(self, endpoint: str, rows: int) -> None:
         """So many were answered after their deadline, or not at all."""
@@ -102,10 +107,12 @@ class RouterMeter:
             _frozen(self._worker_runs),
             0 if self._routing_table is None else self._routing_table.plan_version,
             refused=dict(self._refused),
+            expired=dict(self._expired),
         )
         self._arrived.clear()
         self._violated.clear()
         self._refused.clear()
+        self._expired.clear()
         self._runs.clear()
         self._transport.clear()
         self._stage_rows.clear()

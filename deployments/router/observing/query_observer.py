@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from catalog.errors import AccordError, Infeasible, Saturated
+from catalog.errors import AccordError, DeadlineMissed, Infeasible, Saturated
 from deployments.router.observing.batch_totals import BatchTotals
 from deployments.router.observing.meter import RouterMeter
 from deployments.router.observing.stats import EndpointStats
@@ -100,6 +100,8 @@ class QueryObserver:
         self.stats[query.endpoint].on_reject(reject.error)
         if isinstance(reject.error, Saturated | Infeasible):
             self.meter.on_refused(query.endpoint, query.rows)
+        elif isinstance(reject.error, DeadlineMissed):
+            self.meter.on_expired(query.endpoint, query.rows)
         if query.allowed_s >= slo_s - ROUNDING_S:
             self.meter.on_violations(query.endpoint, query.rows)
             self.guarantees[query.endpoint].on_refused()

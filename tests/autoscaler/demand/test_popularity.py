@@ -6,8 +6,9 @@ from autoscaler.cluster.observation import Statistics
 from autoscaler.demand.popularity import Popularity
 
 
-def report(end_s: float, queries: int, refused: int = 0, **rows: int) -> Statistics:
-    return Statistics(end_s - 10.0, end_s, {"e": queries}, {}, {"e": rows} if rows else {}, {"e": refused})
+def report(end_s: float, queries: int, refused: int = 0, expired: int = 0, **rows: int) -> Statistics:
+    ran = {"e": rows} if rows else {}
+    return Statistics(end_s - 10.0, end_s, {"e": queries}, {}, ran, {"e": refused}, {"e": expired})
 
 
 def test_shares_are_rows_by_queries() -> None:
@@ -52,4 +53,21 @@ def test_queries_that_run_in_the_next_interval_count_with_it() -> None:
     popularity.on_statistics(report(30.0, 50))
     popularity.on_statistics(report(40.0, 50))  # nothing runs, for want of workers perhaps
     popularity.on_statistics(report(50.0, 0, a=50))
+    assert popularity.shares() == {"e": {"a": 1.0}}
+
+
+def test_while_queries_expire_what_was_counted_before_stays() -> None:
+    popularity = Popularity(window_s=30.0)
+    popularity.on_statistics(report(10.0, 100, find=100, read=300))
+    for end_s in (20.0, 30.0, 40.0, 50.0):  # longer than the window: what was known is not forgotten
+        popularity.on_statistics(report(end_s, 1000, expired=700, find=900, read=900))
+        assert popularity.shares() == {"e": {"find": 1.0, "read": 3.0}}
+    popularity.on_statistics(report(60.0, 100, expired=4, find=100, read=200))
+    assert popularity.shares() == {"e": {"find": 1.0, "read": 2.0}}, "and is once they expire no more"
+
+
+def test_queries_that_expire_before_anything_ran_do_not_count_with_the_next_interval() -> None:
+    popularity = Popularity()
+    popularity.on_statistics(report(10.0, 50, expired=50))
+    popularity.on_statistics(report(20.0, 100, a=100))
     assert popularity.shares() == {"e": {"a": 1.0}}

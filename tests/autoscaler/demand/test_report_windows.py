@@ -145,9 +145,10 @@ def test_rows_by_stage_are_summed_over_routers() -> None:
     assert statistics.stage_rows == {"e": {"a": 3, "b": 1}, "f": {"a": 4}}
 
 
-def test_refused_queries_are_summed_over_routers() -> None:
+def test_refused_and_expired_queries_are_summed_over_routers() -> None:
     seen = windows()
     seen.on_report("r1", 10, {"a": 5}, {"a": 5}, refused={"a": 2})
-    seen.on_report("r2", 10, {"a": 5}, {}, refused={"a": 1, "b": 4})
+    seen.on_report("r2", 10, {"a": 5}, {}, refused={"a": 1, "b": 4}, expired={"b": 2})
     (window,) = seen.closed(5.5)
     assert window.refused == {"a": 3, "b": 4}
+    assert window.expired == {"b": 2}

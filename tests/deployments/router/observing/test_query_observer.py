@@ -48,7 +48,7 @@ def test_a_refused_query_violates_unless_it_asked_for_less_time_than_the_objecti
     ("error", "refused"),
     [(Infeasible("too much waits"), 1), (Saturated("the queue is full"), 1), (DeadlineMissed("it waited"), 0)],
 )
-def test_what_is_refused_at_once_is_told_from_what_ends_later(error: AccordError, refused: int) -> None:
+def test_what_is_refused_at_once_is_told_from_what_expires(error: AccordError, refused: int) -> None:
     observer = QueryObserver(["e"], 0.0)
     for allowed_s in (SLO_S, 0.01):
         query = Query(1, "e", 10.0, 10.0 + allowed_s)
@@ -57,7 +57,9 @@ def test_what_is_refused_at_once_is_told_from_what_ends_later(error: AccordError
     observer.on_refused_in_front("e", 3, error)
     report = observer.meter.report(1, RouterState("r1", 0, frozenset()))
     assert (report.arrived, report.refused.get("e", 0)) == ({"e": 5}, 2 * refused + 3)
-    assert observer.meter.report(2, RouterState("r1", 0, frozenset())).refused == {}
+    assert report.expired.get("e", 0) == 2 * (1 - refused)
+    after = observer.meter.report(2, RouterState("r1", 0, frozenset()))
+    assert after.refused == after.expired == {}
 
 
 def test_the_controller_hears_of_rows_of_which_a_query_may_have_several() -> None:

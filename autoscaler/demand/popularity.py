@@ -8,20 +8,44 @@ from autoscaler.cluster.observation import Statistics
 Shares = Mapping[str, Mapping[str, float]]
 """By endpoint and stage, 0 to 1 for a member of an ensemble; more where a stage is several jobs of a query."""
 
-Counts = tuple[float, int, Mapping[str, int]]
-"""Of an interval its end in seconds, the queries that were let in, and the rows that ran by stage."""
-
 EXPIRED = 0.05
-"""Of the queries let in, from which on an interval says nothing: what expires has run some stages, or none."""
+"""Of the queries let in, from which on an interval tells less than there is: what expires has run some stages, or
+none."""
+
+
+class _Window:
+    """Intervals of one endpoint, with their sums: the queries that were let in, and the rows that ran by stage."""
+
+    def __init__(self) -> None:
+        self.let_in = 0
+        self.rows: Counter[str] = Counter()
+        self._intervals: deque[tuple[float, int, Mapping[str, int]]] = deque()
+
+    def add(self, end_s: float, let_in: int, rows: Mapping[str, int]) -> None:
+        """Another one is over."""
+        self._intervals.append((end_s, let_in, rows))
+        self.let_in += let_in
+        self.rows.update(rows)
+
+    def forget(self, until_s: float) -> None:
+        """Those that were over by then count no more."""
+        while self._intervals and self._intervals[0][0] <= until_s:
+            _, let_in, rows = self._intervals.popleft()
+            self.let_in -= let_in
+            self.rows.subtract(rows)
+
+
+NOTHING = _Window()
 
 
 class Popularity:
     """Counts over the last ``window_s`` (Cocktail, sections 4.2.2 and 5.1: importance sampling, 5 minutes).
 
     A member that has no worker is not asked, and would soon be reckoned with no more: so ``expected`` shares count like
-    ``expected_queries`` that are always in the window. Endpoints of which neither is known have no shares. While
-    queries of an endpoint expire, what was counted before stays: plans for what is left of the load would be for too
-    little, and more would expire.
+    ``expected_queries`` that are always in the window. Endpoints of which neither is known have no shares.
+
+    While queries of an endpoint expire, what was counted before stays, and what is counted meanwhile matters where it
+    is more: plans for what is left of a load would be for too little, and more would expire.
     """
 
     def __init__(
@@ -30,9 +54,8 @@ class Popularity:
         self._window_s = window_s
         self._expected = expected or {}
         self._expected_queries = expected_queries
-        self._recent: dict[str, deque[Counts]] = {}
-        self._let_in: Counter[str] = Counter()
-        self._rows: dict[str, Counter[str]] = {}
+        self._usual: dict[str, _Window] = {}
+        self._expiring: dict[str, _Window] = {}
         self._before: dict[str, int] = {}
 
     def on_statistics(self, statistics: Statistics) -> None:
@@ -44,30 +67,32 @@ class Popularity:
         ran = statistics.stage_rows
         expire = {name for name, count in statistics.expired.items() if count > EXPIRED * let_in.get(name, 0)}
         for name, rows in ran.items():
-            if name not in expire:
-                counts = (statistics.end_s, self._before.get(name, 0) + let_in.get(name, 0), rows)
-                self._recent.setdefault(name, deque()).append(counts)
-                self._count(name, counts, 1)
-        self._before = {name: queries for name, queries in let_in.items() if name not in ran and name not in expire}
-        for name, recent in self._recent.items():
-            while name not in expire and recent and recent[0][0] <= statistics.end_s - self._window_s + 1e-9:
-                self._count(name, recent.popleft(), -1)
+            of = self._expiring if name in expire else self._usual
+            let_in_since = self._before.get(name, 0) + let_in.get(name, 0)
+            of.setdefault(name, _Window()).add(statistics.end_s, let_in_since, rows)
+        self._before = {name: queries for name, queries in let_in.items() if name not in ran}
+        until_s = statistics.end_s - self._window_s + 1e-9
+        for window in (*(own for name, own in self._usual.items() if name not in expire), *self._expiring.values()):
+            window.forget(until_s)
 
     def shares(self) -> dict[str, dict[str, float]]:
         """By endpoint and stage."""
         found = {}
-        for name in self._expected.keys() | self._rows.keys():
+        for name in self._expected.keys() | self._usual.keys() | self._expiring.keys():
             expected = self._expected.get(name, {})
             assumed = self._expected_queries if expected else 0.0
-            queries, rows = self._let_in[name] + assumed, self._rows.get(name, Counter())
-            if queries > 0:
-                stages = sorted(expected.keys() | rows.keys())
-                found[name] = {stage: (rows[stage] + expected.get(stage, 0.0) * assumed) / queries for stage in stages}
+            usual = _shares(self._usual.get(name, NOTHING), expected, assumed)
+            meanwhile = _shares(self._expiring.get(name, NOTHING), {}, 0.0)
+            if usual or meanwhile:
+                stages = sorted(usual.keys() | meanwhile.keys())
+                found[name] = {stage: max(usual.get(stage, 0.0), meanwhile.get(stage, 0.0)) for stage in stages}
         return found
 
-    def _count(self, name: str, counts: Counts, sign: int) -> None:
-        _, let_in, rows = counts
-        self._let_in[name] += sign * let_in
-        own = self._rows.setdefault(name, Counter())
-        for stage, count in rows.items():
-            own[stage] += sign * count
+
+def _shares(window: _Window, expected: Mapping[str, float], assumed: float) -> dict[str, float]:
+    """Of the queries in it and of so many ``assumed`` ones by stage; empty where there are none."""
+    queries = window.let_in + assumed
+    if queries <= 0:
+        return {}
+    stages = expected.keys() | window.rows.keys()
+    return {stage: (window.rows[stage] + expected.get(stage, 0.0) * assumed) / queries for stage in stages}

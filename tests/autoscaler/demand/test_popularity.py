@@ -66,8 +66,19 @@ def test_while_queries_expire_what_was_counted_before_stays() -> None:
     assert popularity.shares() == {"e": {"find": 1.0, "read": 2.0}}, "and is once they expire no more"
 
 
-def test_queries_that_expire_before_anything_ran_do_not_count_with_the_next_interval() -> None:
+def test_more_jobs_than_before_are_learned_while_queries_expire() -> None:
+    popularity = Popularity(window_s=30.0)
+    popularity.on_statistics(report(10.0, 100, find=100, read=300))
+    popularity.on_statistics(report(20.0, 100, expired=50, find=90, read=600))
+    assert popularity.shares() == {"e": {"find": 1.0, "read": 6.0}}
+    for end_s in (30.0, 40.0, 50.0):
+        popularity.on_statistics(report(end_s, 100, find=100, read=200))
+    assert popularity.shares() == {"e": {"find": 1.0, "read": 2.0}}
+
+
+def test_where_queries_expire_from_the_first_on_what_runs_is_what_is_known() -> None:
     popularity = Popularity()
     popularity.on_statistics(report(10.0, 50, expired=50))
-    popularity.on_statistics(report(20.0, 100, a=100))
-    assert popularity.shares() == {"e": {"a": 1.0}}
+    assert popularity.shares() == {}
+    popularity.on_statistics(report(20.0, 50, expired=40, find=100, read=250))
+    assert popularity.shares() == {"e": {"find": 1.0, "read": 2.5}}

@@ -86,7 +86,7 @@ def write_for_models(
         runtime.load()
         runtime.unload()
     _write_catalogue(folder, variants, f"accuracy: {UNMEASURED} stands for what nobody measured; put in what is true")
-    _write_from_template(folder, "serve.yaml", endpoint=name, task=name, slo_ms="1000")
+    _write_from_template(folder, "serve.yaml", endpoint=_in_yaml(name), task=_in_yaml(name), slo_ms="1000")
     return variants
 
 
@@ -131,6 +131,11 @@ def _entry(variant: Variant) -> dict[str, Any]:
     """A variant as people write it: without what is as by default."""
     dumped: dict[str, Any] = _VARIANT.dump_python(variant, mode="json", by_alias=True, exclude_defaults=True)
     return dumped
+
+
+def _in_yaml(name: str) -> str:
+    """In quotes where YAML would take it for a number, a date or a word of its own."""
+    return str(yaml.safe_dump(name).splitlines()[0])
 
 
 def _write_from_template(folder: Path, file: str, **values: str) -> None:

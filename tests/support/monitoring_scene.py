@@ -12,7 +12,7 @@ from ray.serve import metrics
 
 from deployments.controller.plan_metrics import PlanMetrics
 from deployments.router.live_accuracy.metrics import ShadowMetrics
-from deployments.router.observing.batch_totals import BatchTotals
+from deployments.router.observing.metrics.batch_totals import BatchTotals
 from deployments.router.observing.metrics.guarantee_metrics import GuaranteeMetrics
 from deployments.router.observing.metrics.refusal_metrics import RefusalMetrics
 from deployments.router.observing.metrics.slowdown_metrics import SlowdownMetrics

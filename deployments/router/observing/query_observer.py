@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from catalog.errors import AccordError, DeadlineMissed, Infeasible, Saturated
-from deployments.router.observing.batch_totals import BatchTotals
 from deployments.router.observing.meter import RouterMeter
+from deployments.router.observing.metrics.batch_totals import BatchTotals
 from deployments.router.observing.stats import EndpointStats
 from dispatch.commands import Answer, Answers, BatchDone, Reject
 from dispatch.promise.guarantee import GuaranteeMonitor

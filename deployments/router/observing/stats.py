@@ -6,7 +6,7 @@ from typing import Any
 
 from catalog.errors import AccordError
 from deployments.router.observing.columns import Columns
-from deployments.router.observing.latency_buckets import LatencyBuckets
+from deployments.router.observing.metrics.latency_buckets import LatencyBuckets
 from deployments.router.observing.percentiles import percentiles_ms
 from deployments.router.observing.stage_stats import StageStats
 from deployments.router.observing.totals import Totals

@@ -7,7 +7,7 @@ from ray.serve import metrics
 
 from deployments.metrics.exporting import keep_exporting
 from deployments.metrics.growing_counter import GrowingCounter
-from deployments.router.observing.batch_totals import BatchTotals
+from deployments.router.observing.metrics.batch_totals import BatchTotals
 from deployments.router.observing.stats import EndpointStats
 
 EXPORT_EVERY_S = 5.0

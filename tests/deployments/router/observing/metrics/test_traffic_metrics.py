@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from deployments.metrics import growing_counter
-from deployments.router.observing.batch_totals import BatchTotals
-from deployments.router.observing.latency_buckets import LABELS
+from deployments.router.observing.metrics.batch_totals import BatchTotals
+from deployments.router.observing.metrics.latency_buckets import LABELS
 from deployments.router.observing.metrics.traffic_metrics import TrafficMetrics
 from deployments.router.observing.stats import EndpointStats
 from dispatch.commands import Answer, BatchDone

@@ -1,6 +1,6 @@
 """What is summed of batches, by endpoint, variant and pool."""
 
-from deployments.router.observing.batch_totals import BatchKind, BatchTotal, BatchTotals
+from deployments.router.observing.metrics.batch_totals import BatchKind, BatchTotal, BatchTotals
 from dispatch.commands import BatchDone
 from dispatch.query import Batch, StageKey
 

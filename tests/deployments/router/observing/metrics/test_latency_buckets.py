@@ -2,7 +2,7 @@
 
 import pytest
 
-from deployments.router.observing.latency_buckets import BOUNDS_MS, LatencyBuckets
+from deployments.router.observing.metrics.latency_buckets import BOUNDS_MS, LatencyBuckets
 
 
 @pytest.mark.parametrize(("latency_ms", "bound"), [(0.2, "1"), (50.0, "50"), (50.1, "75"), (10_001.0, "+Inf")])

@@ -15,7 +15,11 @@ from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate, Drop, Hold, QueueView, within
 
 ALONE = GreedySelection()
-"""For a job that runs alone where the stage's policy would wait for company."""
+"""For a job that runs alone where the stage's policy would wait for company, and where it does nothing."""
+
+GIVEN_UP_S = 0.25
+"""Where a policy has given up all that came for so long, batches run all the same, until it launches one: the worker
+has nothing better to do, and an estimate that is too long would never be corrected otherwise."""
 
 
 class BatchMaker:
@@ -89,6 +93,14 @@ class BatchMaker:
             ),
         )
         choice = plan.selection.choose(view)
+        if isinstance(choice, Drop) and after_s > plan.after_s:  # nobody is given up for the sake of other lengths
+            due_s = within(share, now_s, first.deadline_s - plan.after_s)
+            view = view._replace(earliest_deadline_s=due_s, after_s=plan.after_s)
+            choice = plan.selection.choose(view)
+        if not isinstance(choice, Drop):
+            lane.gives_up_since_s = inf
+        elif choice.rows >= rows and lane.only_gives_up(now_s, GIVEN_UP_S):
+            choice = ALONE.choose(view)
         if isinstance(choice, Hold) and alone:  # runs alone: there is nothing to wait for
             choice = ALONE.choose(view)
         if isinstance(choice, Hold):

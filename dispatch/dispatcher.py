@@ -234,7 +234,7 @@ class Dispatcher:
         if worker.batch is not None:
             return
         worker.hold_s = inf
-        for lane in worker.waiting_lanes():
+        for lane in worker.waiting_lanes(now_s):
             if lane.stage.deadlines_matter:
                 self._end_late(lane, now_s, commands)
             while worker.batch is None and lane.queue.rows:

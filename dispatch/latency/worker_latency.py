@@ -36,6 +36,10 @@ JITTER = 0.25
 LIGHTER = 1.4
 """A load above this multiple of the one that was measured has to expect more."""
 
+BELIEVED_S, MOST_BELIEVED = 5.0, 60
+"""What a variant has shown of its own is half forgotten after so many seconds for each of its batches, of so many at
+most, without another: a policy that thinks it too slow runs none, and one slow batch must not decide for good."""
+
 MEASURE_EVERY_S = 0.1
 
 Sums = tuple[DecayedMean, DecayedMean]
@@ -51,6 +55,9 @@ class WorkerLatency:
         self._runs: Sums | None = None
         # Against the factor of all: what a variant has not shown lately follows that.
         self._of_variant: dict[str, Sums] = {}
+        self._ran: dict[str, tuple[int, float]] = {}
+        """Batches of a variant and when the last one came back."""
+        self._now_s = 0.0
         self._lengths: Sums | None = None
         """Profiled runs of batches as long as they were, and of the typical length; None before any was another."""
         self._path = _mean(prior.path_s)
@@ -87,6 +94,8 @@ class WorkerLatency:
         if own is None:
             own = self._of_variant[variant] = _sums(1.0, here_s)
         expected_s = _factor(own) * here_s
+        self._ran[variant] = (self._ran.get(variant, (0, 0.0))[0] + 1, now_s)
+        self._now_s = now_s
         jitter_s = JITTER * self._path.value
         self._run_tail.add((run_s + jitter_s) / (expected_s + jitter_s), now_s)
         counted_s = min(run_s, MOST_SURPRISE * (expected_s + jitter_s))
@@ -120,11 +129,18 @@ class WorkerLatency:
             typical_run_s=self._prior.typical_run_s if profiled is None else profiled[1].value,
             batches=self._path_tail.evidence,
             run_factors={
-                variant: _factor(own) * levels.run_factor * length_factor for variant, own in self._of_variant.items()
+                variant: self._own_factor(variant) * levels.run_factor * length_factor for variant in self._of_variant
             },
             length_factor=length_factor,
             lead=lead,
         )
+
+    def _own_factor(self, variant: str) -> float:
+        """How much longer a variant's runs take than the factor of all says, as far as that is still believed."""
+        batches, last_s = self._ran[variant]
+        half_lives = (self._now_s - last_s) / (BELIEVED_S * min(batches, MOST_BELIEVED))
+        shown: float = _factor(self._of_variant[variant]) ** exp2(-half_lives)
+        return shown
 
     def _on_length(self, at_length_s: float, typical_s: float, now_s: float) -> None:
         if self._lengths is None:

@@ -75,7 +75,8 @@ class Lane:
     measured on it. Where inputs may be of any length, ``candidates`` are as they are on average over what came, and
     `at` has them by length. ``accuracies`` are by variant; ``index`` is the worker's number among all that serve the
     stage. ``state`` is what the policy wants to see again with its next decision, ``last`` what became of the batch
-    ``batch_id``, which its last decision launched: see `QueueView`.
+    ``batch_id``, which its last decision launched: see `QueueView`. ``gives_up_since_s`` is when its policy first gave
+    jobs up since it last did anything else, infinity where it did not.
     """
 
     __slots__ = (
@@ -86,6 +87,7 @@ class Lane:
         "candidates",
         "device",
         "endpoint",
+        "gives_up_since_s",
         "index",
         "last",
         "latency",
@@ -108,6 +110,7 @@ class Lane:
         self.offered: tuple[Candidate, ...] = ()
         self.candidates: tuple[Candidate, ...] = ()
         self.accuracies: dict[str, float] = {}
+        self.gives_up_since_s = inf
         self.pace: Pace | None = None  # of these candidates, once somebody asked (`dispatch.admission.drain`)
         self._at: dict[int, tuple[Candidate, ...]] = {}  # by the edge of a bucket
         self._planned_at: dict[int, tuple[Candidate, ...]] = {}  # the same as the plan has them
@@ -126,6 +129,20 @@ class Lane:
         """This is what batches take on the worker from now on."""
         self.latency = latency
         self._correct()
+
+    def is_late(self, job: Job | None, now_s: float) -> bool:
+        """Whether a job can hardly be in time any more, on the variant that is fastest for one row."""
+        if job is None:
+            return False
+        least_s = min([each.latency_s[1] for each in self.candidates], default=0.0)
+        return job.deadline_s < now_s + self.stage.plan.after_s + least_s
+
+    def only_gives_up(self, now_s: float, for_s: float) -> bool:
+        """The policy gives jobs up, by estimates of latency: whether it has done nothing else for so long."""
+        if self.latency is None:
+            return False
+        self.gives_up_since_s = min(self.gives_up_since_s, now_s)
+        return now_s - self.gives_up_since_s >= for_s
 
     def _correct(self) -> None:
         latency = self.latency

@@ -17,6 +17,8 @@ class WorkerState:
     way (``returning``), and the next batch may follow, which reaches the worker about when that is idle. At most two
     are under way, of which the worker runs the later one after the other.
 
+    ``served_late`` where the batch launched last was of a lane that could not be in time any more.
+
     ``hold_s`` is when a policy that keeps the idle worker waiting is to be asked again, infinity where none does.
     ``looks`` is how often its first batch was looked at (`BatchWatch`); batches of the variants in ``proven`` came
     back.
@@ -32,6 +34,7 @@ class WorkerState:
         self.returning: Batch | None = None
         self.release_s = inf
         self.hold_s = inf
+        self.served_late = False
         self.looks = 0
         self.proven: set[str] = set()
         self.load = WorkerLoad(worker)
@@ -62,6 +65,8 @@ class WorkerState:
         self.batch = batch
         self.release_s = release_s
         self.hold_s = inf
+        if len(self._lanes) > 1 and not batch.shadow and (lane := self.lanes.get(batch.stage)) is not None:
+            self.served_late = lane.is_late(batch.jobs[0], batch.launched_s)
         if self.returning is None:
             self.looks = 0
         self.load.running_rows = batch.rows
@@ -95,8 +100,11 @@ class WorkerState:
         self.release_s = inf
         self.load.running_rows = 0
 
-    def waiting_lanes(self) -> Sequence[Lane]:
+    def waiting_lanes(self, now_s: float) -> Sequence[Lane]:
         """Lanes in which something waits, the one whose first job is due first to the front.
+
+        Lanes that are late already take turns with those that can be in time: an endpoint whose load is too much for
+        its workers makes no other one late that shares them.
 
         None while a result is on its way, where that job was lost with a worker before: were this one to die, nobody
         would know of which of the two.
@@ -106,9 +114,17 @@ class WorkerState:
             lanes = lanes if lanes[0].queue.rows else ()
         else:
             lanes = sorted((lane for lane in lanes if lane.queue.rows), key=_urgency)
+            if len(lanes) > 1:
+                lanes = self._in_turn(lanes, now_s)
         if self.returning is not None and lanes and (first := lanes[0].queue.first()) is not None and first.losses:
             return ()
         return lanes
+
+    def _in_turn(self, lanes: list[Lane], now_s: float) -> list[Lane]:
+        if not self.served_late:
+            return lanes
+        late = [lane for lane in lanes if lane.is_late(lane.queue.first(), now_s)]
+        return [lane for lane in lanes if lane not in late] + late
 
 
 def _urgency(lane: Lane) -> tuple[float, int]:

@@ -5,8 +5,16 @@ from dataclasses import dataclass
 import pytest
 
 from catalog.errors import DeadlineMissed
+from dispatch.balancing.registry import create_balancer
+from dispatch.batch_maker import GIVEN_UP_S
+from dispatch.batching.adaptive_batching import AdaptiveBatching
+from dispatch.batching.nexus import EarlyDrop
 from dispatch.commands import Reject
-from dispatch.selection.policy import Choice, Drop, Hold, QueueView
+from dispatch.dispatcher import Dispatcher
+from dispatch.latency.estimator import LatencyEstimator
+from dispatch.plan import EndpointPlan, Plan, StagePlan
+from dispatch.selection.policy import Candidate, Choice, Drop, Hold, QueueView, SelectionPolicy
+from dispatch.worker_info import WorkerInfo
 from dispatch_scene import dispatcher, endpoint, finish, launched, query, rejected
 
 
@@ -64,3 +72,31 @@ def test_the_client_reads_how_much_time_there_was() -> None:
 def test_to_drop_nobody_is_a_fault_of_the_policy() -> None:
     with pytest.raises(ValueError, match="policy 'picky' drops 0 rows; it must be 1 or more"):
         dispatcher(endpoint(selection=Picky(0))).on_arrival(query(0), 0.0)
+
+
+@pytest.mark.parametrize("policy", [EarlyDrop(), AdaptiveBatching()])
+def test_a_worker_that_was_slow_for_a_while_is_tried_again_though_no_query_seems_to_be_in_time(
+    policy: SelectionPolicy,
+) -> None:
+    run_s, way_s, slo_s = 0.020, 0.003, 0.050
+    stage = StagePlan({"cpu": (Candidate("only", 0.9, (0.0, run_s + way_s)),)}, policy, create_balancer("round_robin"))
+    plan = EndpointPlan.of_stage("digits", stage, slo_s=slo_s, max_queued_rows=100)
+    d = Dispatcher(Plan(1, {"digits": plan}), LatencyEstimator(way_s))
+    d.on_worker_ready("w1", WorkerInfo("cpu"), ["only"], 0.0)
+
+    def served(from_s: float, queries: int, took_s: float) -> list[bool]:
+        found = []
+        for number in range(queries):
+            at_s = from_s + 0.1 * number
+            (batch,) = launched(d.on_arrival(query(int(1e4 * at_s), at_s, slo_s), at_s)) or [None]
+            if batch is not None:
+                d.on_done("w1", batch.id, [{}], took_s, at_s + took_s + way_s)
+            found.append(batch is not None)
+        return found
+
+    assert all(served(0.0, 20, run_s))
+    assert not all(served(2.0, 20, 4 * run_s)), "four times slower, none can be in time"
+    again = served(4.0, 100, run_s)
+    tries = 0.1 * again.index(True)
+    assert tries <= GIVEN_UP_S + 0.1
+    assert all(again[-50:])

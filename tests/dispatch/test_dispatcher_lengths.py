@@ -20,7 +20,7 @@ from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate, SelectionPolicy
 from dispatch.selection.slack_fit import SlackFitSelection
 from dispatch.worker_info import WorkerInfo
-from dispatch_scene import Patient, answers, launched
+from dispatch_scene import Patient, answers, launched, rejected
 
 ACCURATE = Candidate("accurate", 0.9, (0.0, *(0.010 + 0.004 * n for n in range(1, 9))))
 FAST = Candidate("fast", 0.7, (0.0, *(0.001 + 0.0005 * n for n in range(1, 9))))
@@ -166,3 +166,18 @@ def test_a_worker_is_measured_by_what_its_batches_cost_whatever_their_length() -
     for lane in estimates.values():
         (candidate,) = lane.at(LONGEST)
         assert candidate.mean_s[1] == pytest.approx(2.0 * FAST.latency_s[1] * LONGEST / TYPICAL, rel=0.05)
+
+
+@pytest.mark.parametrize("policy", [EarlyDrop(), AdaptiveBatching()])
+def test_nobody_is_given_up_for_the_sake_of_other_lengths(policy: SelectionPolicy) -> None:
+    only = Candidate("only", 0.9, (0.0, 0.010))
+    d = Dispatcher(Plan(1, {"spans": endpoint((only,), selection=policy)}))
+    d.on_worker_ready("w0", WorkerInfo("cpu"), ["only"], 0.0)
+    (running,) = launched(d.on_arrival(query(1, 0.0, TYPICAL), 0.0))
+    back_s = 0.016
+    told = d.on_arrival(query(2, 0.001, TYPICAL, 0.0270), 0.001)
+    told += d.on_arrival(query(3, 0.001, 1, 0.0271), 0.001)
+    told += done(d, running, back_s)
+    assert rejected(told) == {}
+    (batch,) = launched(told) or launched(d.on_timer(back_s + 0.001))
+    assert [job.query.id for job in batch.jobs] == [2]

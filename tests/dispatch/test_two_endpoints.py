@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import pytest
 
 from dispatch.commands import WakeAt
 from dispatch.plan import Plan
@@ -65,3 +66,16 @@ def test_a_job_that_must_run_alone_is_not_kept_waiting_for_company() -> None:
     (batch,) = launched(d.on_arrival(query(2), 0.001))
     (again,) = launched(d.on_failed("w1", batch.id, "boom", 0.002))
     assert (again.variant, [job.query.id for job in again.jobs]) == ("slow", [1])
+
+
+@pytest.mark.parametrize("drop_late", [False, True])
+def test_an_endpoint_whose_load_is_too_much_makes_no_other_one_late(drop_late: bool) -> None:
+    busy, calm = endpoint("busy", drop_late=drop_late, max_queued_rows=10_000), endpoint("calm", drop_late=drop_late)
+    host = Host(Plan(1, {"busy": busy, "calm": calm}), {"w1": "cpu"}, PlannedLatency(busy, calm))
+    rng = np.random.default_rng(1)
+    times_s = {"busy": np.sort(rng.uniform(0.0, 20.0, 26_000)), "calm": np.sort(rng.uniform(0.0, 20.0, 100))}
+    record = host.run(times_s)
+    late = record.done_s > record.deadline_s
+    busy_late, calm_late = (late[record.endpoint == list(record.endpoints).index(name)].mean() for name in times_s)
+    assert busy_late > 0.2
+    assert calm_late < 0.02

@@ -86,6 +86,15 @@ def test_a_variant_that_was_not_run_lately_follows_the_worker() -> None:
     assert after["slower than profiled"] / after["usual"] > 1.15
 
 
+def test_what_one_slow_batch_says_of_a_variant_is_not_believed_for_long() -> None:
+    worker = Worker(WorkerLatency(PRIOR), run_sigma=0.0, path_sigma=0.0)
+    worker.run(100, 1.0, 0.005, "usual")
+    worker.run(1, 4.0, 0.005, "new here")
+    assert worker.estimate.run_factors["new here"] > 1.4
+    worker.run(1200, 1.0, 0.005, "usual")
+    assert worker.estimate.run_factors["new here"] == pytest.approx(1.0, rel=0.1)
+
+
 def test_long_runs_count_for_more_than_short_ones() -> None:
     worker = Worker(WorkerLatency(PRIOR), run_sigma=0.0, path_sigma=0.0)
     for _ in range(1000):

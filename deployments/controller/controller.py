@@ -32,7 +32,7 @@ from deployments.worker.client import WorkerClient
 
 logger = logging.getLogger("ray.serve")
 
-TICK_S = 0.05
+TICK_S, FAILED_PAUSE_S = 0.05, 5.0
 MEET_S = 4.0
 """A new controller waits so long for the workers and routers of the one before."""
 
@@ -142,24 +142,24 @@ class Controller:
         """
         settings, plan = self._settings, self._loop.plan
         made = await variant_changes.register(described, settings, self._known, self._worker_registry, plan)
-        self._variants_changed(f"variant {made['variant']} was registered")
+        await self._variants_changed(f"variant {made['variant']} was registered")
         return made
 
-    def unregister(self, variant: str) -> dict[str, Any]:
+    async def unregister(self, variant: str) -> dict[str, Any]:
         """Plan without a registered variant: workers let go of it once queries go elsewhere. Raises `BadRequest`."""
         made = variant_changes.unregister(variant, self._known)
-        self._variants_changed(f"variant {variant} was unregistered")
+        await self._variants_changed(f"variant {variant} was unregistered")
         return made
 
-    def take_back(self, variant: str) -> dict[str, Any]:
+    async def take_back(self, variant: str) -> dict[str, Any]:
         """Plan again with a variant that was unregistered; one that serves stays as it is. Raises `BadRequest`."""
         made = variant_changes.take_back(variant, self._known)
-        self._variants_changed(f"variant {variant} was taken back")
+        await self._variants_changed(f"variant {variant} was taken back")
         return made
 
-    def _variants_changed(self, reason: str) -> None:
-        self._spawn(self._state.save())
+    async def _variants_changed(self, reason: str) -> None:
         self._ask(reason)
+        await self._state.save()  # a controller that begins after the answer knows it
 
     def variant(self, name: str) -> Variant | None:
         """The variant of that name which may serve, None where there is none."""
@@ -267,11 +267,13 @@ class Controller:
         try:
             change = await self._maker.make(self._observation(), decision, asked_s)
             if change is not None:
+                await self._worker_registry.look()
                 again = await self._runner.run(change, decision, asked_s)
                 made = change.plan if again is None else NO_PLAN
         except Exception as error:
             logger.exception("A plan could not be made true; the one before stays.")
             decision.why_not = f"{type(error).__name__}: {error}"
+            asyncio.get_running_loop().call_later(FAILED_PAUSE_S, self._ask, "the last plan could not be made true")
         if decision.under_way:
             decision.state = DecisionState.GIVEN_UP
         self._loop.on_plan(made)

@@ -56,9 +56,14 @@ class WorkerRegistry:
         found = await asyncio.gather(*(self._is_gone(worker) for worker in asked))
         return frozenset(worker for worker, gone in zip(asked, found, strict=True) if gone)
 
+    async def look(self) -> None:
+        """Ask all workers what they hold: what was told them last may have taken longer than anybody waited, or a
+        controller before this one told them. Of one that does not answer within `LOOK_S` what is known stays."""
+        await asyncio.gather(*(self._is_gone(worker) for worker in sorted(self.reports)))
+
     async def _is_gone(self, worker: str) -> bool:
         try:
-            await asyncio.wait_for(self._client(worker).describe(worker), LOOK_S)
+            self._holding(worker, await asyncio.wait_for(self._client(worker).describe(worker), LOOK_S))
         except WorkerGone:
             return True
         except TimeoutError:

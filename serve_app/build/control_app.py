@@ -122,11 +122,11 @@ class ControllerApp:
 
     async def unregister(self, variant: str) -> dict[str, Any]:
         """See `Controller.unregister`."""
-        return self._controller.unregister(variant)
+        return await asyncio.shield(self._begin(self._controller.unregister(variant)))
 
     async def take_back(self, variant: str) -> dict[str, Any]:
         """See `Controller.take_back`."""
-        return self._controller.take_back(variant)
+        return await asyncio.shield(self._begin(self._controller.take_back(variant)))
 
     def _begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Out of the context of the request at hand: Serve gives up on a request's calls when its client leaves."""

@@ -55,7 +55,7 @@ def test_an_unregistered_variant_is_let_go_of_and_may_come_again(
         before = service.held()
         await service.one.register(described(tmp_path))
         await until(lambda: service.held() == {"w1": ["new"], "w2": ["new"]})
-        assert service.one.unregister("new") == {"variant": "new"}
+        assert await service.one.unregister("new") == {"variant": "new"}
         assert service.one.variant("new") is None
         with pytest.raises(BadRequest, match=r"workers still hold the 'new' of before \(w1, w2\)"):
             await service.one.register(described(tmp_path))
@@ -63,9 +63,24 @@ def test_an_unregistered_variant_is_let_go_of_and_may_come_again(
         assert service.in_force.reason == "variant new was unregistered"
         for name, words in (("new", "no variant 'new'"), ("slow", "'slow' is in the service's config")):
             with pytest.raises(BadRequest, match=words):
-                service.one.unregister(name)
+                await service.one.unregister(name)
         await service.one.register(described(tmp_path))
         await until(lambda: service.held() == {"w1": ["new"], "w2": ["new"]})
+
+    play(monkeypatch, scene, settings(interval_s=1000.0))
+
+
+def test_what_was_answered_holds_for_a_controller_that_begins_right_after(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def scene(service: Service) -> None:
+        await started(service, digits=10.0)
+        await service.one.register(described(tmp_path))
+        await service.control()
+        assert service.one.variant("new") is not None
+        await service.one.unregister("new")
+        await service.control()
+        assert service.one.variant("new") is None
 
     play(monkeypatch, scene, settings(interval_s=1000.0))
 

@@ -1,5 +1,6 @@
 """Labelled data from every kind of file."""
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,50 @@ def test_a_hugging_face_folder_is_read_and_its_label_names_are_those_of_the_task
     parquet.write_table(pa.table({"text": ["t"], "label": [1]}), tmp_path / "other" / "train-00000-of-00001.parquet")
     with pytest.raises(ConfigError, match="holds other, saved; give one of these folders"):
         read_data(str(tmp_path), TEXTS)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("0000", "0001"),
+        ("part.0", "part.10"),
+        ("data_0", "data_1"),
+        ("part-00000-3f2a.c000.snappy", "part-00001-3f2a.c000.snappy"),
+        ("train-00000-of-00002-a09b74b3ef9c3b56", "train-00001-of-00002-3d8f7a0cd8a2b3c1"),
+        ("my-data-00000-of-00002", "my-data-00001-of-00002"),
+    ],
+)
+def test_the_files_of_one_split_are_one_table(tmp_path: Path, names: tuple[str, ...]) -> None:
+    for row, name in enumerate(names):
+        parquet.write_table(pa.table({"text": [name], "label": [row]}), tmp_path / f"{name}.parquet")
+    data = read_data(str(tmp_path), TEXTS)
+    assert (data.inputs["text"].tolist(), classes(data, TEXTS)) == (list(names), [0, 1])
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("test-00000-of-00001", "train-00000-of-00001"),
+        ("my-test-00000-of-00001", "my-train-00000-of-00001"),
+        ("test", "train"),
+        ("test-0", "train-0"),
+    ],
+)
+def test_of_several_splits_one_has_to_be_chosen(tmp_path: Path, names: tuple[str, ...]) -> None:
+    for name in names:
+        parquet.write_table(pa.table({"text": ["a"], "label": [0]}), tmp_path / f"{name}.parquet")
+    splits = ", ".join(name.removesuffix("-00000-of-00001").removesuffix("-0") for name in names)
+    with pytest.raises(ConfigError, match=f"holds the splits {splits}; give the file of one"):
+        read_data(str(tmp_path), TEXTS)
+
+
+def test_a_cell_of_a_csv_may_hold_an_image(tmp_path: Path) -> None:
+    image = np.random.default_rng(3).random((3, 64, 64), dtype=np.float32)
+    (tmp_path / "d.csv").write_text(f'image,label\n"{image.tolist()}",1\n')
+    limit = csv.field_size_limit()
+    data = read_data(str(tmp_path / "d.csv"), variant(TensorSpec("image", "FP32", (-1, 3, 64, 64))))
+    assert np.array_equal(data.inputs["image"][0], image)
+    assert csv.field_size_limit() == limit
 
 
 def test_rows_that_nobody_labelled_are_no_class(tmp_path: Path) -> None:

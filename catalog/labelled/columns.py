@@ -21,6 +21,16 @@ Column = Sequence[Any] | NDArray[Any]
 TRUE, FALSE = ("true", "1"), ("false", "0")
 
 
+def label_column(table: Mapping[str, Column], label: str, path: Path) -> str:
+    """The column with the truth: ``label``, or `LABELS` for the default; raises `ConfigError` where there is none."""
+    if label in table:
+        return label
+    if label == LABEL and LABELS in table:
+        return LABELS
+    given = ", ".join(table) or "no columns"
+    raise ConfigError(f"{path} has no column {label!r} with the truth; it has {given}; name it with --label")
+
+
 def stacked(
     table: Mapping[str, Column], variant: Variant, label: str, columns: Mapping[str, str], path: Path
 ) -> tuple[Arrays, NDArray[Any]]:
@@ -28,14 +38,10 @@ def stacked(
 
     A column of one value per cell is an input of shape [-1]; one with more axes is a list per cell, in CSV as JSON.
     """
-    found = LABELS if label == LABEL and LABEL not in table and LABELS in table else label
-    given = ", ".join(table) or "no columns"
-    if found not in table:
-        raise ConfigError(f"{path} has no column {label!r} with the truth; it has {given}; name it with --label")
     known = {spec.name for spec in variant.inputs}
     if wrong := sorted(set(columns) - known):
         raise ConfigError(f"--column {wrong[0]}=...: no such input; task {variant.task!r} takes {', '.join(known)}")
-    others = [name for name in table if name != found]
+    others = [name for name in table if name != label]
     inputs = {}
     for spec in variant.inputs:
         column = columns.get(spec.name, spec.name)
@@ -43,12 +49,12 @@ def stacked(
             column = others[0]
         if column not in table:
             raise ConfigError(
-                f"{path} has no column {column!r} for input {spec.name!r}; it has {given}; say --column "
-                f"{spec.name}=COLUMN"
+                f"{path} has no column {column!r} for input {spec.name!r}; it has {', '.join(table)}; say "
+                f"--column {spec.name}=COLUMN"
             )
         inputs[spec.name] = _tensor(spec, table[column], column, path)
-    labels = _labels(table[found], variant.labels)
-    sizes = {name: len(array) for name, array in {**inputs, found: labels}.items()}
+    labels = _labels(table[label], variant.labels)
+    sizes = {name: len(array) for name, array in {**inputs, label: labels}.items()}
     if len(set(sizes.values())) != 1 or not len(labels):
         raise ConfigError(
             f"{path}: every input and the labels need the same number of rows, at least 1; it has {sizes}"

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catalog.errors import ConfigError
-from catalog.labelled.columns import LABEL, stacked
-from catalog.labelled.tables import NAMED_LABELS, read_table, table_files
+from catalog.labelled.columns import LABEL, label_column, stacked
+from catalog.labelled.tables import CLASS_NAMES, read_table, table_files
 from catalog.store import checksum
 from catalog.tensor import Arrays
 from catalog.texts.labelled_texts import read_labelled
@@ -83,9 +83,10 @@ def read_data(
     if path.suffix != ".npz" and not table_files(path):
         raise ConfigError(f"{path} is no labelled data that can be read; give a {FORMS}")
     table = read_table(path)
-    names = tuple(str(name) for name in table.pop(NAMED_LABELS, ()))
-    inputs, labels = stacked(table, variant, label, columns or {}, path)
-    return LabelledData(inputs, labels, checksum(path), names)
+    class_names = table.pop(CLASS_NAMES, {})
+    found = label_column(table, label, path)
+    inputs, labels = stacked(table, variant, found, columns or {}, path)
+    return LabelledData(inputs, labels, checksum(path), class_names.get(found, ()))
 
 
 def _texts(path: Path, variant: Variant) -> LabelledData:

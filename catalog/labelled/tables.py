@@ -17,8 +17,8 @@ TABLES = (".csv", ".parquet", ".arrow")
 INFO = "dataset_info.json"
 """What `datasets.save_to_disk` says of the columns."""
 
-NAMED_LABELS = "\0label names"
-"""Key of the names of integer labels, where a data set has them; no column is called so."""
+CLASS_NAMES = "\0class names"
+"""Key of the names of classes by column, where a data set has them; no column is called so."""
 
 SHARD = re.compile(r"(?P<split>.+?)-\d+-of-\d+")
 """Beginning of the name of one of several files of a split, as the Hub names them."""
@@ -104,8 +104,7 @@ def _arrow(path: Path, files: Sequence[Path]) -> Table:
     except (OSError, pa.ArrowException) as error:
         raise ConfigError(f"cannot read {path}: {error}; give Parquet or Arrow files of one schema") from error
     columns: Table = {name: table.column(name).to_pylist() for name in table.column_names}
-    if names := _label_names(files[0].parent, table.schema.metadata):
-        columns[NAMED_LABELS] = names
+    columns[CLASS_NAMES] = _class_names(files[0].parent, table.schema.metadata)
     return columns
 
 
@@ -119,15 +118,13 @@ def _arrow_file(file: Path) -> Any:
             return pa.ipc.open_file(source).read_all()
 
 
-def _label_names(folder: Path, metadata: Any) -> tuple[str, ...]:
-    """Names of the classes of column ``label``, where the data set says them: beside the files, or in their schema."""
+def _class_names(folder: Path, metadata: Any) -> dict[str, tuple[str, ...]]:
+    """By column the names of its classes, where the data set says them: beside the files, or in their schema."""
     described: Any = {}
     if (folder / INFO).is_file():
         described = orjson.loads((folder / INFO).read_bytes())
     elif metadata and b"huggingface" in metadata:
         described = orjson.loads(metadata[b"huggingface"]).get("info", {})
     features = described.get("features") or {}
-    names = next(
-        (features[key].get("names") for key in ("label", "labels") if isinstance(features.get(key), dict)), None
-    )
-    return tuple(names or ())
+    named = {column: feature.get("names") for column, feature in features.items() if isinstance(feature, dict)}
+    return {column: tuple(map(str, names)) for column, names in named.items() if names}

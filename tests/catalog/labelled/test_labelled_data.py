@@ -95,6 +95,27 @@ def test_a_hugging_face_folder_is_read_and_its_label_names_are_those_of_the_task
         read_data(str(tmp_path), TEXTS)
 
 
+@pytest.mark.parametrize("beside", [True, False], ids=["dataset_info.json", "schema"])
+def test_names_of_classes_are_those_of_the_column_with_the_truth(tmp_path: Path, beside: bool) -> None:
+    info = {"features": {name: {"names": ["yes", "no"], "_type": "ClassLabel"} for name in ("label", "sentiment")}}
+    info["features"] |= {"gold": {"dtype": "int64", "_type": "Value"}}
+    table = pa.table({"text": ["a", "b"], "label": [0, 1], "sentiment": [1, 1], "gold": [0, 1]})
+    if beside:
+        (tmp_path / "dataset_info.json").write_bytes(orjson.dumps(info))
+    else:
+        table = table.replace_schema_metadata({"huggingface": orjson.dumps({"info": info})})
+    parquet.write_table(table, tmp_path / "d.parquet")
+    path = str(tmp_path / "d.parquet")
+    assert classes(read_data(path, TEXTS), TEXTS) == [1, 0]
+    assert classes(read_data(path, TEXTS, "sentiment"), TEXTS) == [0, 0]
+    assert classes(read_data(path, TEXTS, "gold"), TEXTS) == [0, 1], "plain numbers are the catalogue's classes"
+    parquet.write_table(table.drop_columns(["label"]), tmp_path / "d.parquet")
+    assert classes(read_data(path, TEXTS, "sentiment"), TEXTS) == [0, 0]
+    renamed = table.drop_columns(["label"]).rename_columns(["text", "labels", "gold"])
+    parquet.write_table(renamed, tmp_path / "d.parquet")
+    assert read_data(path, TEXTS).label_names == (), "nothing says what labels are called"
+
+
 @pytest.mark.parametrize(
     "names",
     [

@@ -66,6 +66,21 @@ def test_columns_of_other_names_are_said_or_guessed_where_there_is_one(tmp_path:
         read_data(str(path), TEXTS, "truth", {"words": "sentence"})
 
 
+def test_the_key_is_that_of_the_inputs_whatever_they_are_called(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("title,body,label,stars\nab,a,1,0\nc,bc,0,1\n")
+    title, body = (read_data(str(path), TEXTS, columns={"text": column}) for column in ("title", "body"))
+    assert title.key != body.key, "though together the texts are the same"
+    assert read_data(str(path), TEXTS, "stars", {"text": "title"}).key == title.key
+    (tmp_path / "d.tsv").write_text("ab\tyes\nc\tno\n")
+    assert read_data(str(tmp_path / "d.tsv"), TEXTS).key == title.key
+    path.write_text("x,label\n1,0\n2,1\n")
+    numbers = [read_data(str(path), variant(TensorSpec("x", kind, (-1,)))) for kind in ("FP16", "FP32")]
+    path.write_text("x,label\n2,0\n1,1\n")
+    numbers += [read_data(str(path), variant(TensorSpec("x", "FP16", (-1,))))]
+    assert len({each.key for each in numbers}) == 3
+
+
 def test_parquet_has_lists_per_cell(tmp_path: Path) -> None:
     path = tmp_path / "d.parquet"
     parquet.write_table(pa.table({"x": PAIRS, "label": ["no", "yes", "no"]}), path)

@@ -114,6 +114,20 @@ def test_a_task_without_classes_is_scored_by_error_or_by_ones_own_metric(tmp_pat
     assert load_catalogue(catalogue).variant("corrupt").measured is None
 
 
+def test_answers_to_another_column_are_not_taken_for_those_to_this_one(tmp_path: Path) -> None:
+    catalogue = write_toy_catalogue(tmp_path)
+    (tmp_path / "toy.csv").write_text("wrong,right,twice,thrice\n4,0,0,0\n0,1,2,3\n1,2,4,6\n")
+    common = (str(catalogue), "--data", str(tmp_path / "toy.csv"), "--out", str(tmp_path / "e"), "--json")
+    common += ("--variant", "good", "--metric", "mean_absolute_error")
+    found = []
+    for column, label in (("wrong", "twice"), ("right", "twice"), ("right", "thrice"), ("wrong", "twice")):
+        done = evaluate(*common, "--column", f"x={column}", "--label", label)
+        assert done.exit_code == 0, done.output
+        figures = json.loads(done.stdout)["variants"]["good"]
+        found.append((figures["accuracy"], figures["kept_rows"]))
+    assert found == [(0.0, 0), (1.0, 0), (0.5, 3), (0.0, 0)], "another label is compared with what was answered"
+
+
 def test_votes_of_two_splits_end_up_in_one_file(digits: Path, data: Path, tmp_path: Path) -> None:
     images, labels = held_out()
     np.savez(tmp_path / "more.npz", image=images[ROWS : ROWS + 100], label=labels[ROWS : ROWS + 100])

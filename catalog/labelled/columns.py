@@ -53,7 +53,7 @@ def stacked(
                 f"--column {spec.name}=COLUMN"
             )
         inputs[spec.name] = _tensor(spec, table[column], column, path)
-    labels = _labels(table[label], variant.labels)
+    labels = _labels(table[label], variant.labels, label, path)
     sizes = {name: len(array) for name, array in {**inputs, label: labels}.items()}
     if len(set(sizes.values())) != 1 or not len(labels):
         raise ConfigError(
@@ -126,10 +126,12 @@ def _value(cell: Any, spec: TensorSpec) -> Any:
     return float(cell) if spec.dtype.kind == "f" else int(cell)
 
 
-def _labels(column: Column, classes: Sequence[str]) -> NDArray[Any]:
+def _labels(column: Column, classes: Sequence[str], name: str, path: Path) -> NDArray[Any]:
     """Names where all of them are names of ``classes``, which may be digits; else whole numbers or values where all
     are."""
     if isinstance(column, np.ndarray):
+        if column.ndim == 0:
+            raise ConfigError(f"{path}, array {name!r} is one value, {column}; give a label per row")
         return column
     if all(isinstance(each, str) for each in column) and not set(column) <= set(classes):
         for kind in (int, float):
@@ -137,4 +139,10 @@ def _labels(column: Column, classes: Sequence[str]) -> NDArray[Any]:
                 return np.array([kind(each) for each in column])
             except ValueError:
                 continue
-    return np.array(list(column))
+    try:
+        return np.array(list(column))
+    except ValueError as error:  # lists of different lengths
+        raise ConfigError(
+            f"{path}, column {name!r}: not the same number of labels in each row ({error}); give one class or value "
+            "per row, or name another column with --label"
+        ) from error

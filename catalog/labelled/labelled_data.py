@@ -74,6 +74,17 @@ class LabelledData:
         known = {name: index for index, name in enumerate(variant.labels)}
         return np.array([_class(each, row, known, count) for row, each in enumerate(labels.tolist())], np.int64)
 
+    def values(self) -> NDArray[np.float64]:
+        """The labels as numbers FP64 [rows, ...]; raises `ConfigError` where they are none."""
+        try:
+            values = np.array(self.labels.tolist(), np.float64)
+        except (ValueError, TypeError) as error:
+            raise ConfigError(f"labels are no numbers: {error}; for classes use --metric accuracy") from error
+        if not np.isfinite(values).all():
+            row = int(np.argwhere(~np.isfinite(values))[0][0])
+            raise ConfigError(f"row {row + 1}: label {self.labels[row]} is no finite number; leave the row out")
+        return values
+
     def _named(self, index: int) -> str | int:
         """The name of a label; as it is where it has none, such as -1 of a split that nobody labelled."""
         return self.label_names[index] if 0 <= index < len(self.label_names) else index

@@ -242,6 +242,29 @@ def test_what_is_wrong_is_said(tmp_path: Path, name: str, content: str | None, w
         classes(read_data(str(tmp_path / name), variant()))
 
 
+def test_labels_are_one_per_row(tmp_path: Path) -> None:
+    path = str(tmp_path / "d.parquet")
+    parquet.write_table(pa.table({"x": PAIRS, "tags": [[0, 1], [1], []]}), path)
+    with pytest.raises(ConfigError, match="column 'tags': not the same number of labels in each row"):
+        read_data(path, variant(), "tags")
+    parquet.write_table(pa.table({"x": PAIRS, "tags": [[0, 1], [1, 1], [0, 0]]}), path)
+    with pytest.raises(ConfigError, match=r"labels are int64 \[3, 2\]; a class is"):
+        classes(read_data(path, variant(), "tags"))
+    np.savez(tmp_path / "d.npz", x=np.array(PAIRS), label=np.array(3))
+    with pytest.raises(ConfigError, match="array 'label' is one value, 3; give a label per row"):
+        read_data(str(tmp_path / "d.npz"), variant())
+
+
+def test_values_are_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text('x,label,stars,gap\n"[1, 2]",yes,1.5,2\n"[3, 4]",no,2,nan\n')
+    assert read_data(str(path), variant(), "stars").values().tolist() == [1.5, 2.0]
+    with pytest.raises(ConfigError, match="labels are no numbers: could not convert string to float: 'yes'"):
+        read_data(str(path), variant()).values()
+    with pytest.raises(ConfigError, match="row 2: label nan is no finite number"):
+        read_data(str(path), variant(), "gap").values()
+
+
 def test_the_built_in_digits_are_labelled() -> None:
     digits = variant(TensorSpec("image", "FP32", (-1, 12, 12)))
     data = read_data("builtin", digits)

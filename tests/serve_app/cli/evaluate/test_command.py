@@ -205,6 +205,35 @@ def test_what_cannot_be_evaluated_is_said(
     assert words in " ".join(done.stderr.split())
 
 
+@pytest.mark.parametrize(
+    ("metric", "label", "words"),
+    [
+        ("mean_absolute_error", "names", "labels are no numbers: could not convert string to float: 'yes'"),
+        ("math:pi", "label", "metric 'math:pi' is a float, and cannot be called"),
+        ("accuracy", "label", "compares classes, and the outputs of task 'toy' are y FP32 [-1]"),
+    ],
+)
+def test_labels_that_do_not_fit_the_metric_are_refused_before_anything_runs(
+    tmp_path: Path, metric: str, label: str, words: str
+) -> None:
+    catalogue = write_toy_catalogue(tmp_path)
+    (tmp_path / "toy.csv").write_text("x,label,names\n0,0,yes\n1,2,no\n")
+    common = (str(catalogue), "--data", str(tmp_path / "toy.csv"), "--out", str(tmp_path / "e"), "--label", label)
+    done = evaluate(*common, "--metric", metric)
+    assert done.exit_code == 2
+    assert words in " ".join(done.stderr.split())
+    assert not (tmp_path / "e").exists()
+
+
+def test_a_metric_of_ones_own_that_fails_is_said(tmp_path: Path) -> None:
+    catalogue = write_toy_catalogue(tmp_path)
+    np.savez(tmp_path / "toy.npz", x=np.arange(3, dtype=np.float32), label=np.array([0.0, 2.0, 4.0]))
+    common = (str(catalogue), "--data", str(tmp_path / "toy.npz"), "--out", str(tmp_path / "e"))
+    done = evaluate(*common, "--metric", "operator:getitem", "--variant", "good")
+    assert done.exit_code == 2
+    assert "metric 'operator:getitem' fails on 3 rows: TypeError: unhashable" in " ".join(done.stderr.split())
+
+
 def test_where_nothing_can_be_written_nothing_is_run(digits: Path, data: Path, tmp_path: Path) -> None:
     taken = tmp_path / "taken"
     taken.write_text("a file where the folder should be")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from length_scene import add_to
 from typer.testing import CliRunner
 
 from catalog.catalogue import BUILTIN, load_catalogue
@@ -126,6 +127,16 @@ def test_answers_to_another_column_are_not_taken_for_those_to_this_one(tmp_path:
         figures = json.loads(done.stdout)["variants"]["good"]
         found.append((figures["accuracy"], figures["kept_rows"]))
     assert found == [(0.0, 0), (1.0, 0), (0.5, 3), (0.0, 0)], "another label is compared with what was answered"
+
+
+def test_rows_of_any_length_are_answered_as_if_alone(tmp_path: Path) -> None:
+    catalogue = write_toy_catalogue(tmp_path)
+    add_to(catalogue)
+    (tmp_path / "spans.csv").write_text('ids,label\n"[1]",1\n"[2, 4, 9]",5\n"[5, 6]",5.5\n')
+    common = (str(catalogue), "--task", "spans", "--data", str(tmp_path / "spans.csv"), "--out", str(tmp_path / "e"))
+    done = evaluate(*common, "--metric", "mean_absolute_error", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["variants"]["spans"]["accuracy"] == pytest.approx(1.0, abs=1e-6)
 
 
 def test_votes_of_two_splits_end_up_in_one_file(digits: Path, data: Path, tmp_path: Path) -> None:

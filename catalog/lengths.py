@@ -5,11 +5,12 @@ from dataclasses import dataclass as plain_dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from catalog.errors import BadRequest
-from catalog.tensor import TensorSpec
+from catalog.tensor import Arrays, TensorSpec
 from catalog.texts.token_estimate import estimated_up_to
 
 TYPICAL_SHARE = 4
@@ -129,10 +130,40 @@ class LengthRule:
         first = next(iter(inputs.values()))
         return inputs | {self.mask.name: np.ones((len(first), self.length_of(inputs)), self.mask.dtype)}
 
+    def padded(self, given: Sequence[Mapping[str, Any]]) -> Arrays:
+        """The inputs of any length of several queries, each in one array of all rows.
+
+        Shorter ones are padded to the longest, and the mask is of ones for a query's own elements where it brings none.
+        """
+        together = {}
+        for spec in self.inputs:
+            assert spec.length_axis is not None
+            padding = "" if spec.datatype == "BYTES" else self.lengths.padding.get(spec.name, 0)
+            together[spec.name] = _padded([own[spec.name] for own in given], spec.length_axis, padding)
+        if self.mask is not None:
+            together[self.mask.name] = _padded([self.with_mask(dict(own))[self.mask.name] for own in given], 1, 0)
+        return together
+
     @property
     def optional(self) -> frozenset[str]:
         """Inputs that a client may leave out."""
         return frozenset() if self.mask is None else frozenset([self.mask.name])
+
+
+def _padded(arrays: Sequence[NDArray[Any]], axis: int, padding: float | str) -> NDArray[Any]:
+    """One array of all rows, as long on ``axis`` as the longest of them."""
+    longest = max(array.shape[axis] for array in arrays)
+    if all(array.shape[axis] == longest for array in arrays):
+        return np.concatenate(arrays) if len(arrays) > 1 else arrays[0]
+    shape = list(arrays[0].shape)
+    shape[0], shape[axis] = sum(map(len, arrays)), longest
+    made = np.full(shape, padding, dtype=arrays[0].dtype)
+    row = 0
+    for array in arrays:
+        end = row + len(array)
+        made[(slice(row, end), *[slice(None)] * (axis - 1), slice(array.shape[axis]))] = array
+        row = end
+    return made
 
 
 def _no_varying_outputs(outputs: Sequence[TensorSpec], why: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from catalog.errors import ConfigError
+from catalog.errors import AccordError, ConfigError
 from catalog.evaluation.interval import wilson
 from catalog.faults import nearest
 from catalog.tensor import Arrays
@@ -127,7 +127,22 @@ def metric(name: str) -> Metric:
             f"metric {name!r} cannot be imported: {type(error).__name__}: {error}; name a function of an importable "
             "module"
         ) from error
-    return lambda predicted, labels: function(predicted.outputs, labels)
+    if not callable(function):
+        raise ConfigError(f"metric {name!r} is a {type(function).__name__}, and cannot be called; name a function")
+    return lambda predicted, labels: _own(name, function, predicted, labels)
+
+
+def _own(name: str, function: Callable[[Arrays, Labels], Any], predicted: Predicted, labels: Labels) -> Any:
+    """What a function of the user's gives; raises `ConfigError` where it fails, or gives no numbers."""
+    try:
+        return np.asarray(function(predicted.outputs, labels), dtype=np.float64)
+    except AccordError:
+        raise
+    except Exception as error:  # of the user's function
+        raise ConfigError(
+            f"metric {name!r} fails on {len(labels)} rows: {type(error).__name__}: {error}; it is called with the "
+            "outputs by name and the labels, and gives a number per row, or one"
+        ) from error
 
 
 def scored(name: str, predicted: Predicted, labels: Labels) -> Score:

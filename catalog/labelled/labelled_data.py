@@ -1,5 +1,6 @@
 """Labelled examples: stacked inputs and what is true of each, whatever file they come from."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catalog.errors import ConfigError
-from catalog.labelled.columns import LABEL, stacked
-from catalog.labelled.tables import NAMED_LABELS, read_table, table_files
-from catalog.store import checksum
+from catalog.labelled.columns import LABEL, label_column, stacked
+from catalog.labelled.tables import CLASS_NAMES, read_table, table_files
 from catalog.tensor import Arrays
 from catalog.texts.labelled_texts import read_labelled
 from catalog.variant import Variant
@@ -26,13 +26,26 @@ FORMS = ".npz, .csv, .tsv (texts and labels), .parquet or .arrow file, or a fold
 class LabelledData:
     """``inputs`` are stacked by name, ``labels`` has one entry per row: a class by number or name, or a value.
 
-    ``key`` changes with the content. ``label_names`` are of integer labels, where the data name them.
+    ``label_names`` are of integer labels, where the data name them.
     """
 
     inputs: Arrays
     labels: NDArray[Any]
-    key: str
     label_names: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """A digest of the inputs as models get them, whatever columns of whatever file they come from."""
+        digest = hashlib.sha256()
+        for name, array in sorted(self.inputs.items()):
+            digest.update(f"{name} {array.dtype} {array.shape}\n".encode())
+            if array.dtype == object:
+                for text in array.flat:
+                    encoded = text.encode("utf-8", "surrogatepass")
+                    digest.update(b"%d " % len(encoded) + encoded)
+            else:
+                digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
 
     @property
     def rows(self) -> int:
@@ -44,7 +57,7 @@ class LabelledData:
         if rows is None or rows >= self.rows:
             return self
         inputs = {name: array[:rows] for name, array in self.inputs.items()}
-        return LabelledData(inputs, self.labels[:rows], f"{self.key}[:{rows}]", self.label_names)
+        return LabelledData(inputs, self.labels[:rows], self.label_names)
 
     def classes(self, variant: Variant, count: int) -> NDArray[np.int64]:
         """The class index of each row, of so many classes; raises `ConfigError` for a label that is no class."""
@@ -60,6 +73,17 @@ class LabelledData:
             )
         known = {name: index for index, name in enumerate(variant.labels)}
         return np.array([_class(each, row, known, count) for row, each in enumerate(labels.tolist())], np.int64)
+
+    def values(self) -> NDArray[np.float64]:
+        """The labels as numbers FP64 [rows, ...]; raises `ConfigError` where they are none."""
+        try:
+            values = np.array(self.labels.tolist(), np.float64)
+        except (ValueError, TypeError) as error:
+            raise ConfigError(f"labels are no numbers: {error}; for classes use --metric accuracy") from error
+        if not np.isfinite(values).all():
+            row = int(np.argwhere(~np.isfinite(values))[0][0])
+            raise ConfigError(f"row {row + 1}: label {self.labels[row]} is no finite number; leave the row out")
+        return values
 
     def _named(self, index: int) -> str | int:
         """The name of a label; as it is where it has none, such as -1 of a split that nobody labelled."""
@@ -83,9 +107,10 @@ def read_data(
     if path.suffix != ".npz" and not table_files(path):
         raise ConfigError(f"{path} is no labelled data that can be read; give a {FORMS}")
     table = read_table(path)
-    names = tuple(str(name) for name in table.pop(NAMED_LABELS, ()))
-    inputs, labels = stacked(table, variant, label, columns or {}, path)
-    return LabelledData(inputs, labels, checksum(path), names)
+    class_names = table.pop(CLASS_NAMES, {})
+    found = label_column(table, label, path)
+    inputs, labels = stacked(table, variant, found, columns or {}, path)
+    return LabelledData(inputs, labels, class_names.get(found, ()))
 
 
 def _texts(path: Path, variant: Variant) -> LabelledData:
@@ -97,7 +122,7 @@ def _texts(path: Path, variant: Variant) -> LabelledData:
         )
     read = read_labelled(path)
     texts = np.array(read.texts, dtype=object)
-    return LabelledData({variant.inputs[0].name: texts}, np.array(read.labels), checksum(path))
+    return LabelledData({variant.inputs[0].name: texts}, np.array(read.labels))
 
 
 def _digits(variant: Variant) -> LabelledData:
@@ -108,7 +133,7 @@ def _digits(variant: Variant) -> LabelledData:
             f"--data {BUILTIN} is the held-out digits, and task {variant.task!r} takes other inputs; give a file"
         )
     images, labels = held_out()
-    return LabelledData({variant.inputs[0].name: images}, labels, f"held-out digits, {len(labels)}")
+    return LabelledData({variant.inputs[0].name: images}, labels)
 
 
 def _class(label: Any, row: int, known: Mapping[str, int], count: int) -> int:

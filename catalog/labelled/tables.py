@@ -1,6 +1,7 @@
 """Files of labelled data as columns by name: npz, CSV, Parquet, Arrow, and folders of Hugging Face data sets."""
 
 import csv
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,17 @@ TABLES = (".csv", ".parquet", ".arrow")
 INFO = "dataset_info.json"
 """What `datasets.save_to_disk` says of the columns."""
 
-NAMED_LABELS = "\0label names"
-"""Key of the names of integer labels, where a data set has them; no column is called so."""
+CLASS_NAMES = "\0class names"
+"""Key of the names of classes by column, where a data set has them; no column is called so."""
+
+SHARD = re.compile(r"(?P<split>.+?)-\d+-of-\d+")
+"""Beginning of the name of one of several files of a split, as the Hub names them."""
+
+NUMBER = re.compile(r"(^|[._])\d+$")
+"""End of the name of one of several files that says which: ``0000.parquet``, ``part.0.parquet``."""
+
+CELL_CHARACTERS = 2**31 - 1
+"""Longest cell of a CSV, the most that csv takes on every platform; csv's own limit is 131,072."""
 
 Table = dict[str, Any]
 
@@ -32,7 +42,7 @@ def table_files(path: Path) -> list[Path]:
     here = sorted(file for file in path.iterdir() if file.suffix in (".arrow", ".parquet"))
     here = [file for file in here if not file.name.startswith("cache-")]
     if here:
-        splits = sorted({file.name.partition("-")[0] for file in here if file.suffix == ".parquet"})
+        splits = sorted({_split(file.stem) for file in here if file.suffix == ".parquet"})
         if len(splits) > 1:
             raise ConfigError(f"{path} holds the splits {', '.join(splits)}; give the file of one")
         return here
@@ -40,6 +50,12 @@ def table_files(path: Path) -> list[Path]:
     if len(below) > 1:
         raise ConfigError(f"{path} holds {', '.join(each.name for each in below)}; give one of these folders")
     return table_files(below[0]) if below else []
+
+
+def _split(stem: str) -> str:
+    """The split that a file belongs to, by its name without the ending: what stands before the number of the file."""
+    shard = SHARD.match(stem)
+    return shard["split"] if shard else NUMBER.sub("", stem.partition("-")[0])
 
 
 def read_table(path: Path) -> Table:
@@ -61,6 +77,7 @@ def _npz(path: Path) -> Table:
 
 
 def _csv(path: Path) -> Table:
+    limit = csv.field_size_limit(CELL_CHARACTERS)
     try:
         with path.open(newline="", encoding="utf-8-sig") as lines:
             reader = csv.reader(lines)
@@ -68,6 +85,8 @@ def _csv(path: Path) -> Table:
             rows = [(reader.line_num, row) for row in reader if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ConfigError(f"cannot read {path}: {error}; give a CSV with a header") from error
+    finally:
+        csv.field_size_limit(limit)
     for line, row in rows:
         if len(row) != len(header):
             raise ConfigError(f"{path}, line {line}: {len(row)} values; the header has {len(header)} columns")
@@ -85,8 +104,7 @@ def _arrow(path: Path, files: Sequence[Path]) -> Table:
     except (OSError, pa.ArrowException) as error:
         raise ConfigError(f"cannot read {path}: {error}; give Parquet or Arrow files of one schema") from error
     columns: Table = {name: table.column(name).to_pylist() for name in table.column_names}
-    if names := _label_names(files[0].parent, table.schema.metadata):
-        columns[NAMED_LABELS] = names
+    columns[CLASS_NAMES] = _class_names(files[0].parent, table.schema.metadata)
     return columns
 
 
@@ -100,15 +118,13 @@ def _arrow_file(file: Path) -> Any:
             return pa.ipc.open_file(source).read_all()
 
 
-def _label_names(folder: Path, metadata: Any) -> tuple[str, ...]:
-    """Names of the classes of column ``label``, where the data set says them: beside the files, or in their schema."""
+def _class_names(folder: Path, metadata: Any) -> dict[str, tuple[str, ...]]:
+    """By column the names of its classes, where the data set says them: beside the files, or in their schema."""
     described: Any = {}
     if (folder / INFO).is_file():
         described = orjson.loads((folder / INFO).read_bytes())
     elif metadata and b"huggingface" in metadata:
         described = orjson.loads(metadata[b"huggingface"]).get("info", {})
     features = described.get("features") or {}
-    names = next(
-        (features[key].get("names") for key in ("label", "labels") if isinstance(features.get(key), dict)), None
-    )
-    return tuple(names or ())
+    named = {column: feature.get("names") for column, feature in features.items() if isinstance(feature, dict)}
+    return {column: tuple(map(str, names)) for column, names in named.items() if names}

@@ -31,7 +31,7 @@ class LabelledTexts:
 def read_labelled(path: Path) -> LabelledTexts:
     """Read ``text TAB label`` lines; raises `ConfigError` naming the file, the line and what stands there."""
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}; give a TSV file of texts and labels") from error
     except UnicodeDecodeError as error:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from catalog.lengths import LengthRule
 from catalog.tensor import Arrays
@@ -20,16 +19,9 @@ def stack(batch: Batch, rule: LengthRule | None = None) -> Arrays:
     given = [job.inputs for job in batch.jobs]
     if rule is None or rule.text is not None:
         return _together(given)
-    masked = None if rule.mask is None else rule.mask.name
     varying = {spec.name for spec in (*rule.inputs, *([] if rule.mask is None else [rule.mask]))}
     stacked = _together([{name: own[name] for name in own if name not in varying} for own in given])
-    for spec in rule.inputs:
-        assert spec.length_axis is not None
-        padding = "" if spec.datatype == "BYTES" else rule.lengths.padding.get(spec.name, 0)
-        stacked[spec.name] = _padded([own[spec.name] for own in given], spec.length_axis, padding)
-    if masked is not None:
-        stacked[masked] = _padded([rule.with_mask({**own})[masked] for own in given], 1, 0)
-    return stacked
+    return stacked | rule.padded(given)
 
 
 def unstack(batch: Batch, outputs: Arrays, rule: LengthRule | None = None) -> list[Arrays]:
@@ -53,19 +45,3 @@ def _together(given: Sequence[Any]) -> Arrays:
     if not others:
         return dict(first)
     return {name: np.concatenate([values, *(other[name] for other in others)]) for name, values in first.items()}
-
-
-def _padded(arrays: Sequence[NDArray[Any]], axis: int, padding: float | str) -> NDArray[Any]:
-    """One array of all rows, as long on ``axis`` as the longest of them."""
-    longest = max(array.shape[axis] for array in arrays)
-    if all(array.shape[axis] == longest for array in arrays):
-        return np.concatenate(arrays) if len(arrays) > 1 else arrays[0]
-    shape = list(arrays[0].shape)
-    shape[0], shape[axis] = sum(map(len, arrays)), longest
-    made = np.full(shape, padding, dtype=arrays[0].dtype)
-    row = 0
-    for array in arrays:
-        end = row + len(array)
-        made[(slice(row, end), *[slice(None)] * (axis - 1), slice(array.shape[axis]))] = array
-        row = end
-    return made

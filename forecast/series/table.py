@@ -19,6 +19,9 @@ COLUMNS = (
     f"and {ENDPOINT}"
 )
 
+UNNAMED = "Unnamed: 0"
+"""What pandas calls the first column of a CSV where the header has no name for it."""
+
 PARQUET = (".parquet", ".pq")
 
 LATEST_S = 1e11
@@ -106,10 +109,14 @@ def _frame(where: str, is_parquet: bool) -> Any:
             content = io.BytesIO(file.read())
         if is_parquet:
             frame = pandas.read_parquet(content)
+            unnamed = frame.index.name is None and frame.index.nlevels == 1
+            if unnamed and TIME not in frame.columns and _are_instants(frame.index):
+                frame.index.name = TIME
             frame = frame.reset_index() if frame.index.name is not None else frame.reset_index(drop=True)
         else:
             # an empty line of a file of one column is a step that nobody observed
             frame = pandas.read_csv(content, low_memory=False, skip_blank_lines=False, dtype={ENDPOINT: str})
+            frame = _with_unnamed_times(frame)
     except ImportError as error:
         raise ConfigError(
             f"cannot reach {where}: {error}; install the driver with `pip install 'accord[cloud]'`"
@@ -122,6 +129,27 @@ def _frame(where: str, is_parquet: bool) -> Any:
     if not isinstance(frame.index, pandas.RangeIndex):
         raise ConfigError(f"{where}: rows have more cells than the header names; give each column a name")
     return frame
+
+
+def _with_unnamed_times(frame: Any) -> Any:
+    """A CSV's first column under the name ``time`` where it has no name and instants: the index that pandas wrote.
+
+    Row numbers, which pandas writes there as well, stay without a name.
+    """
+    first = frame.columns[0]
+    unnamed = str(first).strip() in ("", UNNAMED)
+    if not unnamed or TIME in {str(name).strip() for name in frame.columns} or not _are_instants(frame[first]):
+        return frame
+    return frame.rename(columns={first: TIME})
+
+
+def _are_instants(column: Any) -> bool:
+    """Whether a column, or an index, has instants, or texts of which any is ISO 8601; numbers may count rows."""
+    if pandas.api.types.is_datetime64_any_dtype(column.dtype):
+        return True
+    if not (column.dtype == object or pandas.api.types.is_string_dtype(column.dtype)):
+        return False
+    return bool(pandas.to_datetime(column, utc=True, format="ISO8601", errors="coerce").notna().any())
 
 
 def _load_column(names: list[str], where: str) -> str:

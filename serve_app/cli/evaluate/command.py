@@ -3,9 +3,10 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from numpy.typing import NDArray
 
 from catalog.catalogue import BUILTIN as BUILTIN_FILE
 from catalog.catalogue import NAMED, Catalogue, load_catalogue
@@ -17,9 +18,10 @@ from catalog.labelled.labelled_data import LabelledData, read_data
 from catalog.variant import STACKED, Variant
 from deployments.runtimes.base import RuntimeOptions
 from deployments.worker.evaluation import BATCH_SIZE, Answers, Evaluation
+from dispatch.ensemble.ballots import Ballots
 from serve_app.build.endpoints.ensembles import ballots_of
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
-from serve_app.cli.evaluate.figures import Evaluated, evaluated
+from serve_app.cli.evaluate.figures import evaluated
 from serve_app.cli.evaluate.files import SPLITTING, refuse_unwritable, votes_path, write_files
 from serve_app.cli.evaluate.report import write_report
 from serve_app.cli.evaluate.tables import render
@@ -68,12 +70,14 @@ def evaluate(
             loaded = load_catalogue(catalogue, lambda what, share: building(f"Building {what}", share))
         variants = _variants(loaded, task, variant or [])
         examples = read_data(data, variants[0], label, _columns(column or [])).first(limit)
+        labels, ballots = _truth(variants[0], examples, metric_name)
         options = RuntimeOptions(device=device, threads=threads)
         target = _accuracy_file(catalogue, accuracy_file) if write else None
         refuse_unwritable(out, target)
         run = Evaluation(loaded.root, examples.inputs, examples.key, out / "answers", options, batch)
         answers, failed = _answers(run, variants, again)
-        found = _figures(answers, variants, examples, metric_name, Path(data).name)
+        first = variants[0]
+        found = evaluated(first.task, answers, labels, ballots, first.labels, metric_name, Path(data).name)
         ran = [each for each in variants if each.name in answers]
         wrote = write_files(found, ran, loaded.root, out, split, target, _votes_wanted(loaded, ran, target))
         wrote["report"] = str(write_report(found, out))
@@ -147,20 +151,21 @@ def _answers(run: Evaluation, variants: Sequence[Variant], again: bool) -> tuple
     return answers, failed
 
 
-def _figures(
-    answers: dict[str, Answers], variants: Sequence[Variant], examples: LabelledData, metric_name: str, data: str
-) -> Evaluated:
-    first = variants[0]
-    ballots = ballots_of(first)
-    if ballots is None and metric_name in OF_CLASSES:
-        given = ", ".join(f"{spec.name} {spec.datatype} {list(spec.shape)}" for spec in first.outputs)
+def _truth(variant: Variant, examples: LabelledData, metric_name: str) -> tuple[NDArray[Any], Ballots | None]:
+    """What answers are compared with: class indices and how to read classes from answers, or labels as the metric
+    takes them. Raises `ConfigError` where the labels, or the outputs, do not fit the metric."""
+    if metric_name == "mean_absolute_error":
+        return examples.values(), None
+    ballots = ballots_of(variant)
+    if ballots is not None:
+        return examples.classes(variant, ballots.classes), ballots
+    if metric_name in OF_CLASSES:
+        given = ", ".join(f"{spec.name} {spec.datatype} {list(spec.shape)}" for spec in variant.outputs)
         raise ConfigError(
-            f"--metric {metric_name} compares classes, and the outputs of task {first.task!r} are {given}; use "
+            f"--metric {metric_name} compares classes, and the outputs of task {variant.task!r} are {given}; use "
             "mean_absolute_error, or module:function"
         )
-    of_classes = ballots is not None and metric_name != "mean_absolute_error"
-    labels = examples.classes(first, ballots.classes) if ballots is not None and of_classes else examples.labels
-    return evaluated(first.task, answers, labels, ballots if of_classes else None, first.labels, metric_name, data)
+    return examples.labels, None
 
 
 def _accuracy_file(catalogue: str, given: Path | None) -> Path | None:

@@ -57,6 +57,8 @@ def test_a_function_of_ones_own_is_named_by_its_import_path(tmp_path: Path, monk
         "def of_all(outputs, labels):\n    return float((outputs['label'] == labels).mean())\n"
         "def wrong(outputs, labels):\n    return [1.0]\n"
         "def large(outputs, labels):\n    return 3.0\n"
+        "def failing(outputs, labels):\n    return outputs['logits']\n"
+        "def worded(outputs, labels):\n    return 'good'\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     right = float((SAID == LABELS).mean())
@@ -68,6 +70,10 @@ def test_a_function_of_ones_own_is_named_by_its_import_path(tmp_path: Path, monk
         scored("own_metrics:wrong", PREDICTED, LABELS)
     with pytest.raises(ConfigError, match="gives 3; a score is from 0 to 1"):
         scored("own_metrics:large", PREDICTED, LABELS)
+    with pytest.raises(ConfigError, match="'own_metrics:failing' fails on 400 rows: KeyError: 'logits'; it is called"):
+        scored("own_metrics:failing", PREDICTED, LABELS)
+    with pytest.raises(ConfigError, match="'own_metrics:worded' fails on 400 rows: ValueError: could not convert"):
+        scored("own_metrics:worded", PREDICTED, LABELS)
     sys.modules.pop("own_metrics")
 
 
@@ -77,6 +83,7 @@ def test_a_function_of_ones_own_is_named_by_its_import_path(tmp_path: Path, monk
         ("acuracy", "metric 'acuracy' is unknown .did you mean 'accuracy'"),
         ("no_such_module:f", "cannot be imported: ModuleNotFoundError: No module named 'no_such_module'"),
         ("catalog.errors:f", "cannot be imported"),
+        ("math:pi", "metric 'math:pi' is a float, and cannot be called; name a function"),
     ],
 )
 def test_what_is_no_metric_is_refused(name: str, words: str) -> None:

@@ -21,6 +21,11 @@ def test_texts_and_labels_come_line_by_line(file: Path) -> None:
     assert read.classes(("0", "1"), file).tolist() == [1, 0]
 
 
+def test_a_byte_order_mark_is_no_part_of_the_first_text(file: Path) -> None:
+    file.write_text("fine\t1\ndull\t0\n", encoding="utf-8-sig")
+    assert read_labelled(file).texts == ("fine", "dull")
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [

@@ -142,6 +142,37 @@ def test_parquet_and_compressed_files_and_urls_are_read_alike(tmp_path: Path) ->
     assert read_series(f"file://{tmp_path}/load.csv")[0].times_s.tolist() == expected.times_s.tolist()
 
 
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_an_unnamed_index_of_times_is_the_time(tmp_path: Path, zone: str | None) -> None:
+    clock = pandas.to_datetime(["2026-01-31T12:00:00", "2026-01-31T12:00:01", "2026-01-31T13:00:00"]).tz_localize(zone)
+    frame = pandas.DataFrame({"requests_per_s": [1.0, 2.0, 3.0]}, index=clock)
+    frame.to_parquet(tmp_path / "load.parquet")
+    frame.to_csv(tmp_path / "load.csv")
+    frame.set_axis([str(each) for each in clock]).to_parquet(tmp_path / "texts.parquet")
+    for name in ("load.parquet", "load.csv", "texts.parquet"):
+        series, _ = read_series(str(tmp_path / name))
+        assert series.times_s.tolist() == [NOON_S, NOON_S + 1, NOON_S + 3600]
+    text = (tmp_path / "load.csv").read_text().replace("2026-01-31 13:00:00", "soon")
+    with pytest.raises(BadSeries, match="line 4: time is 'soon"):
+        read_series(written(tmp_path, text, "soon.csv"))
+
+
+def test_an_unnamed_index_beside_times_or_of_row_numbers_is_ignored(tmp_path: Path) -> None:
+    frame = pandas.DataFrame({"time": [5, 6, 8], "requests_per_s": [1.0, 2.0, 3.0]})
+    for index in ([0, 1, 2], [0, 4, 9], pandas.date_range("2026-01-31", periods=3)):
+        own = frame.set_axis(index)
+        own.to_parquet(tmp_path / "load.parquet")
+        own.to_csv(tmp_path / "load.csv")
+        for name in ("load.parquet", "load.csv"):
+            assert read_series(str(tmp_path / name))[0].times_s.tolist() == [5, 6, 8]
+    for index in ([0, 1, 2], [0, 4, 9], ["a", "b", "c"]):
+        own = frame[["requests_per_s"]].set_axis(index)
+        own.to_parquet(tmp_path / "load.parquet")
+        own.to_csv(tmp_path / "load.csv")
+        for name in ("load.parquet", "load.csv"):
+            assert read_series(str(tmp_path / name))[0].times_s.tolist() == [0, 1, 2]
+
+
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from length_scene import add_to
 from typer.testing import CliRunner
 
 from catalog.catalogue import BUILTIN, load_catalogue
@@ -114,6 +115,30 @@ def test_a_task_without_classes_is_scored_by_error_or_by_ones_own_metric(tmp_pat
     assert load_catalogue(catalogue).variant("corrupt").measured is None
 
 
+def test_answers_to_another_column_are_not_taken_for_those_to_this_one(tmp_path: Path) -> None:
+    catalogue = write_toy_catalogue(tmp_path)
+    (tmp_path / "toy.csv").write_text("wrong,right,twice,thrice\n4,0,0,0\n0,1,2,3\n1,2,4,6\n")
+    common = (str(catalogue), "--data", str(tmp_path / "toy.csv"), "--out", str(tmp_path / "e"), "--json")
+    common += ("--variant", "good", "--metric", "mean_absolute_error")
+    found = []
+    for column, label in (("wrong", "twice"), ("right", "twice"), ("right", "thrice"), ("wrong", "twice")):
+        done = evaluate(*common, "--column", f"x={column}", "--label", label)
+        assert done.exit_code == 0, done.output
+        figures = json.loads(done.stdout)["variants"]["good"]
+        found.append((figures["accuracy"], figures["kept_rows"]))
+    assert found == [(0.0, 0), (1.0, 0), (0.5, 3), (0.0, 0)], "another label is compared with what was answered"
+
+
+def test_rows_of_any_length_are_answered_as_if_alone(tmp_path: Path) -> None:
+    catalogue = write_toy_catalogue(tmp_path)
+    add_to(catalogue)
+    (tmp_path / "spans.csv").write_text('ids,label\n"[1]",1\n"[2, 4, 9]",5\n"[5, 6]",5.5\n')
+    common = (str(catalogue), "--task", "spans", "--data", str(tmp_path / "spans.csv"), "--out", str(tmp_path / "e"))
+    done = evaluate(*common, "--metric", "mean_absolute_error", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["variants"]["spans"]["accuracy"] == pytest.approx(1.0, abs=1e-6)
+
+
 def test_votes_of_two_splits_end_up_in_one_file(digits: Path, data: Path, tmp_path: Path) -> None:
     images, labels = held_out()
     np.savez(tmp_path / "more.npz", image=images[ROWS : ROWS + 100], label=labels[ROWS : ROWS + 100])
@@ -189,6 +214,35 @@ def test_what_cannot_be_evaluated_is_said(
     done = evaluate(str(digits), *given, *arguments)
     assert done.exit_code == 2
     assert words in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("metric", "label", "words"),
+    [
+        ("mean_absolute_error", "names", "labels are no numbers: could not convert string to float: 'yes'"),
+        ("math:pi", "label", "metric 'math:pi' is a float, and cannot be called"),
+        ("accuracy", "label", "compares classes, and the outputs of task 'toy' are y FP32 [-1]"),
+    ],
+)
+def test_labels_that_do_not_fit_the_metric_are_refused_before_anything_runs(
+    tmp_path: Path, metric: str, label: str, words: str
+) -> None:
+    catalogue = write_toy_catalogue(tmp_path)
+    (tmp_path / "toy.csv").write_text("x,label,names\n0,0,yes\n1,2,no\n")
+    common = (str(catalogue), "--data", str(tmp_path / "toy.csv"), "--out", str(tmp_path / "e"), "--label", label)
+    done = evaluate(*common, "--metric", metric)
+    assert done.exit_code == 2
+    assert words in " ".join(done.stderr.split())
+    assert not (tmp_path / "e").exists()
+
+
+def test_a_metric_of_ones_own_that_fails_is_said(tmp_path: Path) -> None:
+    catalogue = write_toy_catalogue(tmp_path)
+    np.savez(tmp_path / "toy.npz", x=np.arange(3, dtype=np.float32), label=np.array([0.0, 2.0, 4.0]))
+    common = (str(catalogue), "--data", str(tmp_path / "toy.npz"), "--out", str(tmp_path / "e"))
+    done = evaluate(*common, "--metric", "operator:getitem", "--variant", "good")
+    assert done.exit_code == 2
+    assert "metric 'operator:getitem' fails on 3 rows: TypeError: unhashable" in " ".join(done.stderr.split())
 
 
 def test_where_nothing_can_be_written_nothing_is_run(digits: Path, data: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ CLOCKS_APART_S = 3600.0
 
 LEAST_CLOCK_REPORTS, CLOCK_REPORTS = 5, 20
 """A router's clock is compared by so many reports: the one that was on its way the shortest says how far it is off.
-Fewer may all have waited for a controller that was to come."""
+Fewer may all have waited for a controller that was to come; what comes from the future tells at once."""
 
 
 class Reports:
@@ -97,9 +97,9 @@ class Reports:
             return 0
         behind_s = self._behind_s.setdefault(router, deque(maxlen=CLOCK_REPORTS))
         behind_s.append(now_s - sent_s)
-        if len(behind_s) < LEAST_CLOCK_REPORTS:
-            return 0
         shift = round(min(behind_s) / WINDOW_S)
+        if shift >= 0 and len(behind_s) < LEAST_CLOCK_REPORTS:
+            return 0
         if shift != self._shifts.get(router, 0):
             logger.warning(
                 "The clocks of router %s and the controller differ by %.1f s; its load is counted where it belongs all "

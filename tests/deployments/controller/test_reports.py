@@ -198,6 +198,19 @@ def test_load_of_a_router_whose_clock_is_off_is_counted_where_it_belongs(behind_
     in_virtual_time(scene)
 
 
+def test_a_first_router_whose_clock_is_ahead_hides_nobodys_load() -> None:
+    async def scene() -> None:
+        reports = Reports(known(), wall_clock)
+        for _ in range(10):
+            await asyncio.sleep(WINDOW_S)
+            for router, ahead_s in (("r1", 600.0), ("r2", 0.0)):
+                own_s = wall_clock() + ahead_s
+                reports.take(replace(report(router, int(own_s / WINDOW_S + 1e-6) - 1, 10), sent_s=own_s))
+        assert [each.arrived.get("digits", 0) for each in reports.closed()] == [20] * 10
+
+    in_virtual_time(scene)
+
+
 def test_reports_that_waited_for_the_controller_say_nothing_of_a_clock(caplog: pytest.LogCaptureFixture) -> None:
     async def scene() -> None:
         reports = Reports(known(), wall_clock)

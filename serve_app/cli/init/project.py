@@ -14,6 +14,7 @@ import numpy as np
 import yaml
 from pydantic import TypeAdapter
 
+from catalog.artifacts.external_data import external_files
 from catalog.catalogue import Catalogue
 from catalog.errors import ConfigError
 from catalog.profiles.profile_cache import cache_dir
@@ -92,11 +93,12 @@ def write_for_models(
 
 def _variant_of(variant: str, task: str, path: Path, sizes: Mapping[str, int]) -> Variant:
     read = read_model(path, sizes)
+    sha256 = None if external_files(path) else checksum(path)  # of the file alone it would say too little
     return Variant(
         name=variant,
         task=task,
         runtime=read.runtime,
-        artifact=Artifact(str(path.resolve()), checksum(path)),
+        artifact=Artifact(str(path.resolve()), sha256),
         accuracy=UNMEASURED,
         inputs=read.inputs,
         outputs=read.outputs,

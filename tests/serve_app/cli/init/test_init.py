@@ -10,6 +10,7 @@ import onnx
 import pytest
 import torch
 import yaml
+from external_weights import model_with_weights_at
 from onnx import TensorProto, helper
 from typer.testing import CliRunner
 
@@ -113,6 +114,18 @@ def test_an_onnx_file_is_described_by_itself_and_a_trial(tmp_path: Path, monkeyp
     x = np.arange(12, dtype=np.float32).reshape(3, 4)
     np.testing.assert_array_equal(answers(tmp_path / "twice", "twice", x=x)["twice"], 2 * x)
     assert read_serve_file(tmp_path / "twice" / "serve.yaml").app.endpoints["twice"].task == "twice"
+
+
+def test_an_onnx_file_with_weights_beside_it_has_no_checksum(tmp_path: Path) -> None:
+    model = model_with_weights_at(tmp_path, "model.onnx.data")
+    weights = np.arange(4, dtype=np.float32)
+    (tmp_path / "model.onnx.data").write_bytes(weights.tobytes())
+    result = accord(str(tmp_path / "adds"), "--from", str(model))
+    assert result.exit_code == 0, result.output
+    (entry,) = yaml.safe_load((tmp_path / "adds" / "catalogue.yaml").read_text())["variants"]
+    assert entry["artifact"] == {"uri": str(model)}
+    x = np.ones((3, 4), np.float32)
+    np.testing.assert_array_equal(answers(tmp_path / "adds", "model", x=x)["y"], x + weights)
 
 
 def test_several_models_are_variants_of_one_task_and_have_to_be_alike(tmp_path: Path) -> None:

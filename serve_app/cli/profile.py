@@ -34,7 +34,7 @@ def profile(
     catalogue: Annotated[str, typer.Option(help="A catalogue file, or 'builtin', or 'sentiment'.")] = "builtin",
     task: Annotated[str | None, typer.Option(help="Measure the variants of one task only.")] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    threads: Annotated[int, typer.Option(min=1, help="Threads that one run may use.")] = 1,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads that one run may use; default 1.")] = None,
     budget_s: Annotated[float, typer.Option("--budget", min=0.1, help="Seconds at most per variant.")] = BUDGET_S,
     again: Annotated[bool, typer.Option("--again", help="Measure anew what is in the cache.")] = False,
     batch_bytes: Annotated[
@@ -53,6 +53,10 @@ def profile(
     with exit_codes(as_json):
         if device not in ("cpu", "cuda"):
             raise ConfigError(f"--device {device!r} is unknown; use cpu or cuda")
+        if threads is not None and cores is not None:
+            raise ConfigError(
+                f"--threads {threads} and --cores {cores} both say how many threads a run may use; give one of them"
+            )
         _check_output(output, cores)
         with progress_bar("Building") as building:
             loaded = load_catalogue(catalogue, lambda what, share: building(f"Building {what}", share))
@@ -74,7 +78,7 @@ def profile(
             return
         with _shown() as on_progress:
             profiles = measured_profiles(
-                variants, loaded.root, device, threads, budget_s=budget_s, again=again, on_progress=on_progress
+                variants, loaded.root, device, threads or 1, budget_s=budget_s, again=again, on_progress=on_progress
             )
         if output is not None:
             rows = {v.name: ProfiledVariant(v.accuracy_pct, profiles[v.name]) for v in variants}
@@ -83,7 +87,7 @@ def profile(
             except OSError as error:
                 raise ConfigError(f"--output {output} cannot be written: {error.strerror}") from error
         if as_json:
-            print_json({"device": device, "threads": threads, "variants": _json(variants, profiles)})
+            print_json({"device": device, "threads": threads or 1, "variants": _json(variants, profiles)})
         else:
             OUT.print(_table(variants, profiles))
 

@@ -99,5 +99,7 @@ def test_options_that_contradict_the_process_are_refused(tmp_path: Path) -> None
         create("uniform", ArrivalOptions(rate=None))
     with pytest.raises(ConfigError, match="one mean rate or none"):
         create("trace", ArrivalOptions(rate="10:5,20:5", trace=tmp_path / "trace.csv"))
+    with pytest.raises(ConfigError, match="rate '10:5' for a trace, which has steps of its own"):
+        create("trace", ArrivalOptions(rate="10:5", trace=tmp_path / "trace.csv"))
     with pytest.raises(ConfigError, match="gamma shape 0"):
         create("gamma", ArrivalOptions(shape=0.0))

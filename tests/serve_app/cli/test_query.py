@@ -55,6 +55,13 @@ def test_json_is_one_object_with_the_whole_response(server: Any, request_file: s
     assert server.last["id"] == "a"
 
 
+def test_a_request_whose_parameters_are_null_gets_the_objective(server: Any) -> None:
+    request = json.dumps(REQUEST | {"parameters": None})
+    result = accord("--url", server.url, "--file", "-", "--slo-ms", "80", stdin=request)
+    assert result.exit_code == 0, result.stderr
+    assert server.last["parameters"] == {"slo_ms": 80.0}
+
+
 def test_a_request_may_come_from_standard_input(server: Any) -> None:
     result = accord("--url", server.url, "--file", "-", stdin=json.dumps(REQUEST))
     assert result.exit_code == 0
@@ -83,6 +90,7 @@ def test_a_refusal_is_shown_in_the_words_of_the_server(server: Any, request_file
     ("arguments", "message"),
     [
         (("--index", "1", "--file", "x"), "give one of them"),
+        (("--dataset", "none.npz", "--file", "x"), "--dataset none.npz and --file x both say what to send"),
         (("--dataset", "train"), "unknown data set"),
         (("--file", "/nowhere/body.json"), "cannot read request"),
         (("--url", "localhost"), "write it as http://"),

@@ -186,6 +186,9 @@ def test_an_exported_program_is_described_by_itself_and_a_trial(tmp_path: Path) 
         (["x", "--from", "half.pt2"], "input 'input' is torch.bfloat16, and numpy has no such type"),
         (["x", "--from", "one.onnx"], "input 'x' has a batch of 1 row"),
         (["x", "--from", "m.onnx", "--size", "width=six"], "write the name of an axis and its size"),
+        (["x", "--from", "m.onnx", "--size", "width=6", "--size", "zzz=4"], "--size zzz=4 fixes an axis that is not"),
+        (["x", "--from", "m.onnx", "--size", "width=6", "--size", "n=4"], "axes of any length: width; leave it out"),
+        (["x", "--from", "fixed.onnx", "--size", "zzz=4"], "no axis beside the batch is of any length; leave it out"),
         (["x", "--from", "m.onnx", "--from", "./m.onnx"], "are both called 'm'; rename one"),
     ],
 )
@@ -200,6 +203,7 @@ def test_what_cannot_be_written_is_refused_and_nothing_is_left(
     torch.export.save(torch.export.export(torch.nn.Identity(), example), tmp_path / "half.pt2")
     linear(tmp_path / "one.onnx", batch=1)
     linear(tmp_path / "m.onnx", width="width")
+    linear(tmp_path / "fixed.onnx")
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())
     result = accord(*arguments)

@@ -27,7 +27,7 @@ from serve_app.build.user_code import check_user_code
 from serve_app.cli.allocation import allocations, numbers_of_cores, record_of, table_of
 from serve_app.cli.config_file import ServeFile
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
-from serve_app.cli.options import AsJson
+from serve_app.cli.options import YEAR_S, AsJson
 
 
 def profile(
@@ -35,17 +35,21 @@ def profile(
     task: Annotated[str | None, typer.Option(help="Measure the variants of one task only.")] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     threads: Annotated[int | None, typer.Option(min=1, help="Threads that one run may use; default 1.")] = None,
-    budget_s: Annotated[float, typer.Option("--budget", min=0.1, help="Seconds at most per variant.")] = BUDGET_S,
+    budget_s: Annotated[
+        float, typer.Option("--budget", min=0.1, max=YEAR_S, help="Seconds at most per variant.")
+    ] = BUDGET_S,
     again: Annotated[bool, typer.Option("--again", help="Measure anew what is in the cache.")] = False,
     batch_bytes: Annotated[
         float | None,
-        typer.Option(min=1, help="Measure no larger batches than fit in it, as pools with batch_bytes run."),
+        typer.Option(min=1, max=1e15, help="Measure no larger batches than fit in it, as pools with batch_bytes run."),
     ] = None,
     output: Annotated[Path | None, typer.Option(help="Also write the profiles to this CSV file.")] = None,
     cores: Annotated[
         str | None, typer.Option(help="Find each variant's base allocation among these, such as 1,2,4 (IPA, eq. 1).")
     ] = None,
-    threshold_qps: Annotated[float, typer.Option(min=0.001, help="What one replica must bear, with --cores.")] = 5.0,
+    threshold_qps: Annotated[
+        float, typer.Option(min=0.001, max=1e9, help="What one replica must bear, with --cores.")
+    ] = 5.0,
     largest_batch: Annotated[int, typer.Option(min=1, help="That must be in time, with --cores.")] = 8,
     as_json: AsJson = False,
 ) -> None:

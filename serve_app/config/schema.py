@@ -17,6 +17,10 @@ CHOOSING = ("fixed", *CENTRAL)
 """Policies that are about a certain set of variants, which a planner would take from them."""
 
 
+PATH_WORDS = ("infer", "stats")
+"""No names of endpoints, which stand in the place of these words in paths under ``/v2/models/``."""
+
+
 class EmulationConfig(Strict):
     """How variants are emulated; see `deployments.runtimes.emulated_runtime.EmulatedOptions`."""
 
@@ -44,7 +48,9 @@ class AppConfig(Strict):
         description="device (`cpu`, `cuda`, or a type such as `cuda-a100`) to a CSV of measured latencies; `cpu` and "
         "`cuda` without one are measured on the machine that starts the service, once, and kept",
     )
-    endpoints: dict[Name, EndpointConfig] = Field(min_length=1, description="name to endpoint")
+    endpoints: dict[Name, EndpointConfig] = Field(
+        min_length=1, description="name to endpoint; none is called `infer` or `stats`"
+    )
     pools: dict[Name, PoolConfig] = Field(min_length=1, description="name to pool")
     transport_ms: float = Field(
         default=10.0,
@@ -94,6 +100,11 @@ class AppConfig(Strict):
     @model_validator(mode="after")
     def _fits_together(self) -> "AppConfig":
         for name, endpoint in self.endpoints.items():
+            if name in PATH_WORDS:
+                raise ValueError(
+                    f"endpoints.{name}: /v2/models/{name} is a path of the HTTP interface itself; call the endpoint "
+                    "something else"
+                )
             if endpoint.slo_ms <= self.transport_ms:
                 raise ValueError(
                     f"endpoints.{name}.slo_ms is {endpoint.slo_ms:g}, no more than transport_ms "

@@ -176,6 +176,7 @@ def test_an_exported_program_is_described_by_itself_and_a_trial(tmp_path: Path) 
     [
         ([], "give the name of a folder"),
         (["a b"], "'a b' is no name"),
+        (["stats", "--from", "m.onnx", "--size", "width=3"], "no endpoint can be called 'stats'"),
         (["x", "--size", "a=3"], "give --from as well"),
         (["x", "--from", "none.onnx"], "none.onnx is not there; give an .onnx file"),
         (["x", "--from", "."], "has no config.json"),

@@ -3,10 +3,11 @@
 from pydantic import Field, model_validator
 
 from autoscaler.planners import registry as planners
+from catalog.faults import nearest
 from deployments.runtimes.run_times import Distribution
 from dispatch.selection.registry import CENTRAL
 from serve_app.config.artifacts import ArtifactsConfig
-from serve_app.config.clients import ClientsConfig
+from serve_app.config.clients import BY_TOKEN, ClientsConfig
 from serve_app.config.controller import ControllerConfig
 from serve_app.config.endpoints.endpoint import EndpointConfig
 from serve_app.config.pool import PoolConfig
@@ -96,6 +97,24 @@ class AppConfig(Strict):
     def limits_gpus(self) -> bool:
         """Whether a pool limits what its workers load on GPUs."""
         return any(pool.device.startswith("cuda") and pool.memory_bytes is not None for pool in self.pools.values())
+
+    @model_validator(mode="after")
+    def _limits_of_clients_that_can_be(self) -> "AppConfig":
+        keys, jwt = self.security.api_keys, self.security.jwt
+        for name in () if self.clients.header is not None else self.clients.named:
+            if name in keys or (jwt is not None and name.startswith(BY_TOKEN)):
+                continue
+            if name.startswith(BY_TOKEN):
+                raise ValueError(
+                    f"clients.named.{name} is for the subject of a token, and no tokens are taken; add security.jwt, "
+                    "or remove the limit"
+                )
+            raise ValueError(
+                f"clients.named.{name}: no client is called {name!r}{nearest(name, keys)}; "
+                + (f"security.api_keys has {', '.join(keys)}" if keys else "there are no security.api_keys")
+                + "; name one of those, or `jwt:` and a subject where there is security.jwt, or give clients.header"
+            )
+        return self
 
     @model_validator(mode="after")
     def _fits_together(self) -> "AppConfig":

@@ -135,6 +135,21 @@ def test_data_of_another_task_is_not_sent(server: Any, task: str, arguments: tup
     assert server.received == 0
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "no built-in data set; endpoint 'digits' does task 'digits': give --dataset"),
+        (("--dataset", "test"), "data set 'test' is for inputs of another name, datatype or shape"),
+    ],
+)
+def test_data_of_another_shape_is_not_sent(server: Any, arguments: tuple[str, ...], message: str) -> None:
+    server.inputs = [{"name": "image", "datatype": "FP32", "shape": [-1, 28, 28]}]
+    result = accord("--url", server.url, *arguments)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+    assert server.received == 0
+
+
 def test_a_query_in_bytes_is_answered_in_bytes_and_shown_in_numbers(server: Any) -> None:
     server.in_bytes = True
     result = accord("--url", server.url, "--binary", "--json")

@@ -1,5 +1,6 @@
 """When queries arrive: the seam, and the arrival processes by name."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +57,7 @@ def _trace(options: ArrivalOptions) -> ArrivalSource:
     if options.rate is None:
         return read_trace(options.trace, options.seed)
     steps = options.schedule.steps
-    if len(steps) > 1:
+    if len(steps) > 1 or math.isfinite(steps[0].duration_s):
         raise ConfigError(f"rate {options.rate!r} for a trace, which has steps of its own; give one mean rate or none")
     return read_trace(options.trace, options.seed, steps[0].rate_qps)
 

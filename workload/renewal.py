@@ -15,6 +15,12 @@ from workload.rate import RateSchedule
 
 Offsets = NDArray[np.float64]
 
+MOST_QUERIES = 100_000_000
+"""Of one run: their instants are all in memory."""
+
+LEAST_SHAPE, MOST_SHAPE = 1e-3, 1e6
+"""Of gamma gaps: below, next to all gaps are 0; above, they are even (`Uniform`)."""
+
 
 @dataclass(frozen=True)
 class Poisson:
@@ -44,8 +50,10 @@ class Gamma:
     seed: int
 
     def __post_init__(self) -> None:
-        if not self.shape > 0:
-            raise ConfigError(f"gamma shape {self.shape:g}; give a value above 0, below 1 for bursts")
+        if not LEAST_SHAPE <= self.shape <= MOST_SHAPE:
+            raise ConfigError(
+                f"gamma shape {self.shape:g}; give a value from {LEAST_SHAPE:g} to {MOST_SHAPE:g}, below 1 for bursts"
+            )
 
     @property
     def length_s(self) -> float:
@@ -67,15 +75,26 @@ class Uniform:
         return self.schedule.length_s
 
     def times_s(self, duration_s: float) -> Offsets:
-        edges_s, expected = self.schedule.cumulative(duration_s)
+        edges_s, expected = _cumulative(self.schedule, duration_s)
         # the margin keeps a product like 0.1 * 30, a hair above 3, from adding a query at the very end
         positions = np.arange(np.ceil(expected[-1] - 1e-9))
         return np.interp(positions, expected, edges_s)
 
 
+def _cumulative(schedule: RateSchedule, duration_s: float) -> tuple[Offsets, Offsets]:
+    """See `RateSchedule.cumulative`; raises `ConfigError` for more queries than can be."""
+    edges_s, expected = schedule.cumulative(duration_s)
+    if not expected[-1] <= MOST_QUERIES:
+        raise ConfigError(
+            f"{expected[-1]:.3g} queries in {duration_s:g} s, and one run has at most {MOST_QUERIES}; lower the rate "
+            "or the duration"
+        )
+    return edges_s, expected
+
+
 def _renewal(schedule: RateSchedule, duration_s: float, draw: Callable[[int], Offsets]) -> Offsets:
     """Stretch a process whose gaps have mean one, drawn ``count`` at a time, onto the schedule."""
-    edges_s, expected = schedule.cumulative(duration_s)
+    edges_s, expected = _cumulative(schedule, duration_s)
     chunk = int(expected[-1] + 6 * np.sqrt(expected[-1])) + 16
     gaps = draw(chunk)
     while (positions := np.cumsum(gaps))[-1] < expected[-1]:

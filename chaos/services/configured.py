@@ -105,7 +105,7 @@ def _data(file: ServeFile, endpoint: str, dataset: str | None) -> Dataset:
     source = dataset
     if source is None:
         inputs = load_catalogue(file.app.catalogue).of_task(tasks[0])[0].inputs
-        source = fitting(task, [spec.name for spec in inputs])
+        source = fitting(task, [spec.oip() for spec in inputs])
     if source is None:
         raise ConfigError(
             f"there is no built-in data set for task {task!r} of endpoint {endpoint!r}; give --dataset a .npz or "

@@ -27,7 +27,7 @@ SERVES_GRPC = 9000
 
 MOST_PORT = 65_535
 
-_HERE = {SERVES_DEFAULT: LOOPBACK, "::": "[::1]", "::1": "[::1]"}
+_HERE = {SERVES_DEFAULT: LOOPBACK, "::": "::1"}
 """Where this machine reaches what listens on such a host."""
 
 
@@ -61,8 +61,13 @@ def read_serve_file(path: Path) -> ServeFile:
     port = _checked_port(path, "http_options.port", http.get("port", SERVES_HTTP), least=1)
     tls = bool(http.get("ssl_keyfile") and http.get("ssl_certfile"))
     prefix = (ours[0].get("route_prefix") or "/").rstrip("/")
-    url = f"http{'s' if tls else ''}://{_HERE.get(host, host)}:{port}{prefix}"
+    url = f"http{'s' if tls else ''}://{_in_url(_HERE.get(host, host))}:{port}{prefix}"
     return ServeFile(path, url, app, host, tls, _grpc_port(path, content))
+
+
+def _in_url(host: str) -> str:
+    """An IPv6 address stands in brackets, which tell it from the port."""
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
 def write_served(path: Path, folder: Path, *, emulate: bool, host: str | None, grpc_port: int | None = None) -> Path:

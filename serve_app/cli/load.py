@@ -12,7 +12,7 @@ from serve_app.cli.console import ERR, FAILURE, OUT, exit_codes, print_json
 from serve_app.cli.credentials import key_headers
 from serve_app.cli.drive import allow_open_files, drive, run_loop
 from serve_app.cli.endpoint_data import DatasetName, data_for
-from serve_app.cli.options import DEFAULT_ENDPOINT, DEFAULT_URL, AsJson, EndpointName, SloMs, TimeoutS, Url
+from serve_app.cli.options import DEFAULT_ENDPOINT, DEFAULT_URL, YEAR_S, AsJson, EndpointName, SloMs, TimeoutS, Url
 from serve_app.loadgen.client import OpenLoopClient
 from serve_app.loadgen.dataset import load_dataset
 from serve_app.loadgen.endpoint import Endpoint, base_url
@@ -34,7 +34,12 @@ def load(
     ] = None,
     duration_s: Annotated[
         float | None,
-        typer.Option("--duration", min=0.1, help="Seconds; default 30, or the length of the trace or of the steps."),
+        typer.Option(
+            "--duration",
+            min=0.1,
+            max=YEAR_S,
+            help="Seconds; default 30, or the length of the trace or of the steps.",
+        ),
     ] = None,
     arrivals: Annotated[str | None, typer.Option(help=f"{', '.join(PROCESSES)}; default poisson, or trace.")] = None,
     shape: Annotated[float, typer.Option(help="Of gamma arrivals: below 1 is burstier than poisson.")] = 0.5,

@@ -4,11 +4,24 @@ from typing import Annotated
 
 import typer
 
+from serve_app.oip.parameters import LONGEST_S
+
+YEAR_S = 366 * 86_400.0
+"""The most that options in seconds may be: infinity is no time to wait."""
+
 Url = Annotated[str, typer.Option(help="Address of the server.")]
 EndpointName = Annotated[str, typer.Option("--endpoint", help="Endpoint to ask.")]
-TimeoutS = Annotated[float, typer.Option("--timeout", min=0.001, help="Seconds to wait for an answer.")]
+TimeoutS = Annotated[
+    float,
+    typer.Option("--timeout", min=0.001, max=LONGEST_S, help="Seconds to wait for an answer."),
+]
 SloMs = Annotated[
-    float | None, typer.Option(min=0.001, help="Latency objective of the query; default: the endpoint's.")
+    float | None,
+    typer.Option(
+        min=0.001,
+        max=LONGEST_S * 1e3,
+        help="Latency objective of the query; default: the endpoint's.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 

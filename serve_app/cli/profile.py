@@ -27,25 +27,29 @@ from serve_app.build.user_code import check_user_code
 from serve_app.cli.allocation import allocations, numbers_of_cores, record_of, table_of
 from serve_app.cli.config_file import ServeFile
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
-from serve_app.cli.options import AsJson
+from serve_app.cli.options import YEAR_S, AsJson
 
 
 def profile(
     catalogue: Annotated[str, typer.Option(help="A catalogue file, or 'builtin', or 'sentiment'.")] = "builtin",
     task: Annotated[str | None, typer.Option(help="Measure the variants of one task only.")] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    threads: Annotated[int, typer.Option(min=1, help="Threads that one run may use.")] = 1,
-    budget_s: Annotated[float, typer.Option("--budget", min=0.1, help="Seconds at most per variant.")] = BUDGET_S,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads that one run may use; default 1.")] = None,
+    budget_s: Annotated[
+        float, typer.Option("--budget", min=0.1, max=YEAR_S, help="Seconds at most per variant.")
+    ] = BUDGET_S,
     again: Annotated[bool, typer.Option("--again", help="Measure anew what is in the cache.")] = False,
     batch_bytes: Annotated[
         float | None,
-        typer.Option(min=1, help="Measure no larger batches than fit in it, as pools with batch_bytes run."),
+        typer.Option(min=1, max=1e15, help="Measure no larger batches than fit in it, as pools with batch_bytes run."),
     ] = None,
     output: Annotated[Path | None, typer.Option(help="Also write the profiles to this CSV file.")] = None,
     cores: Annotated[
         str | None, typer.Option(help="Find each variant's base allocation among these, such as 1,2,4 (IPA, eq. 1).")
     ] = None,
-    threshold_qps: Annotated[float, typer.Option(min=0.001, help="What one replica must bear, with --cores.")] = 5.0,
+    threshold_qps: Annotated[
+        float, typer.Option(min=0.001, max=1e9, help="What one replica must bear, with --cores.")
+    ] = 5.0,
     largest_batch: Annotated[int, typer.Option(min=1, help="That must be in time, with --cores.")] = 8,
     as_json: AsJson = False,
 ) -> None:
@@ -53,6 +57,10 @@ def profile(
     with exit_codes(as_json):
         if device not in ("cpu", "cuda"):
             raise ConfigError(f"--device {device!r} is unknown; use cpu or cuda")
+        if threads is not None and cores is not None:
+            raise ConfigError(
+                f"--threads {threads} and --cores {cores} both say how many threads a run may use; give one of them"
+            )
         _check_output(output, cores)
         with progress_bar("Building") as building:
             loaded = load_catalogue(catalogue, lambda what, share: building(f"Building {what}", share))
@@ -74,7 +82,7 @@ def profile(
             return
         with _shown() as on_progress:
             profiles = measured_profiles(
-                variants, loaded.root, device, threads, budget_s=budget_s, again=again, on_progress=on_progress
+                variants, loaded.root, device, threads or 1, budget_s=budget_s, again=again, on_progress=on_progress
             )
         if output is not None:
             rows = {v.name: ProfiledVariant(v.accuracy_pct, profiles[v.name]) for v in variants}
@@ -83,7 +91,7 @@ def profile(
             except OSError as error:
                 raise ConfigError(f"--output {output} cannot be written: {error.strerror}") from error
         if as_json:
-            print_json({"device": device, "threads": threads, "variants": _json(variants, profiles)})
+            print_json({"device": device, "threads": threads or 1, "variants": _json(variants, profiles)})
         else:
             OUT.print(_table(variants, profiles))
 

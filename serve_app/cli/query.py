@@ -46,6 +46,8 @@ def query(
     with exit_codes(as_json):
         if index is not None and file is not None:
             raise ConfigError(f"--index {index} and --file {file} both say what to send; give one of them")
+        if dataset is not None and file is not None:
+            raise ConfigError(f"--dataset {dataset} and --file {file} both say what to send; give one of them")
         target = Endpoint(url, endpoint)
         headers: Mapping[str, str] = AS_JSON
         if file is None:

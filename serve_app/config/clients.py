@@ -6,6 +6,9 @@ from pydantic import Field, model_validator
 
 from serve_app.config.strict import Strict
 
+BY_TOKEN = "jwt:"
+"""What the name of a client with a token begins with, before the token's subject."""
+
 
 class RateLimitConfig(Strict):
     """How many queries a client may send; more get 429 with the time until the next may come."""
@@ -30,7 +33,7 @@ class ClientsConfig(RateLimitConfig):
     named: dict[str, RateLimitConfig] = Field(
         default_factory=dict,
         description="limits of single clients by name: that of an API key, `jwt:` and a token's subject, or what the "
-        "`header` says",
+        "`header` says; without a `header`, no other name is taken here",
     )
     header: str | None = Field(
         default=None,

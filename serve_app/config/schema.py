@@ -3,10 +3,11 @@
 from pydantic import Field, model_validator
 
 from autoscaler.planners import registry as planners
+from catalog.faults import nearest
 from deployments.runtimes.run_times import Distribution
 from dispatch.selection.registry import CENTRAL
 from serve_app.config.artifacts import ArtifactsConfig
-from serve_app.config.clients import ClientsConfig
+from serve_app.config.clients import BY_TOKEN, ClientsConfig
 from serve_app.config.controller import ControllerConfig
 from serve_app.config.endpoints.endpoint import EndpointConfig
 from serve_app.config.pool import PoolConfig
@@ -15,6 +16,10 @@ from serve_app.config.strict import Name, Strict
 
 CHOOSING = ("fixed", *CENTRAL)
 """Policies that are about a certain set of variants, which a planner would take from them."""
+
+
+PATH_WORDS = ("infer", "stats")
+"""No names of endpoints, which stand in the place of these words in paths under ``/v2/models/``."""
 
 
 class EmulationConfig(Strict):
@@ -44,7 +49,9 @@ class AppConfig(Strict):
         description="device (`cpu`, `cuda`, or a type such as `cuda-a100`) to a CSV of measured latencies; `cpu` and "
         "`cuda` without one are measured on the machine that starts the service, once, and kept",
     )
-    endpoints: dict[Name, EndpointConfig] = Field(min_length=1, description="name to endpoint")
+    endpoints: dict[Name, EndpointConfig] = Field(
+        min_length=1, description="name to endpoint; none is called `infer` or `stats`"
+    )
     pools: dict[Name, PoolConfig] = Field(min_length=1, description="name to pool")
     transport_ms: float = Field(
         default=10.0,
@@ -92,8 +99,31 @@ class AppConfig(Strict):
         return any(pool.device.startswith("cuda") and pool.memory_bytes is not None for pool in self.pools.values())
 
     @model_validator(mode="after")
+    def _limits_of_clients_that_can_be(self) -> "AppConfig":
+        keys, jwt = self.security.api_keys, self.security.jwt
+        for name in () if self.clients.header is not None else self.clients.named:
+            if name in keys or (jwt is not None and name.startswith(BY_TOKEN)):
+                continue
+            if name.startswith(BY_TOKEN):
+                raise ValueError(
+                    f"clients.named.{name} is for the subject of a token, and no tokens are taken; add security.jwt, "
+                    "or remove the limit"
+                )
+            raise ValueError(
+                f"clients.named.{name}: no client is called {name!r}{nearest(name, keys)}; "
+                + (f"security.api_keys has {', '.join(keys)}" if keys else "there are no security.api_keys")
+                + "; name one of those, or `jwt:` and a subject where there is security.jwt, or give clients.header"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _fits_together(self) -> "AppConfig":
         for name, endpoint in self.endpoints.items():
+            if name in PATH_WORDS:
+                raise ValueError(
+                    f"endpoints.{name}: /v2/models/{name} is a path of the HTTP interface itself; call the endpoint "
+                    "something else"
+                )
             if endpoint.slo_ms <= self.transport_ms:
                 raise ValueError(
                     f"endpoints.{name}.slo_ms is {endpoint.slo_ms:g}, no more than transport_ms "

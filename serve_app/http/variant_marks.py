@@ -1,5 +1,6 @@
 """What answers and the status say of variants: whether they run a model, and where their accuracy comes from."""
 
+import re
 from collections.abc import Mapping, Set
 from typing import Any
 
@@ -20,20 +21,19 @@ def emulated_variants(router: Router, *endpoints: EndpointInfo) -> frozenset[str
     return frozenset().union(*(endpoint.emulated for endpoint in endpoints))
 
 
-def _names(variant: str) -> list[str]:
-    """Those of an answer's variants; a pipeline's are ``stage:variant``, several of one stage joined by commas."""
-    return [name.rpartition(":")[2] for member in variant.split("+") for name in member.split(",")]
+def _any_in(variant: str, emulated: Set[str]) -> bool:
+    """Whether one of ``emulated`` is among the variants of an answer, which may have any character in their names.
+
+    An ensemble's are joined by ``+``; a pipeline's as well, as ``stage:variant``, several of one stage by commas.
+    """
+    return any(re.search(rf"(^|[+,:]){re.escape(name)}([+,]|$)", variant) for name in emulated)
 
 
 def mark_status(status: Mapping[str, Any], emulated: Set[str]) -> dict[str, Any]:
     """An answer of ``GET /accord/status`` that says of variants and workers what of them is emulated."""
     endpoints = {
         name: endpoint
-        | {
-            "variants": {
-                v: entry | {"emulated": not emulated.isdisjoint(_names(v))} for v, entry in endpoint["variants"].items()
-            }
-        }
+        | {"variants": {v: entry | {"emulated": _any_in(v, emulated)} for v, entry in endpoint["variants"].items()}}
         for name, endpoint in status["endpoints"].items()
     }
     workers = {

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from catalog.tensor import TensorSpec
 from catalog.zoo.sentiment.reviews import labelled_reviews
 
 Labelled = tuple[dict[str, NDArray[Any]], NDArray[Any]]
@@ -34,7 +35,11 @@ def _reviews() -> Labelled:
 BUILTIN: Mapping[str, Callable[[], Labelled]] = {"test": _digits, "strips": _strips, "reviews": _reviews}
 """Single digits, strips of several with the number as label, and sentences with ``positive`` or ``negative``."""
 
-INPUTS: Mapping[str, str] = {"test": "image", "strips": "image", "reviews": "text"}
+INPUTS: Mapping[str, TensorSpec] = {
+    "test": TensorSpec("image", "FP32", (-1, 12, 12)),
+    "strips": TensorSpec("image", "UINT8", (-1, 12, 128)),
+    "reviews": TensorSpec("text", "BYTES", (-1,)),
+}
 """The only input that each of them has."""
 
 OF_TASK: Mapping[str, str] = {
@@ -45,10 +50,18 @@ OF_TASK: Mapping[str, str] = {
 """Which of them an endpoint takes, by what its metadata says that it does."""
 
 
-def fitting(task: str, inputs: Iterable[str]) -> str | None:
+def fitting(task: str, inputs: Iterable[Mapping[str, Any]]) -> str | None:
     """The built-in data set for an endpoint that does ``task`` with these inputs; None where there is none.
 
-    Tasks may be called the same and take other inputs; where ``inputs`` are unknown (none), the task decides.
+    ``inputs`` are those of its metadata (``GET /v2/models/NAME``): tasks may be called the same and take others. Where
+    they are unknown (none), the task decides.
     """
-    found, given = OF_TASK.get(task), set(inputs)
-    return found if found is not None and given <= {INPUTS[found]} else None
+    found = OF_TASK.get(task)
+    return found if found is not None and all(_is_for(INPUTS[found], each) for each in inputs) else None
+
+
+def _is_for(own: TensorSpec, given: Mapping[str, Any]) -> bool:
+    shape = given["shape"]
+    return (given["name"], given["datatype"], len(shape)) == (own.name, own.datatype, len(own.shape)) and all(
+        axis in (-1, size) for axis, size in zip(shape, own.shape, strict=True)
+    )

@@ -89,10 +89,10 @@ def encode_request(request: Any, slo_ms: float | None) -> tuple[bytes, Label | N
     if label is not None and not isinstance(label, int | str):
         raise ConfigError(f"label {label!r} must be an integer or a string")
     if slo_ms is not None:
-        parameters = body.get("parameters", {})
-        if not isinstance(parameters, dict):
+        parameters = body.get("parameters")
+        if not isinstance(parameters, dict | None):
             raise ConfigError(f"request parameters {parameters!r} must be a JSON object")
-        body["parameters"] = {**parameters, "slo_ms": slo_ms}
+        body["parameters"] = {**(parameters or {}), "slo_ms": slo_ms}
     return orjson.dumps(body), label
 
 

@@ -144,10 +144,13 @@ class MachinePools:
         there = [lease.device for lease in self._leases.values()]
         sizes = {device: there.count(device) for device in self._pools}
         decided = self._sizing.decide(plan.pool_sizes, sizes, now_s)
-        for worker in sorted(plan.held.keys() - self._leases.keys()):
-            pool = self._pools[worker.rpartition("+")[0]]
+        at_once = []
+        for new in sorted(plan.held.keys() - self._leases.keys()):
+            pool = self._pools[new.rpartition("+")[0]]
             if pool.offered_per_h(now_s) < inf:  # else nobody sells one
-                self._start(pool.device, plan.held[worker], now_s, now_s + pool.start_s)
+                worker = self._start(pool.device, plan.held[new], now_s, now_s + pool.start_s)
+                if self._leases[worker].ready_s <= now_s:
+                    at_once.append(worker)
         gone = []
         for device, size in decided.items():
             spare = sorted(
@@ -158,9 +161,11 @@ class MachinePools:
             gone += [lease.worker for lease in spare[max(len(spare) - max(surplus, 0), 0) :]]
         for worker in gone:
             self._end(worker, now_s)
-        return dispatcher.on_workers_lost(gone, now_s) if gone else []
+        commands = dispatcher.on_workers_lost(gone, now_s) if gone else []
+        return commands + self._hold(at_once, dispatcher, now_s)
 
-    def _start(self, device: str, wanted: frozenset[str], now_s: float, ready_s: float) -> None:
+    def _start(self, device: str, wanted: frozenset[str], now_s: float, ready_s: float) -> str:
+        """Ask for a machine, which is called as is returned; one that is ready at ``now_s`` has no event for that."""
         worker = f"{device}/{len(self.workers):04d}"
         self.workers[worker] = device
         self._wanted[worker] = wanted
@@ -170,6 +175,7 @@ class MachinePools:
         taken_s = self._pools[device].taken_away_s(now_s, self._rng)
         if taken_s < inf:
             heappush(self._events, (taken_s, LOST, worker))
+        return worker
 
     def _hold(self, workers: Sequence[str], dispatcher: Dispatcher, now_s: float) -> list[Command]:
         """Workers hold what they are to hold from now on."""

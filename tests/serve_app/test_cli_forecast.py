@@ -221,6 +221,8 @@ def test_a_window_too_long_for_the_series_is_refused_in_words(model: str, tmp_pa
         ("modell: lstm", "has modell, which is no option; known are series, endpoint, step_s"),
         ("{series: a, model: lstm, out: b, step_s: often}", "step_s is 'often'; give a whole number"),
         ("{series: a, model: lstm, out: b.safetensors, start: noon}", "start 'noon' is no instant"),
+        ("{series: a, model: lstm, out: b.safetensors, start: 1e300}", "start '1e300' is no instant of the years 1 to"),
+        ("{series: a, model: lstm, out: b.safetensors, start: 9999-12-31}", "is no instant of the years 1 to 2999"),
         (
             "{series: a, model: lstm, out: b.safetensors, context_s: 125}",
             "context_s 125 is not a multiple of block_s 10",
@@ -251,6 +253,8 @@ def test_the_beginning_of_a_file_without_times_is_an_instant(tmp_path: Path) -> 
         (("--series", "SERIES", "--model", "/nowhere"), 1, "cannot read the forecaster /nowhere"),
         (("--series", "SERIES", "--model", "SERIES"), 1, "cannot read the forecaster"),
         (("--series", "SERIES", "--model", "MODEL", "--from", "noon"), 2, "--from 'noon' is no instant"),
+        (("--series", "SERIES", "--model", "MODEL", "--from", "inf"), 2, "--from 'inf' is no instant"),
+        (("--series", "SERIES", "--model", "MODEL", "--start", "1e300"), 2, "--start '1e300' is no instant"),
         (("--series", "SERIES", "--model", "MODEL", "--from", "1e6"), 1, "nothing to forecast from day 11 13:46:40"),
         (("--series", "SERIES", "--model", "MODEL", "--plot", "x.bmp"), 2, "give a file that ends in .png"),
         (("--series", "SERIES", "--model", "MODEL", "--plot", "/nowhere/x.png"), 2, "there is no folder /nowhere"),

@@ -60,6 +60,13 @@ def test_arrivals_ascend_within_the_run_and_repeat_bit_for_bit(source: Poisson |
     assert times_s.tobytes() == source.times_s(250.0).tobytes()
 
 
+@pytest.mark.parametrize("source", [Poisson(FIXED, 6), Gamma(FIXED, 0.3, 6), Uniform(FIXED)])
+@pytest.mark.parametrize("duration_s", [np.inf, 1e9])
+def test_more_queries_than_can_be_in_memory_are_refused(source: Poisson | Gamma | Uniform, duration_s: float) -> None:
+    with pytest.raises(ConfigError, match="one run has at most 100000000; lower the rate or the duration"):
+        source.times_s(duration_s)
+
+
 def test_another_seed_gives_other_arrivals() -> None:
     assert Poisson(FIXED, 1).times_s(1.0).tobytes() != Poisson(FIXED, 2).times_s(1.0).tobytes()
 
@@ -99,5 +106,9 @@ def test_options_that_contradict_the_process_are_refused(tmp_path: Path) -> None
         create("uniform", ArrivalOptions(rate=None))
     with pytest.raises(ConfigError, match="one mean rate or none"):
         create("trace", ArrivalOptions(rate="10:5,20:5", trace=tmp_path / "trace.csv"))
+    with pytest.raises(ConfigError, match="rate '10:5' for a trace, which has steps of its own"):
+        create("trace", ArrivalOptions(rate="10:5", trace=tmp_path / "trace.csv"))
     with pytest.raises(ConfigError, match="gamma shape 0"):
         create("gamma", ArrivalOptions(shape=0.0))
+    with pytest.raises(ConfigError, match="gamma shape inf"):
+        create("gamma", ArrivalOptions(shape=np.inf))

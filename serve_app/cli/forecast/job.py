@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import UTC, date, datetime
-from math import isfinite, nan
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,9 @@ from catalog.yaml_file import read_yaml
 from forecast.registry import NAMES
 from forecast.training.task import ForecastTask, Point, Statistic
 from forecast.training.training import HOLD_OUT
+
+EARLIEST_S, LATEST_S = -62_135_596_800, 32_503_680_000
+"""Years 1 to 2999: later ones have no calendar once a series is added to them."""
 
 REQUIRED = {"series": "FILE_OR_URL", "model": "NAME", "out": "FILE_OR_URL"}
 
@@ -86,19 +89,25 @@ def read_job(given: Mapping[str, Any], config: Path | None) -> TrainJob:
 
 
 def parse_instant(text: str, option: str) -> float:
-    """Seconds since the epoch, written as such or in ISO 8601 (UTC where no zone is given)."""
+    """Seconds since the epoch, written as such or in ISO 8601 (UTC where no zone is given); raises `ConfigError`."""
     try:
-        number = float(text)
+        at_s = float(text)
     except ValueError:
-        number = nan
-    if isfinite(number):
-        return number
+        at_s = _of_calendar(text)
+    if not EARLIEST_S <= at_s < LATEST_S:
+        raise ConfigError(
+            f"{option} {text!r} is no instant of the years 1 to 2999; give seconds since the epoch, or ISO 8601 as in "
+            "2026-01-31T13:00:00Z"
+        )
+    return at_s
+
+
+def _of_calendar(text: str) -> float:
+    """NaN where the text is no instant."""
     try:
         at = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise ConfigError(
-            f"{option} {text!r} is no instant; give seconds since the epoch, or ISO 8601 as in 2026-01-31T13:00:00Z"
-        ) from error
+    except ValueError:
+        return nan
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
 
 

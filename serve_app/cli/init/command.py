@@ -10,6 +10,7 @@ from catalog.errors import ConfigError
 from catalog.variant import Variant
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
 from serve_app.cli.options import AsJson
+from serve_app.config.schema import PATH_WORDS
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
@@ -42,6 +43,8 @@ def init(
         project = folder.absolute().name
         if not NAME.fullmatch(project):
             raise ConfigError(f"{project!r} is no name; use letters, digits, dots, dashes and underscores")
+        if models and project in PATH_WORDS:
+            raise ConfigError(f"no endpoint can be called {project!r}, which is a path; give the folder another name")
         with ERR.status("Writing the project and trying its variants"), new_folder(folder) as made:
             if models:
                 variants = write_for_models(made, project, _named(models), sizes)

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +14,7 @@ import numpy as np
 import yaml
 from pydantic import TypeAdapter
 
+from catalog.artifacts.external_data import external_files
 from catalog.catalogue import Catalogue
 from catalog.errors import ConfigError
 from catalog.profiles.profile_cache import cache_dir
@@ -23,6 +24,7 @@ from catalog.variant import PYTHON, Artifact, Variant
 from deployments.runtimes.base import RuntimeOptions
 from deployments.runtimes.making import make_runtime
 from serve_app.cli.init.digits import SIDE, write_digits
+from serve_app.cli.init.reading.described import Described
 from serve_app.cli.init.reading.model import read_model
 
 TEMPLATE = Path(__file__).parent / "template"
@@ -76,10 +78,12 @@ def write_for_models(
 ) -> tuple[Variant, ...]:
     """One variant per model file or folder, which stay where they are; each is loaded, and run once.
 
-    Raises `ConfigError` for a model that cannot be read, or models that differ in what they take and give, and
-    `ArtifactError` for one that does not load.
+    Raises `ConfigError` for a model that cannot be read, models that differ in what they take and give, or a size of an
+    axis that none of them has, and `ArtifactError` for one that does not load.
     """
-    variants = tuple(_variant_of(variant, name, path, sizes) for variant, path in models.items())
+    described = {variant: read_model(path, sizes) for variant, path in models.items()}
+    _refuse_unknown_axes(sizes, described.values())
+    variants = tuple(_variant_of(variant, name, path, described[variant]) for variant, path in models.items())
     Catalogue(variants, str(folder))  # refuses variants that are not interchangeable
     for variant in variants:
         runtime = make_runtime(variant, FsspecStore(str(folder), cache_dir()), RuntimeOptions())
@@ -90,13 +94,21 @@ def write_for_models(
     return variants
 
 
-def _variant_of(variant: str, task: str, path: Path, sizes: Mapping[str, int]) -> Variant:
-    read = read_model(path, sizes)
+def _refuse_unknown_axes(sizes: Mapping[str, int], described: Iterable[Described]) -> None:
+    known = list(dict.fromkeys(axis for each in described for axis in each.axes))
+    for axis, size in sizes.items():
+        if axis not in known:
+            have = f"axes of any length: {', '.join(known)}" if known else "no axis beside the batch is of any length"
+            raise ConfigError(f"--size {axis}={size} fixes an axis that is not there; {have}; leave it out")
+
+
+def _variant_of(variant: str, task: str, path: Path, read: Described) -> Variant:
+    sha256 = None if external_files(path) else checksum(path)  # of the file alone it would say too little
     return Variant(
         name=variant,
         task=task,
         runtime=read.runtime,
-        artifact=Artifact(str(path.resolve()), checksum(path)),
+        artifact=Artifact(str(path.resolve()), sha256),
         accuracy=UNMEASURED,
         inputs=read.inputs,
         outputs=read.outputs,

@@ -22,7 +22,7 @@ from predictor.measure.choice import draw, read_choice
 from predictor.measure.program import MeasuredVariant
 from predictor.measure.records import Records, Setting
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
-from serve_app.cli.options import AsJson
+from serve_app.cli.options import YEAR_S, AsJson
 from serve_app.cli.profile import progress_bar
 
 INTERRUPTED = 130
@@ -47,7 +47,7 @@ def measure(
             "mean absolute error in cross-validation is no more than this.",
         ),
     ] = None,
-    budget_s: Annotated[float, typer.Option(min=1, help="Seconds at most, in all.")] = 1200.0,
+    budget_s: Annotated[float, typer.Option(min=1, max=YEAR_S, help="Seconds at most, in all.")] = 1200.0,
     device: Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")] = "cpu",
     threads: Annotated[int, typer.Option(min=1, help="Threads that one variant may use.")] = 1,
     cpus: Annotated[str | None, typer.Option(help="Run all variants on these CPUs only, such as 0 or 0,2-3.")] = None,

@@ -25,6 +25,7 @@ from catalog.errors import ConfigError
 from catalog.machine_type import cpus_there
 from serve_app.cli.config_file import ServeFile, read_serve_file, write_served
 from serve_app.cli.console import ERR, FAILURE, exit_codes
+from serve_app.cli.options import DEFAULT_URL
 from serve_app.cli.profile import prepare
 from serve_app.cli.run.listening import curl_option, refuse_unsafe, watching_headers
 from serve_app.cli.run.log_file import LogFile, log_path
@@ -32,7 +33,8 @@ from serve_app.cli.run.session import Session
 from serve_app.cli.run.start_steps import StartSteps, get
 from serve_app.config.reservations import with_light_reservations
 from serve_app.grpc.listening import HOST as GRPC_HOST
-from serve_app.loadgen.builtin_data import BUILTIN, fitting
+from serve_app.loadgen.builtin_data import BUILTIN, INPUTS, OF_TASK, fitting
+from serve_app.oip.request import ONLY_BINARY
 from serve_app.shadowing import refuse_shadows
 
 SERVE_ENV = {
@@ -159,8 +161,8 @@ def _supervise(service: Session, file: ServeFile, stopping: threading.Event, log
         deadline_s = time.monotonic() + within_s
         ready = False
         tasks = {" > ".join(endpoint.tasks) for endpoint in file.app.endpoints.values()}
-        for images in {data for task in tasks if (data := fitting(task, ["image"]))}:
-            _example_image(images)  # while the service starts: once it is ready, it needs the cores itself
+        for data in {OF_TASK[task] for task in tasks if task in OF_TASK and INPUTS[OF_TASK[task]].name == "image"}:
+            _example_image(data)  # while the service starts: once it is ready, it needs the cores itself
         while service.poll() is None and not stopping.wait(0.3):
             if log is not None:
                 log.print_warnings()
@@ -228,7 +230,7 @@ def _print_failure(what: str, log: LogFile | None) -> None:
 
 
 def _print_if_ready(file: ServeFile, steps: StartSteps) -> bool:
-    """The URL, and one line that works as printed; False, printing nothing, while the service cannot answer."""
+    """The URL, and the lines of `to_try`; False, printing nothing, while the service cannot answer."""
     url, endpoint, security = file.url, next(iter(file.app.endpoints)), file.app.security
     try:
         get(f"{url}/v2/health/ready")
@@ -239,18 +241,35 @@ def _print_if_ready(file: ServeFile, steps: StartSteps) -> bool:
     except (OSError, http.client.HTTPException, ValueError):
         return False
     steps.say("Ready")
-    task = metadata["parameters"]["task"]
-    body = orjson.dumps({"inputs": [_example(task, spec) for spec in metadata["inputs"]]}).decode()
     emulated = metadata["parameters"].get("emulated")
     names = escape(", ".join(emulated or ()))
     how = f", [bold yellow]emulated[/] ({names}: no model runs, answers mean nothing)" if emulated else ""
     grpc = "" if file.grpc_port is None else f", gRPC on port {file.grpc_port}"
     ERR.print(f"\nAccord serves [bold]{endpoint}[/] on [bold]{url}[/] (OpenAPI page: {url}/docs{grpc}){how}. Try:\n")
-    print(f"curl -s{curl_option(security)} {url}/v2/models/{endpoint}/infer -d '{body}'", flush=True)
-    data = "" if fitting(task, [spec["name"] for spec in metadata["inputs"]]) else " --dataset FILE.npz"
-    load = f"{sys.argv[0]} load --endpoint {endpoint}{data} --rate 50 --duration 30"
-    ERR.print(f"\nLoad it: [bold]{load}[/]. Ctrl-C stops everything.\n", soft_wrap=True)
+    asking, loading = to_try(url, endpoint, metadata, curl_option(security))
+    print(asking, flush=True)
+    load = "" if loading is None else f"Load it: [bold]{escape(loading)}[/]. "
+    ERR.print(f"\n{load}Ctrl-C stops everything.\n", soft_wrap=True)
     return True
+
+
+def to_try(url: str, endpoint: str, metadata: dict[str, Any], curl: str) -> tuple[str, str | None]:
+    """A line that asks an endpoint once, and one that loads it, None where nothing can.
+
+    The first is one of curl, with these options, that works as printed where JSON can hold inputs and outputs.
+    """
+    task, inputs = metadata["parameters"]["task"], metadata["inputs"]
+    in_bytes = any(spec["datatype"] in ONLY_BINARY for spec in [*inputs, *metadata["outputs"]])
+    if any(spec["datatype"] == "BF16" for spec in inputs):
+        return "# BF16 is neither in JSON nor in .npz files: send tensors as bytes (docs/http-api.md)", None
+    where = f" --endpoint {endpoint}" + ("" if url == DEFAULT_URL else f" --url {url}")
+    data = "" if fitting(task, inputs) else " --dataset FILE.npz"
+    data += " --binary" if in_bytes else ""
+    loading = f"{sys.argv[0]} load{where}{data} --rate 50 --duration 30"
+    if in_bytes:
+        return f"{sys.argv[0]} query{where}{data}", loading
+    body = orjson.dumps({"inputs": [_example(task, spec) for spec in inputs]}).decode()
+    return f"curl -s{curl} {url}/v2/models/{endpoint}/infer -d '{body}'", loading
 
 
 @cache
@@ -265,8 +284,8 @@ def _example(task: str, spec: dict[str, Any]) -> dict[str, Any]:
     shape = [1, *(max(axis, 1) for axis in spec["shape"][1:])]
     if spec["datatype"] == "BYTES":
         data: list[Any] = ["a fine day"] * math.prod(shape)
-    elif (images := fitting(task, [spec["name"]])) is not None:
+    elif (images := fitting(task, [spec])) is not None:
         data = _example_image(images)
     else:
-        data = [0] * math.prod(shape)
+        data = [False if spec["datatype"] == "BOOL" else 0] * math.prod(shape)
     return {"name": spec["name"], "shape": shape, "datatype": spec["datatype"], "data": data}

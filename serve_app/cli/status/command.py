@@ -14,14 +14,17 @@ from rich.text import Text
 from catalog.errors import ConfigError
 from serve_app.cli.call import CallFailed, get_object
 from serve_app.cli.console import OUT, exit_codes, print_json
-from serve_app.cli.options import DEFAULT_URL, AsJson, TimeoutS, Url
+from serve_app.cli.options import DEFAULT_URL, YEAR_S, AsJson, TimeoutS, Url
 from serve_app.cli.status.tables import render_status
 from serve_app.loadgen.endpoint import base_url
 
 
 def status(
     url: Url = DEFAULT_URL,
-    watch: Annotated[float | None, typer.Option(min=0.1, help="Refresh every so many seconds until Ctrl-C.")] = None,
+    watch: Annotated[
+        float | None,
+        typer.Option(min=0.1, max=YEAR_S, help="Refresh every so many seconds until Ctrl-C."),
+    ] = None,
     timeout_s: TimeoutS = 5.0,
     as_json: AsJson = False,
 ) -> None:

@@ -68,7 +68,8 @@ class ThreadedServer:
     is behind its JSON.
 
     ``in_bytes`` has outputs behind the JSON.
-    ``parameters`` are those of every answer, ``metadata`` those of the endpoint. ``answers`` has, by path under
+    ``parameters`` are those of every answer, ``metadata`` those of the endpoint,
+    which takes ``inputs``. ``answers`` has, by path under
     ``/accord/``, (status, body) of each call to come.
     """
 
@@ -86,6 +87,7 @@ class ThreadedServer:
             "deadline_met": True,
         }
         self.metadata: dict[str, Any] = {"slo_ms": 120}
+        self.inputs: list[dict[str, Any]] = []
         self.in_bytes = False
         self.posted: list[tuple[str, Any]] = []
         self.deleted: list[str] = []
@@ -142,7 +144,7 @@ class ThreadedServer:
     async def _metadata(self, request: web.Request) -> web.Response:
         if request.match_info["name"] != "digits":
             return web.json_response({"error": "no endpoint 'x'; this server has digits"}, status=404)
-        return web.json_response({"name": "digits", "inputs": [], "outputs": [], "parameters": self.metadata})
+        return web.json_response({"name": "digits", "inputs": self.inputs, "outputs": [], "parameters": self.metadata})
 
     async def _infer(self, request: web.Request) -> web.Response:
         self.received += 1

@@ -115,12 +115,16 @@ def test_a_run_without_a_single_answer_fails_with_a_report(server: Any, requests
         (("--dataset", "train"), "unknown data set"),
         (("--rate", "0.001", "--duration", "0.1"), "raise --rate or --duration"),
         (("--duration", "0"), "duration"),
+        (("--duration", "1e7"), "5e+08 queries in 1e+07 s, and one run has at most 100000000"),
+        (("--rate", "1e300"), "lower the rate or the duration"),
+        (("--arrivals", "uniform", "--rate", "50:1e300"), "lower the rate or the duration"),
+        (("--arrivals", "gamma", "--shape", "inf"), "gamma shape inf; give a value from 0.001 to 1e+06"),
     ],
 )
 def test_what_was_typed_wrong_exits_with_two(server: Any, arguments: tuple[str, ...], message: str) -> None:
     result = accord("--url", server.url, *arguments)
     assert result.exit_code == 2
-    assert message in result.stderr
+    assert message in result.stderr, result.stderr
     assert server.received == 0
 
 

@@ -49,9 +49,10 @@ def test_a_row_that_does_not_fit_ends_in_words(tmp_path: Path) -> None:
         (["--output", "{0}/none/made.csv"], "there is no folder"),
         (["--output", "{0}"], "is a folder; give the path of a file"),
         (["--output", "{0}/made.csv", "--cores", "1,2"], "leave out --cores, or --output"),
+        (["--cores", "1,2", "--threads", "7"], "--threads 7 and --cores 1,2 both say how many threads"),
     ],
 )
-def test_an_output_that_cannot_be_written_is_refused_before_anything_is_measured(
+def test_an_output_that_cannot_be_written_or_a_contradiction_is_refused_before_anything_is_measured(
     tmp_path: Path, more: list[str], message: str
 ) -> None:
     given = [each.format(tmp_path) for each in more]

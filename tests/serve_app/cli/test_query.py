@@ -55,6 +55,13 @@ def test_json_is_one_object_with_the_whole_response(server: Any, request_file: s
     assert server.last["id"] == "a"
 
 
+def test_a_request_whose_parameters_are_null_gets_the_objective(server: Any) -> None:
+    request = json.dumps(REQUEST | {"parameters": None})
+    result = accord("--url", server.url, "--file", "-", "--slo-ms", "80", stdin=request)
+    assert result.exit_code == 0, result.stderr
+    assert server.last["parameters"] == {"slo_ms": 80.0}
+
+
 def test_a_request_may_come_from_standard_input(server: Any) -> None:
     result = accord("--url", server.url, "--file", "-", stdin=json.dumps(REQUEST))
     assert result.exit_code == 0
@@ -83,6 +90,7 @@ def test_a_refusal_is_shown_in_the_words_of_the_server(server: Any, request_file
     ("arguments", "message"),
     [
         (("--index", "1", "--file", "x"), "give one of them"),
+        (("--dataset", "none.npz", "--file", "x"), "--dataset none.npz and --file x both say what to send"),
         (("--dataset", "train"), "unknown data set"),
         (("--file", "/nowhere/body.json"), "cannot read request"),
         (("--url", "localhost"), "write it as http://"),
@@ -121,6 +129,21 @@ def test_without_a_data_set_the_one_for_the_task_of_the_endpoint_is_sent(server:
 )
 def test_data_of_another_task_is_not_sent(server: Any, task: str, arguments: tuple[str, ...], message: str) -> None:
     server.metadata = {"task": task}
+    result = accord("--url", server.url, *arguments)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+    assert server.received == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "no built-in data set; endpoint 'digits' does task 'digits': give --dataset"),
+        (("--dataset", "test"), "data set 'test' is for inputs of another name, datatype or shape"),
+    ],
+)
+def test_data_of_another_shape_is_not_sent(server: Any, arguments: tuple[str, ...], message: str) -> None:
+    server.inputs = [{"name": "image", "datatype": "FP32", "shape": [-1, 28, 28]}]
     result = accord("--url", server.url, *arguments)
     assert result.exit_code == 2
     assert message in " ".join(result.stderr.split())

@@ -167,6 +167,8 @@ def test_forecasts_have_sensible_defaults() -> None:
         ({"pools": {"cpu": {"device": "tpu"}}}, "pools.cpu.device"),
         ({"pools": {"cpu": {"num_gpus": 1}}}, "num_gpus is 1.0 in a pool with device 'cpu'"),
         ({"pools": {"Router": {}}}, "pools.Router: the name is taken"),
+        ({"endpoints": {"infer": TABLES}}, "endpoints.infer: /v2/models/infer is a path of the HTTP interface itself"),
+        ({"endpoints": {"stats": TABLES}}, "endpoints.stats: /v2/models/stats is a path of the HTTP interface itself"),
         ({"profiles": {"cuda": "x.csv"}}, "profiles.cuda is given, but no pool has that device; devices here: cpu"),
     ],
 )

@@ -36,6 +36,35 @@ def test_what_is_wrong_with_security_is_named(security: dict[str, Any], message:
         app_config(APP | {"security": security})
 
 
+KEYS = {"api_keys": {"acmeX": {"env": "A"}, "shop": {"env": "B"}}}
+
+
+@pytest.mark.parametrize(
+    ("security", "name", "message"),
+    [
+        (KEYS, "acme", r"clients.named.acme: no client is called 'acme' \(did you mean 'acmeX'\?\); .* acmeX, shop;"),
+        (KEYS, "jwt:ann", "clients.named.jwt:ann is for the subject of a token, and no tokens are taken"),
+        (
+            {"jwt": JWT},
+            "ann",
+            "no client is called 'ann'; there are no security.api_keys; name one of those, or `jwt:`",
+        ),
+        ({}, "shop", "no client is called 'shop'; there are no security.api_keys"),
+    ],
+)
+def test_a_limit_of_a_client_that_cannot_be_is_refused(security: dict[str, Any], name: str, message: str) -> None:
+    clients = {"rate_qps": 5, "named": {name: {"rate_qps": 50}}}
+    with pytest.raises(ConfigError, match=message):
+        app_config(APP | {"security": security, "clients": clients})
+    assert app_config(APP | {"security": security, "clients": clients | {"header": "x-accord-client"}})
+
+
+def test_limits_of_keys_and_subjects_are_taken() -> None:
+    named = {"shop": {"rate_qps": 50}, "jwt:ann": {"rate_qps": 5}}
+    app = app_config(APP | {"security": KEYS | {"jwt": JWT}, "clients": {"named": named}})
+    assert set(app.clients.named) == set(named)
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.10", "localhost", "LOCALHOST", "::1", "[::1]"])
 def test_on_loopback_nobody_has_to_say_who_they_are(host: str) -> None:
     assert is_loopback(host)

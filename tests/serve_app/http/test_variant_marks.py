@@ -25,6 +25,14 @@ def test_before_the_first_word_of_the_controller_it_is_what_the_service_began_wi
     assert emulated_variants(routed()) == frozenset()
 
 
+@pytest.mark.parametrize("name", ["bert:v2", "a+b", "a,b", "x:a+b,c"])
+@pytest.mark.parametrize("variant", ["{}", "{}+z", "z+{}", "stage:{}", "one:z+two:y,{}", "one:{},y+two:z"])
+def test_names_with_any_characters_are_found(name: str, variant: str) -> None:
+    status = {"endpoints": {"e": {"variants": {variant.format(each): {} for each in (name, "other")}}}, "workers": {}}
+    shown = mark_status(status, {name})["endpoints"]["e"]["variants"]
+    assert [each["emulated"] for each in shown.values()] == [True, False]
+
+
 def test_the_controllers_word_counts_from_then_on() -> None:
     now = SimpleNamespace(emulated=frozenset({"z"}))
     assert emulated_variants(routed(now), info("one", "a")) == {"z"}

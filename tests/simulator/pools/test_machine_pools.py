@@ -118,6 +118,15 @@ def test_a_machine_that_is_asked_for_serves_when_it_has_started() -> None:
     assert planner.seen[1].held["vm/0001"] == {"two"}
 
 
+def test_a_machine_that_takes_no_time_to_start_serves_at_once() -> None:
+    instant = MachinePool("vm", PriceSeries.constant(3600.0), 0.0)
+    more = planned({"vm": 2}, vm1="one", new1="two")
+    _, pools, _, answers = play(planned({"vm": 1}, new1="one"), [more, KEPT], 30.0, pool=instant)
+    assert pools.leases[1] == Lease("vm/0001", "vm", 10.0, 10.0)
+    assert voters(answers, 0.0, 10.0) == {"one"}
+    assert voters(answers, 10.0, 30.0) == {"one+two"}
+
+
 def test_a_machine_loads_what_it_is_to_hold_and_serves_the_old_meanwhile() -> None:
     _, _, _, answers = play(BOTH, [KEPT, planned({"vm": 2}, vm1="one", vm2="one")], 50.0)
     assert voters(answers, 0.0, 24.0) == {"one+two"}

@@ -1,6 +1,6 @@
 """A model as a catalogue entry describes it, put together from what its file says and what a trial gives."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,16 @@ _DATATYPES = {dtype: name for name, dtype in DTYPES.items() if name != "BF16"}
 
 @dataclass(frozen=True)
 class Described:
-    """The entry of a model, but for its name, task and accuracy."""
+    """The entry of a model, but for its name, task and accuracy.
+
+    ``axes`` are the names of axes of any length, beside the batch, that the model itself has.
+    """
 
     runtime: str
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     labels: tuple[str, ...] = ()
+    axes: tuple[str, ...] = ()
 
 
 def datatype_of(path: Path, tensor: str, dtype: np.dtype[Any]) -> str:
@@ -64,6 +68,11 @@ def input_of(path: Path, name: str, datatype: str, axes: Sequence[Axis], sizes: 
         return TensorSpec(name, datatype, (-1, *given))
     except ValidationError as error:
         raise ConfigError(f"{path}, input {name!r}: {describe(error)}") from error
+
+
+def named_axes(shapes: Iterable[Sequence[Axis]]) -> tuple[str, ...]:
+    """Axes that sizes can fix, of inputs of these shapes."""
+    return tuple(dict.fromkeys(axis for axes in shapes for axis in axes[1:] if isinstance(axis, str)))
 
 
 def outputs_of(

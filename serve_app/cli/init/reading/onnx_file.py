@@ -7,7 +7,7 @@ import onnxruntime
 
 from catalog.errors import ConfigError
 from deployments.runtimes.base import Tensors, one_line
-from serve_app.cli.init.reading.described import Described, Sizes, datatype_of, input_of, outputs_of
+from serve_app.cli.init.reading.described import Described, Sizes, datatype_of, input_of, named_axes, outputs_of
 
 _DTYPES = (
     {
@@ -41,4 +41,5 @@ def read_onnx(path: Path, sizes: Sizes) -> Described:
     def run(arrays: Tensors) -> Tensors:
         return dict(zip(names, session.run(names, arrays), strict=True))
 
-    return Described("onnx", tuple(inputs), outputs_of(path, run, inputs))
+    axes = named_axes(each.shape for each in session.get_inputs())
+    return Described("onnx", tuple(inputs), outputs_of(path, run, inputs), axes=axes)

@@ -8,7 +8,7 @@ import torch
 
 from catalog.errors import ConfigError
 from deployments.runtimes.base import Tensors, one_line
-from serve_app.cli.init.reading.described import Axis, Described, Sizes, datatype_of, input_of, outputs_of
+from serve_app.cli.init.reading.described import Axis, Described, Sizes, datatype_of, input_of, named_axes, outputs_of
 
 
 def read_exported(path: Path, sizes: Sizes) -> Described:
@@ -22,7 +22,7 @@ def read_exported(path: Path, sizes: Sizes) -> Described:
     except Exception as error:  # torch raises whatever its pickles and parsers do
         raise ConfigError(f"{path} is no exported program that this PyTorch can load: {one_line(error)}") from error
     examples = {node.name: node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"}
-    inputs = []
+    inputs, shapes = [], []
     for name in program.graph_signature.user_inputs:
         example = examples.get(name)
         if not isinstance(example, torch.Tensor):
@@ -32,6 +32,7 @@ def read_exported(path: Path, sizes: Sizes) -> Described:
         except TypeError as error:
             raise ConfigError(f"{path}: input {name!r} is {example.dtype}, and numpy has no such type") from error
         axes = [_axis(size) for size in example.shape]
+        shapes.append(axes)
         inputs.append(input_of(path, name, datatype_of(path, f"input {name!r}", dtype), axes, sizes))
     module = program.module()
 
@@ -39,7 +40,7 @@ def read_exported(path: Path, sizes: Sizes) -> Described:
         with torch.inference_mode():
             return _by_name(module(*(torch.from_numpy(array) for array in arrays.values())))
 
-    return Described("torch", tuple(inputs), outputs_of(path, run, inputs))
+    return Described("torch", tuple(inputs), outputs_of(path, run, inputs), axes=named_axes(shapes))
 
 
 def _axis(size: Any) -> Axis:

@@ -10,6 +10,7 @@ import onnx
 import pytest
 import torch
 import yaml
+from external_weights import model_with_weights_at
 from onnx import TensorProto, helper
 from typer.testing import CliRunner
 
@@ -115,6 +116,18 @@ def test_an_onnx_file_is_described_by_itself_and_a_trial(tmp_path: Path, monkeyp
     assert read_serve_file(tmp_path / "twice" / "serve.yaml").app.endpoints["twice"].task == "twice"
 
 
+def test_an_onnx_file_with_weights_beside_it_has_no_checksum(tmp_path: Path) -> None:
+    model = model_with_weights_at(tmp_path, "model.onnx.data")
+    weights = np.arange(4, dtype=np.float32)
+    (tmp_path / "model.onnx.data").write_bytes(weights.tobytes())
+    result = accord(str(tmp_path / "adds"), "--from", str(model))
+    assert result.exit_code == 0, result.output
+    (entry,) = yaml.safe_load((tmp_path / "adds" / "catalogue.yaml").read_text())["variants"]
+    assert entry["artifact"] == {"uri": str(model)}
+    x = np.ones((3, 4), np.float32)
+    np.testing.assert_array_equal(answers(tmp_path / "adds", "model", x=x)["y"], x + weights)
+
+
 def test_several_models_are_variants_of_one_task_and_have_to_be_alike(tmp_path: Path) -> None:
     one, other = linear(tmp_path / "one.onnx"), linear(tmp_path / "other.onnx")
     assert accord(str(tmp_path / "both"), "--from", str(one), "--from", str(other)).exit_code == 0
@@ -163,6 +176,7 @@ def test_an_exported_program_is_described_by_itself_and_a_trial(tmp_path: Path) 
     [
         ([], "give the name of a folder"),
         (["a b"], "'a b' is no name"),
+        (["stats", "--from", "m.onnx", "--size", "width=3"], "no endpoint can be called 'stats'"),
         (["x", "--size", "a=3"], "give --from as well"),
         (["x", "--from", "none.onnx"], "none.onnx is not there; give an .onnx file"),
         (["x", "--from", "."], "has no config.json"),
@@ -173,6 +187,9 @@ def test_an_exported_program_is_described_by_itself_and_a_trial(tmp_path: Path) 
         (["x", "--from", "half.pt2"], "input 'input' is torch.bfloat16, and numpy has no such type"),
         (["x", "--from", "one.onnx"], "input 'x' has a batch of 1 row"),
         (["x", "--from", "m.onnx", "--size", "width=six"], "write the name of an axis and its size"),
+        (["x", "--from", "m.onnx", "--size", "width=6", "--size", "zzz=4"], "--size zzz=4 fixes an axis that is not"),
+        (["x", "--from", "m.onnx", "--size", "width=6", "--size", "n=4"], "axes of any length: width; leave it out"),
+        (["x", "--from", "fixed.onnx", "--size", "zzz=4"], "no axis beside the batch is of any length; leave it out"),
         (["x", "--from", "m.onnx", "--from", "./m.onnx"], "are both called 'm'; rename one"),
     ],
 )
@@ -187,6 +204,7 @@ def test_what_cannot_be_written_is_refused_and_nothing_is_left(
     torch.export.save(torch.export.export(torch.nn.Identity(), example), tmp_path / "half.pt2")
     linear(tmp_path / "one.onnx", batch=1)
     linear(tmp_path / "m.onnx", width="width")
+    linear(tmp_path / "fixed.onnx")
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())
     result = accord(*arguments)

@@ -45,6 +45,21 @@ def test_a_service_listens_where_only_this_machine_reaches_it_unless_told_otherw
     assert (everywhere.host, everywhere.url) == ("0.0.0.0", "http://127.0.0.1:8000")
 
 
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("::", "http://[::1]:8000"),
+        ("::1", "http://[::1]:8000"),
+        ("fd00::5", "http://[fd00::5]:8000"),
+        ("[fd00::5]", "http://[fd00::5]:8000"),
+        ("example.org", "http://example.org:8000"),
+    ],
+)
+def test_an_ipv6_address_stands_in_brackets_in_the_url(tmp_path: Path, host: str, url: str) -> None:
+    assert read_serve_file(served(config(tmp_path, host=host))).url == url
+    assert read_serve_file(served(config(tmp_path, host="127.0.0.1"), host)).url == url
+
+
 def test_grpc_is_served_where_it_is_asked_for(tmp_path: Path) -> None:
     def port(option: int | None = None, **options: Any) -> int | None:
         content = yaml.safe_load(config(tmp_path).read_text()) | ({"grpc_options": options} if options else {})

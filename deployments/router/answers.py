@@ -37,10 +37,11 @@ class RouterAnswers:
         self._observer.on_sent_on(query)
         self._fail(query, error)
 
-    def on_lost(self, query: Query, error: AccordError, slo_s: float) -> None:
-        """A query that was another router's gets an error, since nothing came back from there: it counts here."""
+    def on_lost(self, query: Query, error: AccordError, slo_s: float) -> AccordError:
+        """A query that was another router's gets this error, since nothing came back from there: it counts here."""
         self._observer.on_arrival(query)
         self._observer.on_reject(Reject(query, error), slo_s)
+        return error
 
     def on_answers(self, answers: Answers, slo_s: float) -> None:
         """A batch of an endpoint with this objective has the answers to its queries."""

@@ -13,7 +13,7 @@ from dispatch.plan import EndpointPlan
 from dispatch.query import Query
 
 LATE_S = 10.0
-"""A peer is waited for until so long after the query's deadline, or longer by what the query had, if that is more."""
+"""A peer is waited for until so long after the query's deadline, or as long as the query had, if that is more."""
 
 
 class Elsewhere(Exception):
@@ -79,9 +79,7 @@ class Forwarding:
                 in_time = self._clock() < query.deadline_s
                 other = self._peers.for_endpoint(endpoint, routing, asked) if in_time else None
                 if other is None:
-                    refusal = NoWorker(str(error))
-                    self._answers.on_lost(query, refusal, endpoint.slo_s)
-                    raise refusal from error
+                    raise self._answers.on_lost(query, NoWorker(str(error)), endpoint.slo_s) from error
             peer = other
             asked.add(peer)
         now_s = self._clock()

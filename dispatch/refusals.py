@@ -103,12 +103,12 @@ def not_joined(stage: str, error: Exception) -> VariantFailed:
     return VariantFailed(f"stage {stage!r}: the results of its jobs do not fit together: {in_one_line(error)}")
 
 
-def adapter_failed(where: str, error: Exception) -> AdapterFailed:
+def adapter_failed(where: str, error: BaseException) -> AdapterFailed:
     """A function between stages raised."""
     return AdapterFailed(f"{where} raised {in_one_line(error)}")
 
 
-def in_one_line(error: Exception) -> str:
+def in_one_line(error: BaseException) -> str:
     """An exception's type and message, without line breaks."""
     words = " ".join(str(error).split())
     return f"{type(error).__name__}: {words[:LONGEST]}" if words else type(error).__name__

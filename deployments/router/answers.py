@@ -2,6 +2,7 @@
 
 import asyncio
 
+from catalog.errors import AccordError
 from deployments.router.observing.loop_lag import LoopLag
 from deployments.router.observing.query_observer import QueryObserver
 from dispatch.commands import Answer, Answers, Reject
@@ -35,6 +36,12 @@ class RouterAnswers:
         """The query is another router's from now on; whoever waits for it here gets ``error``."""
         self._observer.on_sent_on(query)
         self._fail(query, error)
+
+    def on_lost(self, query: Query, error: AccordError, slo_s: float) -> AccordError:
+        """A query that was another router's gets this error, since nothing came back from there: it counts here."""
+        self._observer.on_arrival(query)
+        self._observer.on_reject(Reject(query, error), slo_s)
+        return error
 
     def on_answers(self, answers: Answers, slo_s: float) -> None:
         """A batch of an endpoint with this objective has the answers to its queries."""

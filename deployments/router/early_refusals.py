@@ -31,8 +31,7 @@ class EarlyRefusals:
         objective_s = queues.plan.slo_s
         query = Query(next(self._ids), endpoint, arrival_s, arrival_s + (objective_s if slo_s is None else slo_s))
         error = queues.turn_away(query, self._clock())
-        self._observer.on_arrival(query)
-        self._observer.on_reject(Reject(query, error), objective_s)
+        self._observer.on_turned_away(Reject(query, error), objective_s)
         return error
 
     def at_the_door(self, endpoint: str, error: AccordError) -> None:

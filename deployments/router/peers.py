@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, cast
 
 from ray.serve.handle import DeploymentHandle
@@ -18,6 +18,16 @@ from dispatch.plan import EndpointPlan
 from dispatch.query import NORMAL_PRIORITY
 
 STATUS_S = 2.0
+
+
+class NoAnswer(NoWorker):
+    """Nothing came back from the router that was asked, which may not have heard of the query at all."""
+
+    def __init__(self, endpoint: str, peer: str, how: str) -> None:
+        super().__init__(
+            f"no worker of this router serves endpoint {endpoint!r}, and router {peer} that has one did not answer "
+            f"{how}; try again"
+        )
 
 
 class Peers:
@@ -36,9 +46,11 @@ class Peers:
         """Make Serve tell this process of the other routers, so that the first query need not wait for that."""
         self._handle.options()
 
-    def for_endpoint(self, endpoint: EndpointPlan, routing_table: RoutingTable | None) -> str | None:
+    def for_endpoint(
+        self, endpoint: EndpointPlan, routing_table: RoutingTable | None, without: Set[str] = frozenset()
+    ) -> str | None:
         """A router that has workers for the endpoint, each in its turn; None where there is no other."""
-        able = self.able(endpoint, routing_table)
+        able = [peer for peer in self.able(endpoint, routing_table) if peer not in without]
         return able[next(self._turns) % len(able)] if able else None
 
     def able(self, endpoint: EndpointPlan, routing_table: RoutingTable | None) -> list[str]:
@@ -87,18 +99,21 @@ class Peers:
         slo_s: float,
         accuracy: float | None,
         priority: int = NORMAL_PRIORITY,
+        age_s: float = 0.0,
     ) -> Answer:
-        """The peer's answer; raises its `AccordError`, or `NoWorker` where no answer comes back."""
+        """The peer's answer to a query that is ``age_s`` old; raises its `AccordError`, or `NoAnswer`."""
         # A peer of an older version does not know priorities: it is told of those only that are not the usual one.
         rest = () if priority == NORMAL_PRIORITY else (priority,)
+        age = {"age_s": age_s} if age_s else {}
         remote = self._handle.options(multiplexed_model_id=peer).infer_for_peer.remote
         try:
-            return cast(Answer, await remote(endpoint, inputs, rows, slo_s, accuracy, *rest))
+            return cast(Answer, await remote(endpoint, inputs, rows, slo_s, accuracy, *rest, **age))
         except Exception as error:
             cause = getattr(error, "cause", None) or error  # the text of Ray's own error is a traceback
             if isinstance(cause, AccordError):
                 raise cause from error
-            raise NoWorker(
-                f"no worker of this router serves endpoint {endpoint!r}, and router {peer} that has one did not answer "
-                f"({type(cause).__name__}); try again"
-            ) from error
+            if age and isinstance(cause, TypeError) and "age_s" in str(cause):
+                # A peer of a version that does not know ages: for it the query begins when it comes.
+                left_s = max(slo_s - age_s, 0.0)
+                return await self.infer(peer, endpoint, inputs, rows, left_s, accuracy, priority)
+            raise NoAnswer(endpoint, peer, f"({type(cause).__name__})") from error

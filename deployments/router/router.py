@@ -60,7 +60,6 @@ class Router:
         self._clock = clock
         self._peers = peers
         self._ids = itertools.count(1)
-        self._forwarding = Forwarding(peers, clock)
         self._tasks: set[asyncio.Task[None]] = set()
         # Serve gives up on calls made in the context of a request when that ends, and this work is for everyone.
         self._context = contextvars.copy_context()
@@ -77,6 +76,7 @@ class Router:
         self.observer = QueryObserver(plan.endpoints, clock())
         self.refusals = EarlyRefusals(self._dispatcher, self.observer, self._ids, clock)
         self._answers = RouterAnswers(self.observer, self.lag)
+        self._forwarding = Forwarding(peers, self._answers, clock)
         self.labels: Labels | None = None
         """What clients said was true, where there is anyone to tell."""
         self.warm = True
@@ -118,7 +118,7 @@ class Router:
         query = Query(next(self._ids), endpoint, arrival_s, deadline_s, rows, inputs, accuracy, priority, length)
         away = not forwarded and not self.served(endpoint)
         if away and (peer := self._forwarding.peer(plan, self.routing)) is not None:
-            return await self._forwarding.ask(peer, query)
+            return await self._forwarding.ask(peer, query, plan, self.routing)
         future = self._answers.expect(query)
         if forwarded:
             self._forwarding.keep(query)
@@ -126,7 +126,7 @@ class Router:
         try:
             return await future
         except Elsewhere as elsewhere:
-            return await self._forwarding.ask(elsewhere.peer, query)
+            return await self._forwarding.ask(elsewhere.peer, query, plan, self.routing)
         except asyncio.CancelledError:
             if self._answers.withdraw(query):
                 self._dispatcher.on_cancel(query)
@@ -154,15 +154,6 @@ class Router:
         """How many there are, this one among them."""
         return 1 if self.routing is None else max(1, len(self.routing.routers))
 
-    def _send_on(self) -> None:
-        """What waits here for a worker that others have goes there; it may not be forwarded a second time."""
-        for name, endpoint in self.plan.endpoints.items():
-            for query in self._dispatcher.queues.unserved(name):
-                may_go = self._forwarding.may_go(query) and self._answers.is_open(query)
-                if may_go and (peer := self._forwarding.peer(endpoint, self.routing)) is not None:
-                    self._dispatcher.on_cancel(query)
-                    self._answers.hand_over(query, Elsewhere(peer))
-
     async def infer_for_peer(
         self,
         endpoint: str,
@@ -171,9 +162,14 @@ class Router:
         slo_s: float,
         accuracy: float | None = None,
         priority: int = NORMAL_PRIORITY,
+        age_s: float = 0.0,
     ) -> Answer:
-        """Answer a query that another router has no worker for; the answer travels without the query's inputs."""
-        answer = await self.infer(endpoint, inputs, rows, slo_s, accuracy, priority=priority, forwarded=True)
+        """Answer a query that another router has no worker for, and that came to it ``age_s`` ago.
+
+        The answer travels without the query's inputs.
+        """
+        arrival_s, asked = self._clock() - age_s, (endpoint, inputs, rows, slo_s, accuracy)
+        answer = await self.infer(*asked, arrival_s=arrival_s, priority=priority, forwarded=True)
         return answer._replace(query=answer.query._replace(inputs={}))
 
     # -- commands ---------------------------------------------------------------------------------------------
@@ -223,10 +219,10 @@ class Router:
         self.workers.expect(plan, routing_table.workers)
         self._carry_out(self._dispatcher.apply(plan, self._clock(), serves))
         self.workers.settle()
-        self._send_on()
+        self._forwarding.send_on(self._dispatcher, routing_table)
 
     def _on_workers(self) -> None:
-        self._send_on()
+        self._forwarding.send_on(self._dispatcher, self.routing)
         self.on_change()
 
     @property

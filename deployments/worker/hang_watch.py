@@ -5,7 +5,8 @@ import time
 LEAST_S = 5.0
 TIMES = 10.0
 """A batch hangs when it has run for `TIMES` times what rows of about its length, up to twice as long, ever took on the
-variant, `LEAST_S` at least ..."""
+variant, and for as many times the longest batch of such rows, since part of a run may not depend on their number;
+`LEAST_S` at least ..."""
 
 UNKNOWN_S = 60.0
 """... or for so long, where none of that length came back from the variant yet."""
@@ -16,6 +17,7 @@ class HangWatch:
 
     def __init__(self) -> None:
         self._longest_row_s: dict[tuple[str, int], float] = {}
+        self._longest_run_s: dict[tuple[str, int], float] = {}
         self._running: tuple[str, int, int, float] | None = None
 
     def begin(self, variant: str, rows: int, length: int = 0) -> None:
@@ -28,8 +30,11 @@ class HangWatch:
         if running is None or not came_back:
             return
         variant, rows, length, began_s = running
-        row_s = (time.perf_counter() - began_s) / max(rows, 1)
-        self._longest_row_s[variant, length] = max(row_s, self._longest_row_s.get((variant, length), 0.0))
+        key, run_s = (variant, length), time.perf_counter() - began_s
+        self._longest_row_s[key] = max(run_s / max(rows, 1), self._longest_row_s.get(key, 0.0))
+        self._longest_run_s[key] = max(
+            run_s, self._longest_run_s.get(key, 0.0)
+        )  # last: another thread looks here first
 
     def why(self) -> str | None:
         """Why the worker makes no progress, in words; None where it does, or where nothing runs."""
@@ -37,8 +42,10 @@ class HangWatch:
         if running is None:
             return None
         variant, rows, length, began_s = running
-        row_s = self._longest_row_s.get((variant, length))
-        patience_s = UNKNOWN_S if row_s is None else max(LEAST_S, TIMES * row_s * rows)
+        patience_s = UNKNOWN_S
+        if (key := (variant, length)) in self._longest_run_s:
+            likely_s = max(self._longest_row_s[key] * rows, self._longest_run_s[key])
+            patience_s = max(LEAST_S, TIMES * likely_s)
         ran_s = time.perf_counter() - began_s
         if ran_s <= patience_s:
             return None

@@ -9,6 +9,7 @@ import numpy as np
 
 from catalog.errors import AdapterFailed, NothingToAnswer
 from catalog.tensor import Arrays, TensorSpec
+from catalog.user_code.ending import ENDING
 from dispatch import refusals
 from dispatch.pipeline.graph import Part, Values
 from dispatch.pipeline.wiring import AnswerWiring, StageWiring, Wires, stages_of, type_of, written
@@ -105,10 +106,10 @@ def taken(where: str, wires: Wires, values: Values) -> Arrays:
 
 
 def called(where: str, function: Any, given: Arrays) -> Any:
-    """What a user's function gives; raises `AdapterFailed` where it raises."""
+    """What a user's function gives; raises `AdapterFailed` where it raises, ``sys.exit`` among it."""
     try:
         return function(**given)
-    except Exception as error:
+    except (Exception, *ENDING) as error:
         raise refusals.adapter_failed(where, error) from error
 
 

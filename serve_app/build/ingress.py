@@ -187,9 +187,10 @@ class Ingress(GrpcMethods):
         slo_s: float,
         accuracy: float | None,
         priority: int = NORMAL_PRIORITY,
+        age_s: float = 0.0,
     ) -> Answer:
         """See `Router.infer_for_peer`."""
-        return await self._router.infer_for_peer(endpoint, inputs, rows, slo_s, accuracy, priority)
+        return await self._router.infer_for_peer(endpoint, inputs, rows, slo_s, accuracy, priority, age_s)
 
     async def feedback_for_peer(self, endpoint: str, labels: list[Label]) -> list[Told]:
         """See `Feedback.tell_here`."""

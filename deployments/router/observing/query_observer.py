@@ -28,17 +28,20 @@ class QueryObserver:
         self.stats = {name: EndpointStats() for name in names}
         self.guarantees = {name: GuaranteeMonitor(name, now_s) for name in names}
         self.batches = BatchTotals()
+        self._decoded = dict.fromkeys(names, 0)
         self._rows = dict.fromkeys(names, 0)
 
     def on_arrival(self, query: Query) -> None:
         """A query came."""
         self.stats[query.endpoint].arrived += 1
+        self._decoded[query.endpoint] += 1
         self._rows[query.endpoint] += query.rows
         self.meter.on_arrival(query.endpoint, query.rows)
 
     def on_sent_on(self, query: Query) -> None:
         """A query that came is another router's from now on, who counts it."""
         self.stats[query.endpoint].arrived -= 1
+        self._decoded[query.endpoint] -= 1
         self._rows[query.endpoint] -= query.rows
         self.meter.on_sent_on(query.endpoint, query.rows)
 
@@ -106,6 +109,14 @@ class QueryObserver:
             self.meter.on_violations(query.endpoint, query.rows)
             self.guarantees[query.endpoint].on_refused()
 
+    def on_turned_away(self, reject: Reject, slo_s: float) -> None:
+        """A query of an endpoint with this objective came and was refused before anybody decoded it."""
+        endpoint = reject.query.endpoint
+        query = reject.query._replace(rows=self._likely_rows(endpoint, 1))
+        self.stats[endpoint].arrived += 1
+        self.meter.on_arrival(endpoint, query.rows)
+        self.on_reject(Reject(query, reject.error), slo_s)
+
     def on_limited(self, endpoint: str, error: AccordError) -> None:
         """A client sends more than it may: nobody else is to know of it, neither the promise nor the planner."""
         stats = self.stats[endpoint]
@@ -113,16 +124,16 @@ class QueryObserver:
         stats.on_reject(error)
 
     def on_refused_in_front(self, endpoint: str, queries: int, error: AccordError) -> None:
-        """Queries of an endpoint, with all of its objective, were refused before they came here.
-
-        They are taken to have as many rows as those that came.
-        """
-        stats = self.stats[endpoint]
-        rows = round(queries * self._rows[endpoint] / stats.arrived) if stats.arrived else queries
+        """Queries of an endpoint, with all of its objective, were refused before they came here."""
+        stats, rows = self.stats[endpoint], self._likely_rows(endpoint, queries)
         stats.arrived += queries
         stats.on_reject(error, queries)
-        self._rows[endpoint] += rows
         self.meter.on_arrival(endpoint, rows)
         self.meter.on_refused(endpoint, rows)
         self.meter.on_violations(endpoint, rows)
         self.guarantees[endpoint].on_refused(queries)
+
+    def _likely_rows(self, endpoint: str, queries: int) -> int:
+        """Queries that nobody decoded are taken to have as many rows as those that somebody did, and one at least."""
+        decoded = self._decoded[endpoint]
+        return max(queries, round(queries * self._rows[endpoint] / decoded)) if decoded else queries

@@ -1,16 +1,13 @@
 """What goes wrong in code of the user's: where it was, and that it ends no process."""
 
-import asyncio
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from catalog.user_code.ending import ENDING
 from catalog.user_code.source import shown
 from deployments.runtimes.base import one_line
-
-ENDING = (SystemExit, asyncio.CancelledError, GeneratorExit)
-"""What ends a thread or an event loop that nobody keeps from it."""
 
 
 class UserCodeEnded(RuntimeError):

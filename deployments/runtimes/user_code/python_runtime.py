@@ -13,12 +13,13 @@ import numpy as np
 import psutil
 
 from catalog.errors import AccordError, ArtifactError
+from catalog.user_code.ending import ENDING
 from catalog.user_code.protocol import extras
 from catalog.user_code.source import import_folder
 from catalog.variant import Variant
 from deployments.runtimes import base
 from deployments.runtimes.base import RuntimeOptions, Tensors
-from deployments.runtimes.user_code.containing import ENDING, contained, ended, fault
+from deployments.runtimes.user_code.containing import contained, ended, fault
 from deployments.runtimes.user_code.coroutines import Coroutines
 from deployments.runtimes.user_code.importing import check_methods, import_class, place_of
 

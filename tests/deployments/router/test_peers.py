@@ -30,6 +30,7 @@ class PlayedHandle:
     outcome: object = "answer"
     peer: str = ""
     called: tuple[object, ...] = ()
+    age_s: float = 0.0
 
     def options(self, *, multiplexed_model_id: str) -> "PlayedHandle":
         self.peer = multiplexed_model_id
@@ -39,8 +40,8 @@ class PlayedHandle:
     def infer_for_peer(self) -> Any:
         return self
 
-    async def remote(self, *args: object) -> object:
-        self.called = args
+    async def remote(self, *args: object, age_s: float = 0.0) -> object:
+        self.called, self.age_s = args, age_s
         if isinstance(self.outcome, BaseException):
             raise self.outcome
         return self.outcome
@@ -75,6 +76,12 @@ def test_peers_with_workers_for_the_endpoint_get_queries_in_turn_and_oneself_non
     news = owned(w1="r3", w2="r2", w3=ME, w4=None, w5="r2")
     asking = peers()
     assert [asking.for_endpoint(ENDPOINT, news) for _ in range(4)] == ["r2", "r3", "r2", "r3"]
+
+
+def test_a_peer_that_was_asked_in_vain_is_left_out() -> None:
+    news = owned(w1="r3", w2="r2", w3=ME)
+    assert peers().for_endpoint(ENDPOINT, news, {"r2"}) == "r3"
+    assert peers().for_endpoint(ENDPOINT, news, {"r2", "r3"}) is None
 
 
 def test_nobody_gets_a_query_where_no_other_router_has_a_worker_for_it() -> None:
@@ -143,6 +150,34 @@ async def test_a_peer_is_told_of_a_priority_that_is_not_the_usual_one() -> None:
     assert handle.called == ("digits", {}, 3, 0.2, None)
     await peers(handle).infer("r2", "digits", {}, 3, 0.2, None, 1)
     assert handle.called == ("digits", {}, 3, 0.2, None, 1)
+
+
+async def test_a_peer_is_told_how_old_a_query_is() -> None:
+    handle = PlayedHandle()
+    await peers(handle).infer("r2", "digits", {}, 3, 0.2, None, 1, 0.05)
+    assert (handle.called, handle.age_s) == (("digits", {}, 3, 0.2, None, 1), 0.05)
+
+
+class OlderHandle(PlayedHandle):
+    """Of a router of the version before ages."""
+
+    async def remote(self, *args: object, **later: object) -> object:
+        def infer_for_peer(*known: object) -> object:
+            return known
+
+        try:
+            return infer_for_peer(*args, **later)
+        except TypeError as error:
+            raise RayTaskError("infer_for_peer", "a traceback", error) from error
+
+
+async def test_a_peer_that_knows_no_ages_gets_the_time_that_is_left() -> None:
+    assert await peers(OlderHandle()).infer("r2", "digits", {}, 3, 0.25, None, 1, 0.125) == (
+        *("digits", {}, 3, 0.125, None),
+        1,
+    )
+    late = await peers(OlderHandle()).infer("r2", "digits", {}, 3, 0.25, None, NORMAL_PRIORITY, 0.5)
+    assert late == ("digits", {}, 3, 0.0, None)
 
 
 @pytest.mark.parametrize("wrapped", [False, True])

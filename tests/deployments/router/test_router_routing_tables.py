@@ -1,6 +1,7 @@
 """What a router makes of the controller's routing tables, and what it leaves to other routers."""
 
 import asyncio
+from collections.abc import Set
 from typing import cast
 
 import numpy as np
@@ -174,7 +175,7 @@ async def test_a_router_that_has_lost_all_its_workers_does_not_keep_queries_beyo
 
 
 class PlayedPeers:
-    """Peers of which ``peer`` is always asked; keeps what came."""
+    """Peers of which ``peer`` is always asked; keeps what came, with the time that it had left."""
 
     def __init__(self, peer: str | None) -> None:
         self.peer = peer
@@ -183,16 +184,26 @@ class PlayedPeers:
     def follow(self) -> None:
         """Nobody need be found."""
 
-    def for_endpoint(self, endpoint: EndpointPlan, routing_table: RoutingTable | None) -> str | None:
+    def for_endpoint(
+        self, endpoint: EndpointPlan, routing_table: RoutingTable | None, without: Set[str] = frozenset()
+    ) -> str | None:
         return self.peer
 
     def able(self, endpoint: EndpointPlan, routing_table: RoutingTable | None) -> list[str]:
         return [] if self.peer is None else [self.peer]
 
     async def infer(
-        self, peer: str, endpoint: str, inputs: Arrays, rows: int, slo_s: float, accuracy: float | None, priority: int
+        self,
+        peer: str,
+        endpoint: str,
+        inputs: Arrays,
+        rows: int,
+        slo_s: float,
+        accuracy: float | None,
+        priority: int,
+        age_s: float,
     ) -> Answer:
-        self.asked.append((peer, endpoint, slo_s))
+        self.asked.append((peer, endpoint, slo_s - age_s))
         raise NoWorker("played")
 
 

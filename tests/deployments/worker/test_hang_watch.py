@@ -66,6 +66,12 @@ def test_larger_batches_get_as_much_more_as_they_have_rows(clock: Clock) -> None
     assert hangs_after(watch, clock, 64) == pytest.approx(TIMES * 32.0, abs=0.02)
 
 
+def test_smaller_batches_of_a_variant_that_takes_as_long_for_one_row_as_for_many_do_not_hang(clock: Clock) -> None:
+    watch = HangWatch()
+    run(watch, clock, 16, 22.0)
+    assert hangs_after(watch, clock, 1) == pytest.approx(TIMES * 22.0, abs=0.02)
+
+
 def test_the_longest_run_counts_and_it_is_said_what_hangs(clock: Clock) -> None:
     watch = HangWatch()
     for took_s in (1.0, 3.0, 0.1):

@@ -1,5 +1,6 @@
 """Functions between stages get what is wired, cannot change it, and are held to what they declare."""
 
+import asyncio
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -99,6 +100,15 @@ def test_an_adapter_that_raises_is_named_with_what_it_raised() -> None:
     words = failure(parts)
     assert "raised KeyError: 'no such\\n letter xxx" in words
     assert len(words) < 450
+
+
+@pytest.mark.parametrize("ending", [SystemExit(1), asyncio.CancelledError(1), GeneratorExit(1)])
+def test_an_adapter_cannot_end_who_calls_it(ending: BaseException) -> None:
+    def leave(q: Any) -> Any:
+        raise ending
+
+    parts = StageParts(StageWiring("read", TWO, (), {"q": Wire("query", "q")}, made(leave), rows_per_job=2))
+    assert failure(parts).endswith(f"leave raised {type(ending).__name__}: 1")
 
 
 def test_an_adapter_cannot_change_what_others_see() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from catalog.errors import AccordError, DeadlineMissed, Infeasible, Saturated
+from catalog.errors import AccordError, DeadlineMissed, Infeasible, RateLimited, Saturated
 from deployments.messages.control import RouterState
 from deployments.router.observing.query_observer import QueryObserver
 from dispatch.commands import Answer, Reject
@@ -75,3 +75,25 @@ def test_the_controller_hears_of_rows_of_which_a_query_may_have_several() -> Non
     report = observer.meter.report(1, RouterState("r1", 0, frozenset()))
     assert (report.arrived, report.violated, report.refused) == ({"e": 40}, {"e": 32}, {"e": 24})
     assert observer.stats["e"].arrived == 5, "people are told of queries"
+
+
+def test_what_is_refused_undecoded_counts_for_as_many_rows_as_decoded_queries_have_whatever_limited_clients_send() -> (
+    None
+):
+    observer = QueryObserver(["e"], 0.0)
+    limited, too_much = RateLimited("slower"), Saturated("too much waits")
+    for number in range(10):
+        observer.on_limited("e", limited)
+        observer.on_refused_in_front("e", 1, too_much)
+        observer.on_turned_away(Reject(Query(number, "e", 10.0, 10.0 + SLO_S), too_much), SLO_S)
+    report = observer.meter.report(1, RouterState("r1", 0, frozenset()))
+    assert report.arrived == report.violated == report.refused == {"e": 20}, "one each before any was decoded"
+    for number in range(2):
+        observer.on_arrival(Query(number, "e", 10.0, 10.0 + SLO_S, rows=8))
+    for number in range(10):
+        observer.on_limited("e", limited)
+        observer.on_refused_in_front("e", 1, too_much)
+        observer.on_turned_away(Reject(Query(number, "e", 10.0, 10.0 + SLO_S), too_much), SLO_S)
+    report = observer.meter.report(2, RouterState("r1", 0, frozenset()))
+    assert (report.arrived, report.violated, report.refused) == ({"e": 176}, {"e": 160}, {"e": 160})
+    assert observer.stats["e"].arrived == 62, "people are told of queries, limited ones among them"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 
 from autoscaler.cluster.capacity import WAITS, capacity_of
 from autoscaler.cluster.cluster import Cluster, Endpoint, Pool
@@ -24,11 +24,13 @@ class Column:
     """What one worker of a device type holds, and the uses it can divide its time between.
 
     x of Proteus, section 4, counts such workers: devices of one type are alike, so that one integer per type and
-    variant stands for a Boolean per device and variant without losing any solution.
+    variant stands for a Boolean per device and variant without losing any solution. Batches of a variant are in time
+    for an objective of ``within_s``, the shortest of the endpoints that it serves there; None where there are two.
     """
 
     device: str
     uses: tuple[Use, ...]
+    within_s: float | None = None
 
     @property
     def variants(self) -> frozenset[str]:
@@ -53,15 +55,25 @@ def _fitting(cluster: Cluster, pool: Pool) -> Iterator[tuple[Endpoint, Candidate
                 yield endpoint, candidate
 
 
-def _alone(cluster: Cluster, pool: Pool) -> list[Column]:
-    """One variant, for all endpoints that it serves (B of section 4)."""
-    uses: dict[str, list[Use]] = {}
+def _alone(cluster: Cluster, pool: Pool) -> Iterator[Column]:
+    """One variant, for all endpoints that it serves (B of section 4), or for those of objectives from one to another.
+
+    A query may wait for a batch of another endpoint of the worker, so that no batch there may take longer than the
+    shortest of their objectives allows: the longer ones are served faster apart. Where objectives are the same there is
+    nothing to be gained from that.
+    """
+    served: dict[str, list[tuple[Endpoint, Candidate]]] = {}
     for endpoint, candidate in _fitting(cluster, pool):
-        capacity = capacity_of(candidate, endpoint.slo_s)
-        if capacity is not None:
-            use = Use(endpoint.name, candidate.variant, candidate.accuracy, capacity.qps)
-            uses.setdefault(candidate.variant, []).append(use)
-    return [Column(pool.device, tuple(each)) for each in uses.values()]
+        served.setdefault(candidate.variant, []).append((endpoint, candidate))
+    for able in served.values():
+        for within_s, longest_s in combinations_with_replacement(sorted({endpoint.slo_s for endpoint, _ in able}), 2):
+            uses = [
+                Use(endpoint.name, candidate.variant, candidate.accuracy, capacity.qps)
+                for endpoint, candidate in able
+                if within_s <= endpoint.slo_s <= longest_s and (capacity := capacity_of(candidate, within_s))
+            ]
+            if uses:
+                yield Column(pool.device, tuple(uses), within_s)
 
 
 def fastest(columns: Iterable[Column]) -> tuple[Column, ...]:

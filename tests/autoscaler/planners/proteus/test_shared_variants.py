@@ -9,7 +9,7 @@ from autoscaler.cluster.cluster import Cluster, Endpoint, Pool
 from autoscaler.cluster.plan import ClusterPlan
 from autoscaler.placement.serving import serving_plan
 from autoscaler.planners.neighbours.honest import Reckoning
-from autoscaler.planners.proteus.column import columns_of
+from autoscaler.planners.proteus.column import columns_of, fastest
 from autoscaler.planners.proteus.options import ProteusOptions
 from autoscaler.planners.proteus.proteus_planner import ProteusPlanner
 from autoscaler_scene import linear, observed, workers
@@ -83,6 +83,16 @@ def test_there_is_a_way_for_each_range_of_objectives() -> None:
         ("bulk", "rest"): 0.2,
         ("gold", "bulk", "rest"): 0.1,
     }
+
+
+def test_to_serve_the_most_the_fastest_variant_of_each_way_is_enough() -> None:
+    slow = linear("slow", 0.99, 0.010, 0.009, 128)
+    endpoints = (Endpoint("gold", 0.1, {"cpu": (slow, GOOD)}), Endpoint("bulk", 1.0, {"cpu": (slow, GOOD)}))
+    columns = columns_of(Cluster(endpoints, (Pool("cpu"),)), 1)
+    assert len(columns) == 6
+    kept = fastest(columns)
+    assert len(kept) == 3
+    assert {use.variant for column in kept for use in column.uses} == {"good"}
 
 
 @pytest.mark.parametrize("count", [2, 3, 5])

@@ -33,12 +33,23 @@ def one_row(cluster: Cluster) -> Cluster:
 
     def alone(endpoint: Endpoint) -> Endpoint:
         cut = {
-            device: tuple(Candidate(c.variant, c.accuracy, c.latency_s[:2], members=c.members) for c in candidates)
+            device: tuple(_cut(candidate) for candidate in candidates)
             for device, candidates in endpoint.candidates.items()
         }
         return replace(endpoint, candidates=cut)
 
     return replace(cluster, endpoints=tuple(map(alone, cluster.endpoints)))
+
+
+def _cut(candidate: Candidate) -> Candidate:
+    """The candidate up to one row."""
+    return replace(
+        candidate,
+        latency_s=candidate.latency_s[:2],
+        mean_s=candidate.mean_s[:2],
+        follow_s=candidate.follow_s[:2],
+        result_s=candidate.result_s[:2],
+    )
 
 
 def _only(cluster: Cluster, choose: Callable[[list[float]], float]) -> Cluster:

@@ -26,9 +26,9 @@ class Service:
     """How one endpoint is served under a plan: what is not here stays as the application was built.
 
     ``candidates`` are by device type, or by pool, with no larger batches than are in time; each stage of the endpoint
-    has those of them that it was built for. ``shares`` are by worker and
-    of all the endpoint's queries, wherever they arrive; None where the endpoint's own balancer decides. Workers of one
-    of ``kinds`` hold the same and are alike to a query. Where ``stages`` are given, those have candidates of their own.
+    has those of them that it was built for. ``shares`` are by worker and of all the endpoint's queries, wherever they
+    arrive; None where the endpoint's own balancer decides. Workers of one of ``kinds`` hold the same for the same
+    endpoints and are alike to a query. Where ``stages`` are given, those have candidates of their own.
     With ``overflow`` workers have fallback variants, and what is too much for one goes to others.
     """
 
@@ -51,16 +51,22 @@ def services(
 ) -> dict[str, Service]:
     """Every endpoint with the batches that its objective allows, and its shares of the workers.
 
-    ``workers`` maps worker id to device type. Workers of one type that hold the same are alike to a query: its share
-    says which kind it goes to, and of those it goes to the one with the least to do. On a device type where endpoints
-    share workers, their batches leave room for each other's. An endpoint with its own balancing has its batches within
-    the objective, however long others wait. Where a plan has slowdowns, batches take as much longer as on the worker of
-    the device type with the largest.
+    ``workers`` maps worker id to device type. Workers of one type that hold the same for the same endpoints are alike
+    to a query: its share says which kind it goes to, and of those it goes to the one with the least to do. On a device
+    type where endpoints share workers, their batches leave room for each other's. An endpoint with its own balancing
+    has its batches within the objective, however long others wait. Where a plan has slowdowns, batches take as much
+    longer as on the worker of the device type with the largest.
     """
     cluster = slowed(cluster, largest_factors(running_slowdowns(plan), workers))
     shared = _shared(cluster, plan, workers)
     kinds = {
-        worker: f"{workers.get(worker, worker.rpartition('+')[0])}:{','.join(sorted(held))}"
+        worker: ":".join(
+            (
+                workers.get(worker, worker.rpartition("+")[0]),
+                ",".join(sorted(held)),
+                ",".join(sorted(_users(plan, worker))),
+            )
+        )
         for worker, held in plan.held.items()
     }
     return {
@@ -165,13 +171,18 @@ def _shared(
     slo_s = {endpoint.name: endpoint.slo_s for endpoint in cluster.endpoints}
     found: dict[tuple[str, str], tuple[float, int]] = {}
     for worker, held in plan.held.items():
-        users = [name for name, shares in plan.shares.items() if worker in shares]
-        if len(held) > 1:
+        users = _users(plan, worker)
+        if len(held) > 1 or len(users) > 1:
             for name in users:
                 key = (workers.get(worker, ""), name)
                 shortest_s, waits = found.get(key, (slo_s[name], WAITS))
                 found[key] = (min(shortest_s, *(slo_s[user] for user in users)), max(waits, WAITS + len(held) - 1))
     return found
+
+
+def _users(plan: ClusterPlan, worker: str) -> list[str]:
+    """The endpoints with a share of a worker."""
+    return [name for name, shares in plan.shares.items() if worker in shares]
 
 
 def _in_time(

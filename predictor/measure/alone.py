@@ -43,9 +43,9 @@ def measure_alone(
     Raises `AccordError` where the variant cannot be loaded, and `ConfigError` where there is no such GPU.
     """
     probe = None if gpu is None else GpuProbe(gpu)
+    role = Role(variant.name, rows or _least_rows(programs, variant, cpus))
     with Positions(programs, 1, cpus) as alone:
         (loaded,) = alone.load([Role(variant.name, 1)])
-        role = Role(variant.name, rows or _least_rows(alone, variant))
         (grown,) = alone.load([role])
         observed = min((_observe(alone, role, probe) for _ in range(TRIES)), key=lambda each: each.others_frac)
     batches, traffic = observed.batches, observed.memory_bytes_per_s
@@ -64,10 +64,12 @@ def measure_alone(
     }
 
 
-def _least_rows(alone: Positions, variant: MeasuredVariant) -> int:
+def _least_rows(programs: Programs, variant: MeasuredVariant, cpus: Collection[int]) -> int:
+    """In another process than the one that is measured, whose memory would have grown by these batches already."""
     rows = 1
-    while rows < variant.max_rows and alone.trial_s(Role(variant.name, rows)) < LEAST_BATCH_S:
-        rows = min(2 * rows, variant.max_rows)
+    with Positions(programs, 1, cpus) as trials:
+        while rows < variant.max_rows and trials.trial_s(Role(variant.name, rows)) < LEAST_BATCH_S:
+            rows = min(2 * rows, variant.max_rows)
     return rows
 
 

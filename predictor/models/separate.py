@@ -10,6 +10,9 @@ from predictor.configuration import Configuration
 from predictor.examples import Examples
 from predictor.predictor import Prediction, SlowdownPredictor
 
+LEAST_EXAMPLES = 2
+"""From a single one there is nothing to learn, and boosted trees cannot."""
+
 Cell = tuple[str, int]
 """A machine type and a degree."""
 
@@ -57,7 +60,10 @@ class SeparatePredictors:
 
 
 def fit_separate(examples: Examples, fit: Callable[[Examples], SlowdownPredictor]) -> SeparatePredictors:
-    """One predictor by ``fit`` for each machine type and degree that there are examples of."""
+    """One predictor by ``fit`` for each machine type and degree with `LEAST_EXAMPLES` at least.
+
+    Where none has so many, one for all.
+    """
     rows: dict[Cell, list[int]] = {}
     own: dict[Cell, list[Configuration]] = {}
     row = 0
@@ -66,9 +72,12 @@ def fit_separate(examples: Examples, fit: Callable[[Examples], SlowdownPredictor
         own.setdefault(cell, []).append(configuration)
         rows.setdefault(cell, []).extend(range(row, row + configuration.degree))
         row += configuration.degree
+    enough = [cell for cell in own if len(rows[cell]) >= LEAST_EXAMPLES]
+    if not enough:
+        return SeparatePredictors({next(iter(own)): fit(examples)})
     return SeparatePredictors(
         {
             cell: fit(Examples(tuple(own[cell]), examples.slowdown[rows[cell]], examples.repeats[rows[cell]]))
-            for cell in own
+            for cell in enough
         }
     )

@@ -17,6 +17,10 @@ from predictor.variant_table import VariantTable
 
 Array = NDArray[np.float64]
 
+LEAST_SAMPLED = 4
+"""Of fewer examples all are learned from: boosting leaves some out of each tree as well, and of so few there may be
+none that neither leaves out."""
+
 
 @dataclass(frozen=True)
 class Trees:
@@ -59,7 +63,7 @@ def fit_trees(
     """
     wanted = (*table.hardware_columns, *table.architecture_columns) if columns is None else tuple(columns)
     features = TreeFeatures(table, wanted, encodings or one_hot(examples))
-    ensemble = _ensemble(kind, seed)
+    ensemble = _ensemble(kind, seed, len(examples.slowdown))
     weights = examples.repeats if kind == FOREST else None  # samples without repetition take no weights
     ensemble.fit(features.rows(examples.configurations), np.log(examples.slowdown), sample_weight=weights)
     return Trees(features, ensemble)
@@ -71,13 +75,14 @@ def one_hot(examples: Examples) -> dict[str, tuple[float, ...]]:
     return {machine: tuple(float(other == machine) for other in machines) for machine in machines}
 
 
-def _ensemble(kind: str, seed: int) -> Any:
+def _ensemble(kind: str, seed: int, examples: int) -> Any:
     if kind == FOREST:
         return RandomForestRegressor(n_estimators=50, max_features=0.5, random_state=seed)
     boosted = GradientBoostingRegressor(
         n_estimators=200, max_depth=5, learning_rate=0.08, subsample=0.7, max_features=0.5, random_state=seed
     )
-    return BaggingRegressor(boosted, n_estimators=5, max_samples=0.9, bootstrap=False, random_state=seed)
+    sample = int(0.9 * examples) if examples >= LEAST_SAMPLED else examples
+    return BaggingRegressor(boosted, n_estimators=5, max_samples=sample, bootstrap=False, random_state=seed)
 
 
 def _alone(configurations: Sequence[Configuration]) -> NDArray[np.bool_]:

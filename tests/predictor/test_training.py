@@ -106,3 +106,11 @@ def test_too_few_configurations_are_refused_repeats_do_not_count() -> None:
         train(few, scene.table())
     with pytest.raises(ConfigError, match="0 configurations are too few"):
         train(Measurements(()), scene.table())
+
+
+def test_kinds_are_chosen_for_each_machine_type_and_degree_with_few_examples_of_some() -> None:
+    alone = tuple(scene.run("small", name, 1.0) for name in scene.NAMES[:4])
+    measured = Measurements((*alone, *scene.measured(["small"], triples=4).runs))
+    trained = train(measured, scene.table(), kinds=(BOOSTING, FOREST), separate=True)
+    assert trained.errors.keys() == {BOOSTING, FOREST}
+    assert np.isfinite(list(trained.errors.values())).all()

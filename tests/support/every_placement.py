@@ -11,8 +11,9 @@ from scipy.optimize import linprog
 from autoscaler.cluster.cluster import Cluster
 from plan_checker import rate
 
-Way = tuple[tuple[str, float, float], ...]
-"""Endpoint, queries per second and accuracy of each use of a worker."""
+Way = tuple[tuple[str, float, float, float | None], ...]
+"""Endpoint, queries per second and accuracy of each use of a worker, and the objective that batches are in time for,
+None on workers with two variants."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,12 @@ def ways_of(cluster: Cluster, device: str, per_worker: int) -> list[Way]:
     ]
     found: list[Way] = []
     for variant in sorted({variant for _, variant in fits}):
-        uses = [(e.name, own.qps, own.accuracy) for e, v in fits if v == variant and (own := rate(e, device, v))]
-        found += [tuple(uses)] if uses else []
+        able = [e for e, v in fits if v == variant]
+        for chosen in (each for n in range(len(able)) for each in combinations(able, n + 1)):
+            slo_s = min(e.slo_s for e in chosen)
+            rates = [(e, rate(e, device, variant, 2, slo_s)) for e in chosen]
+            if all(own for _, own in rates):
+                found.append(tuple((e.name, own.qps, own.accuracy, slo_s) for e, own in rates if own))
     if per_worker > 1:
         for (e, v), (f, w) in combinations(fits, 2):
             if e is f:  # pairs are of two endpoints
@@ -46,7 +51,7 @@ def ways_of(cluster: Cluster, device: str, per_worker: int) -> list[Way]:
             one = rate(e, device, v, 3, slo_s)
             other = rate(f, device, w, 3, slo_s)
             if v != w and needed <= pool.memory_bytes and one and other:
-                found.append(((e.name, one.qps, one.accuracy), (f.name, other.qps, other.accuracy)))
+                found.append(((e.name, one.qps, one.accuracy, None), (f.name, other.qps, other.accuracy, None)))
     return found
 
 
@@ -60,7 +65,8 @@ def placements(
 ) -> Iterator[tuple[tuple[str, Way], ...]]:
     """Every multiset of ways on every device type; ``idle`` lets workers hold nothing, which else gains nothing.
 
-    Workers are ``pinned`` to the endpoints they can serve, of those that are ``demanded``.
+    Workers are ``pinned`` to the endpoints they can serve, of those that are ``demanded``. The batches of an endpoint
+    are in time for one objective on all workers of a device type that hold one variant.
     """
     options = []
     for device, count in counts.items():
@@ -69,8 +75,13 @@ def placements(
         options.append([c for n in sizes for c in combinations_with_replacement(own, n)])
     for chosen in product(*options):
         flat = tuple(each for part in chosen for each in part)
-        if pinned is None or _within(flat, pinned, demanded):
+        if _alike(flat) and (pinned is None or _within(flat, pinned, demanded)):
             yield flat
+
+
+def _alike(placement: tuple[tuple[str, Way], ...]) -> bool:
+    within = {(device, name, slo_s) for device, way in placement for name, _, _, slo_s in way if slo_s is not None}
+    return len({(device, name) for device, name, _ in within}) == len(within)
 
 
 def _within(
@@ -78,7 +89,7 @@ def _within(
 ) -> bool:
     placed: dict[tuple[str, str], int] = {}
     for device, way in placement:
-        for name in {name for name, _, _ in way if name in demanded}:
+        for name in {name for name, *_ in way if name in demanded}:
             placed[device, name] = placed.get((device, name), 0) + 1
     return all(count <= pinned.get(key, 0) for key, count in placed.items())
 
@@ -92,7 +103,7 @@ class Loads:
         self.demand_qps = demand_qps
         rows = np.zeros((len(placement) + len(demand_qps), len(uses)))
         self.of = np.zeros((len(demand_qps), len(uses)))
-        for column, (worker, name, qps, _) in enumerate(uses):
+        for column, (worker, name, qps, *_) in enumerate(uses):
             rows[worker, column] = 1 / qps
             self.of[list(demand_qps).index(name), column] = 1.0
         rows[len(placement) :] = self.of
@@ -153,7 +164,7 @@ def best_of(
     served = [loads.most(np.ones(len(loads.accuracy))) or 0.0 for _, loads in tried]
     goal = max(served) * (1 - 1e-9)
     left = [each for each, qps in zip(tried, served, strict=True) if qps >= goal]
-    counted = {name for placement, _ in tried for _, way in placement for name, _, _ in way} & demand_qps.keys()
+    counted = {name for placement, _ in tried for _, way in placement for name, *_ in way} & demand_qps.keys()
     least = max(loads.fairest(goal * (1 - 1e-9), counted) for _, loads in left) if fair else 0.0
     values = []
     for placement, loads in left:

@@ -27,6 +27,9 @@ class ToyProgram:
     def batch_of(self, rows: int) -> Callable[[], object]:
         if self.name == "sleeps":
             return lambda: time.sleep(0.0004 * rows)
+        if self.name == "hoards":
+            held = b"x" * (rows << 20)
+            return lambda: time.sleep(0.0004 * rows + 0 * len(held))
         if self.name == "fails":
             return self._fail_later()
         if self.name == "dies":
@@ -60,7 +63,8 @@ class ToyProgram:
 
 @dataclass(frozen=True)
 class ToyPrograms:
-    """``sleeps`` 0.4 ms per row, ``fails`` in its second batch, ``dies`` then; all others compute.
+    """``sleeps`` 0.4 ms per row, ``hoards`` does with a megabyte of memory for each, ``fails`` in its second batch,
+    ``dies`` then; all others compute.
 
     What is loaded and unloaded is written into ``diary``, with the CPUs that the process may use.
     """

@@ -1,6 +1,6 @@
 """Whether a plan keeps Eq. 1 to 6 of Proteus, section 4, worked out worker by worker with no code of the planner's."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import permutations, product
 from math import isclose
@@ -31,15 +31,22 @@ def rate(endpoint: Endpoint, device: str, variant: str, waits: int = 2, slo_s: f
     return None
 
 
-def ways(cluster: Cluster, device: str, variants: frozenset[str]) -> list[dict[str, list[Rate]]]:
+def ways(
+    cluster: Cluster, device: str, variants: frozenset[str], users: Collection[str] | None = None
+) -> list[dict[str, list[Rate]]]:
     """What a worker that holds ``variants`` can do: by endpoint the rates to choose from.
 
-    One variant serves all its endpoints. Two serve one endpoint each, which may be the same, and every query may have
-    to wait for a batch of the other as well.
+    One variant serves all its endpoints, in batches that are in time for all ``users`` where these are given. Two serve
+    one endpoint each, which may be the same, and every query may have to wait for a batch of the other as well.
     """
     if len(variants) == 1:
         (variant,) = variants
-        found = {e.name: own for e in cluster.endpoints if (own := rate(e, device, variant)) is not None}
+        slo_s = min((e.slo_s for e in cluster.endpoints if e.name in (users or ())), default=None)
+        found = {
+            e.name: own
+            for e in cluster.endpoints
+            if (own := rate(e, device, variant, 2, slo_s if e.name in (users or ()) else None)) is not None
+        }
         return [{name: [own] for name, own in found.items()}]
     possible = []
     for one, other in permutations(sorted(variants)):
@@ -102,7 +109,7 @@ def broken(
         if needed_bytes > pools[devices[worker]].memory_bytes:
             wrong.append(f"{worker} has no room for {sorted(variants)}")
         load = {name: share * plan.demand_qps[name] for name, share in own.items()}
-        possible = ways(cluster, devices[worker], variants)
+        possible = ways(cluster, devices[worker], variants, None if overloaded else own)
         fits = [way for way in possible if load.keys() <= way.keys()]  # Eq. 3
         if not fits:
             wrong.append(f"{worker} with {sorted(variants)} cannot serve {sorted(load)}")

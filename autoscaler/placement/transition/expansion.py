@@ -15,9 +15,9 @@ def expand(wanted: Mapping[Held, int], workers: Mapping[str, Held], load_cost: M
     """Give ``wanted`` sets of variants to workers of one device type, at the least cost of loading in sum.
 
     ``workers`` says what each holds; ``load_cost`` is of a variant that a worker does not hold yet, 1 where none is
-    given; unloading is free. Workers are alike except for what they hold, so that this is a transport problem between
-    groups of them, solved exactly. The result is by worker; workers without an entry are not needed. Raises
-    ValueError where more is wanted than there are workers.
+    given; one of 0 is not known, and counts as that of the dearest, or 1. Unloading is free. Workers are alike except
+    for what they hold, so that this is a transport problem between groups of them, solved exactly. The result is by
+    worker; workers without an entry are not needed. Raises ValueError where more is wanted than there are workers.
     """
     if sum(wanted.values()) > len(workers):
         raise ValueError(f"{sum(wanted.values())} workers wanted, {len(workers)} are there")
@@ -41,8 +41,9 @@ def _transport(
     load_cost: Mapping[str, float],
 ) -> list[tuple[Held, Held, int]]:
     """How many workers go from each group to each target."""
+    unknown = max(load_cost.values(), default=0.0) or 1.0
     costs = {
-        (i, j): sum(load_cost.get(variant, 1.0) for variant in target - source)
+        (i, j): sum(load_cost.get(variant, 1.0) or unknown for variant in target - source)
         for i, source in enumerate(sources)
         for j, target in enumerate(targets)
     }

@@ -32,7 +32,8 @@ class CocktailPlanner:
     1. A member's load is the forecast load times the share of queries that run it (Algorithm 2).
     2. It keeps the cheapest of the workers that hold it, as many as it needs.
     3. What is missing is taken from workers that nobody keeps, which only have to load, or procured: greedily from the
-       device type with the least cost for what is missing (section 4.2.1). Spot and on-demand are device types.
+       device type with the least cost for what is missing (section 4.2.1). Spot and on-demand are device types. Where
+       no pool has a price each worker costs the same.
     4. Workers that nobody needs are spare: they go on serving and are not in the pool sizes, so that whoever follows
        these with a delay gives back what was not needed for that long (the paper's idle timeout of 10 minutes). Where
        pools have a fixed size, they go to the members that have the least room.
@@ -82,8 +83,9 @@ class CocktailPlanner:
             for pool in self.cluster.pools
             if pool.max_workers is not None
         }
+        known = {device: price for device, price in prices.items() if price < inf}
         return Market(
-            {device: price for device, price in prices.items() if price < inf},
+            known if any(known.values()) else dict.fromkeys(known, 1.0),
             growth,
             capacities_qps(self.cluster),
             self.options.keep,

@@ -49,7 +49,8 @@ class Market:
 def kept(variant: str, load_qps: float, own: Sequence[str], market: Market) -> tuple[int, ...]:
     """How many workers of each device type in ``own``, without repeats sorted, a member with this load keeps.
 
-    The way that is cheapest together with what it takes to procure the rest; of equals, the one that keeps the fewest.
+    The way that is cheapest together with what it takes to procure the rest; of equals, the one with the fewest workers
+    in all, and of those the one that keeps the most.
     """
     devices = sorted(set(own))
     there = [own.count(device) for device in devices]
@@ -59,10 +60,11 @@ def kept(variant: str, load_qps: float, own: Sequence[str], market: Market) -> t
     qps = [market.capacities_qps.get((device, variant), 0.0) for device in devices]
     prices = [market.price_there_per_h(device) for device in devices]
 
-    def cost(counts: Sequence[int]) -> tuple[float, float, int]:
+    def cost(counts: Sequence[int]) -> tuple[float, float, int, int]:
         borne_qps = sum(count * each for count, each in zip(counts, qps, strict=True))
         bought = procure(max(load_qps - borne_qps, 0.0), offers)
         spent = sum(count * price for count, price in zip(counts, prices, strict=True))
-        return bought.missing_qps, spent + bought.cost_per_h, sum(counts)
+        more = sum(number for _, number in bought.workers)
+        return bought.missing_qps, spent + bought.cost_per_h, sum(counts) + more, more
 
     return min(product(*(range(count, -1, -1) for count in there)), key=cost)

@@ -38,7 +38,8 @@ class Purchase:
 def procure(load_qps: float, offers: Sequence[Offer]) -> Purchase:
     """Take greedily what bears the load at the least cost: all workers of it that are filled, and again for the rest.
 
-    Of equals, the first offer. The last worker may be of a smaller kind than the others.
+    Of equals, what takes the fewest whole workers, and of those the first offer. The last worker may be of a smaller
+    kind than the others.
     """
     left = {offer.kind: offer.most for offer in offers}
     taken: dict[str, int] = {}
@@ -47,7 +48,7 @@ def procure(load_qps: float, offers: Sequence[Offer]) -> Purchase:
         open_offers = [Offer(o.kind, o.price_per_h, o.qps, left[o.kind]) for o in offers if left[o.kind] >= 1]
         if not open_offers:
             break
-        best = min(open_offers, key=lambda offer: offer.cost_per_qps(missing_qps))
+        best = min(open_offers, key=lambda o: (o.cost_per_qps(missing_qps), ceil(missing_qps / o.qps - NEGLIGIBLE)))
         workers = int(min(max(missing_qps // best.qps, 1), best.most))
         taken[best.kind] = taken.get(best.kind, 0) + workers
         left[best.kind] -= workers

@@ -23,6 +23,7 @@ from autoscaler.planners.ipa.placement.assignment import (
 from autoscaler.planners.ipa.placement.cluster_plan import cluster_plan
 from autoscaler.planners.ipa.placement.cluster_problem import problem_of, workers_of
 from autoscaler.planners.ipa.placement.colocation import Memory, Shared, share
+from autoscaler.planners.ipa.placement.components import Component, components, together
 from autoscaler.planners.ipa.placement.cover import cover
 from autoscaler.planners.ipa.placement.standby import with_standby
 from autoscaler.planners.ipa.placement.upgrades import with_upgrades
@@ -42,7 +43,10 @@ FEW_WORKERS = 2
 class IpaPlanner:
     """Chooses a variant, a batch size and workers of its own for every stage of every endpoint.
 
-    1. `solver.solve` for all endpoints at once, with the workers that there may be. An endpoint without stages is a
+    Endpoints that have no device type in common, nor are connected by those of others, are planned apart: what one is
+    short of is taken from nobody else. For each such component:
+
+    1. `solver.solve` for its endpoints at once, with the workers that there may be. An endpoint without stages is a
        pipeline of one.
     2. With fewer workers than stages a worker holds a variant of each stage: `colocation.share`. So it does with fewer
        than twice as many where that bears more of the load in time.
@@ -80,9 +84,17 @@ class IpaPlanner:
         workers = workers_of(self.cluster, observation)
         idle = {each.name: words for each in problem.pipelines if (words := unservable(each, workers))}
         reasons = {**problem.left_out, **idle}
-        plan = self._plan(observation, [each for each in problem.pipelines if each.name not in reasons], workers)
-        if isinstance(plan, NoPlan):
-            return plan
+        parts = components([each for each in problem.pipelines if each.name not in reasons], workers)
+        plans: list[ClusterPlan] = []
+        left_s = self.options.time_limit_s
+        for part in parts:
+            own = self._for(part, max(left_s, self.options.time_limit_s / len(parts)))
+            found = own._plan(observation, part.pipelines, part.workers)
+            if isinstance(found, NoPlan):
+                return found
+            plans.append(found)
+            left_s -= found.report.solve_s
+        plan = together(plans)
         nothing = dict.fromkeys(reasons, 0.0)
         return replace(
             plan,
@@ -95,6 +107,15 @@ class IpaPlanner:
         )
 
     # -- inner steps ------------------------------------------------------------------------------------------
+
+    def _for(self, part: Component, time_limit_s: float) -> "IpaPlanner":
+        """The planner of one component's pools."""
+        pools = tuple(pool for pool in self.cluster.pools if pool.device in part.workers.limits)
+        return replace(
+            self,
+            cluster=replace(self.cluster, pools=pools),
+            options=replace(self.options, time_limit_s=time_limit_s),
+        )
 
     def _plan(
         self, observation: Observation, problems: Sequence[PipelineProblem], workers: Workers

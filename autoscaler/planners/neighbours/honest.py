@@ -24,7 +24,8 @@ class Reckoning:
         """How much of its time a worker needs for its shares of such loads; above 1 it cannot serve them.
 
         An endpoint's queries run on the variant that serves the most of them, in the largest batches that are in time
-        (see `autoscaler.cluster.capacity`); those that none serves in time take all of it.
+        for the shortest objective of the worker's endpoints (see `autoscaler.cluster.capacity`); those that none serves
+        in time take all of it.
         """
         own = [
             (endpoint, share * loads_qps.get(endpoint.name, 0.0))
@@ -35,8 +36,7 @@ class Reckoning:
         waits = WAITS + len(plan.held.get(worker, ())) - 1
         needed = 0.0
         for endpoint, qps in own:
-            limit_s = slo_s if waits > WAITS else endpoint.slo_s
-            most_qps = self._most_qps(endpoint, worker, plan, slowdowns, limit_s, waits)
+            most_qps = self._most_qps(endpoint, worker, plan, slowdowns, slo_s, waits)
             needed += qps / most_qps if most_qps else inf if qps else 0.0
         return needed
 

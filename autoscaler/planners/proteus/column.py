@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 
 from autoscaler.cluster.capacity import WAITS, capacity_of
 from autoscaler.cluster.cluster import Cluster, Endpoint, Pool
@@ -24,11 +24,13 @@ class Column:
     """What one worker of a device type holds, and the uses it can divide its time between.
 
     x of Proteus, section 4, counts such workers: devices of one type are alike, so that one integer per type and
-    variant stands for a Boolean per device and variant without losing any solution.
+    variant stands for a Boolean per device and variant without losing any solution. Batches of a variant are in time
+    for an objective of ``within_s``, the shortest of the endpoints that it serves there; None where there are two.
     """
 
     device: str
     uses: tuple[Use, ...]
+    within_s: float | None = None
 
     @property
     def variants(self) -> frozenset[str]:
@@ -53,30 +55,51 @@ def _fitting(cluster: Cluster, pool: Pool) -> Iterator[tuple[Endpoint, Candidate
                 yield endpoint, candidate
 
 
-def _alone(cluster: Cluster, pool: Pool) -> list[Column]:
-    """One variant, for all endpoints that it serves (B of section 4)."""
-    uses: dict[str, list[Use]] = {}
+def _alone(cluster: Cluster, pool: Pool) -> Iterator[Column]:
+    """One variant, for all endpoints that it serves (B of section 4), or for those of objectives from one to another.
+
+    A query may wait for a batch of another endpoint of the worker, so that no batch there may take longer than the
+    shortest of their objectives allows: the longer ones are served faster apart. Where objectives are the same there is
+    nothing to be gained from that.
+    """
+    served: dict[str, list[tuple[Endpoint, Candidate]]] = {}
     for endpoint, candidate in _fitting(cluster, pool):
-        capacity = capacity_of(candidate, endpoint.slo_s)
-        if capacity is not None:
-            use = Use(endpoint.name, candidate.variant, candidate.accuracy, capacity.qps)
-            uses.setdefault(candidate.variant, []).append(use)
-    return [Column(pool.device, tuple(each)) for each in uses.values()]
+        served.setdefault(candidate.variant, []).append((endpoint, candidate))
+    for able in served.values():
+        for within_s, longest_s in combinations_with_replacement(sorted({endpoint.slo_s for endpoint, _ in able}), 2):
+            uses = [
+                Use(endpoint.name, candidate.variant, candidate.accuracy, capacity.qps)
+                for endpoint, candidate in able
+                if within_s <= endpoint.slo_s <= longest_s and (capacity := capacity_of(candidate, within_s))
+            ]
+            if uses:
+                yield Column(pool.device, tuple(uses), within_s)
 
 
 def fastest(columns: Iterable[Column]) -> tuple[Column, ...]:
     """The columns that can be part of a plan that serves the most, whatever its accuracy."""
     kept: list[Column] = []
     best: dict[tuple[str, str], Column] = {}
+    shared: dict[tuple[str, float, tuple[str, ...]], list[Column]] = {}
     for column in columns:
-        if len(column.uses) > 1:
+        if column.within_s is None:
             kept.append(column)
+        elif len(column.uses) > 1:
+            names = tuple(use.endpoint for use in column.uses)
+            shared.setdefault((column.device, column.within_s, names), []).append(column)
         else:
             use = column.uses[0]
             known = best.get((column.device, use.endpoint))
             if known is None or use.qps > known.uses[0].qps:
                 best[column.device, use.endpoint] = column
+    for own in shared.values():
+        kept += [column for column in own if not any(_outruns(other, column) for other in own)]
     return (*best.values(), *kept)
+
+
+def _outruns(one: Column, other: Column) -> bool:
+    """Whether it serves more of each of the endpoints, which are the same."""
+    return all(use.qps > own.qps for use, own in zip(one.uses, other.uses, strict=True))
 
 
 def enough(columns: Iterable[Column], demand_qps: Mapping[str, float]) -> tuple[Column, ...]:

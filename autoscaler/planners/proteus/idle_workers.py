@@ -48,9 +48,17 @@ def with_idle_workers(
         for name, qps in each_qps(column).items():
             if name in capacity:
                 capacity[name] += count * qps
+    within_s = {
+        (column.device, use.endpoint): column.within_s
+        for column in counts
+        for use in column.uses
+        if column.within_s is not None
+    }
     options: dict[str, dict[str, Column]] = {}
     for column in problem.columns:
-        if len(column.variants) > 1:
+        if column.within_s is None or any(
+            within_s.get((column.device, use.endpoint), column.within_s) != column.within_s for use in column.uses
+        ):
             continue
         for use in column.uses:
             if use.accuracy >= mean.get(use.endpoint, 2.0) - ROUNDING:

@@ -20,6 +20,9 @@ class PlacementModel:
     the demand that counts as its capacity: that holds for whole workers as well, brings the relaxation closer to them,
     and leaves no demand so small that a solver would take its part of a worker for none.
 
+    The batches of an endpoint are limited by device type. So its workers of one type with one variant are all of
+    columns within the same objective.
+
     ``workers`` is by device type; ``demand_qps`` by endpoint; ``pinned`` limits the workers per device type and
     endpoint, None where all may change their endpoint. ``integer`` False is the relaxation.
     """
@@ -64,6 +67,7 @@ class PlacementModel:
         if pinned is not None:
             for key, counts in pinned_counts.items():
                 model.add_linear_constraint(mathopt.fast_sum(counts) <= float(pinned.get(key, 0)))
+        self._keep_apart(workers, integer)
         self.served = {name: mathopt.fast_sum(loads) for name, loads in of_endpoint.items()}
         self._within = {
             name: model.add_linear_constraint(served <= demand_qps[name]) for name, served in self.served.items()
@@ -91,3 +95,19 @@ class PlacementModel:
     def serve_at_least(self, qps: float) -> None:
         """From now on so many queries per second must be served."""
         self.model.add_linear_constraint(self.total_served >= qps)
+
+    # -- inner steps ------------------------------------------------------------------------------------------
+
+    def _keep_apart(self, workers: Mapping[str, int], integer: bool) -> None:
+        """By device type and endpoint only columns within one of the objectives that there are."""
+        counts: dict[tuple[str, str], dict[float, list[mathopt.Variable]]] = {}
+        for column, use in self.load:
+            if column.within_s is not None:
+                of_endpoint = counts.setdefault((column.device, use.endpoint), {})
+                of_endpoint.setdefault(column.within_s, []).append(self.count[column])
+        for (device, _), within in counts.items():
+            if len(within) > 1:
+                taken = [self.model.add_variable(lb=0.0, ub=1.0, is_integer=integer) for _ in within]
+                self.model.add_linear_constraint(mathopt.fast_sum(taken) <= 1.0)
+                for one, own in zip(taken, within.values(), strict=True):
+                    self.model.add_linear_constraint(mathopt.fast_sum(own) <= float(workers[device]) * one)

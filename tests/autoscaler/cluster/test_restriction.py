@@ -9,6 +9,7 @@ from autoscaler.cluster.restriction import (
     one_row,
 )
 from autoscaler_scene import even, linear
+from dispatch.selection.policy import Candidate
 
 QUICK, GOOD, BEST = even("quick", 0.5, 100.0), even("good", 0.8, 10.0), even("best", 1.0, 1.0)
 
@@ -51,3 +52,13 @@ def test_batches_are_cut_to_one_query() -> None:
     made = Cluster((Endpoint("a", 1.0, {"cpu": (linear("v", 0.9, 0.01, 0.01),)}),), (Pool("cpu"),))
     (candidate,) = one_row(made).endpoints[0].candidates["cpu"]
     assert candidate.latency_s == (0.0, 0.02)
+
+
+def test_what_a_row_takes_apart_from_the_run_stays_where_batches_are_cut() -> None:
+    """On a worker whose next batch follows before a result is there, one row at a time is faster than its latency."""
+    rows = (0.0, 0.02, 0.03)
+    whole = Candidate("v", 0.9, rows, mean_s=rows, path_s=0.004, follow_s=(0.0, 0.012, 0.022), result_s=rows)
+    made = Cluster((Endpoint("a", 1.0, {"cpu": (whole,)}),), (Pool("cpu"),))
+    (cut,) = one_row(made).endpoints[0].candidates["cpu"]
+    assert cut == Candidate("v", 0.9, rows[:2], mean_s=rows[:2], path_s=0.004, follow_s=(0.0, 0.012), result_s=rows[:2])
+    assert cut.cycle_s[1] == whole.cycle_s[1] == 0.012

@@ -79,6 +79,24 @@ def test_endpoints_that_share_a_worker_leave_room_for_each_other() -> None:
     assert [(c.variant, c.max_batch) for c in plans["b"].stage.candidates["cpu"]] == [("b1", 3)]
 
 
+def test_endpoints_that_share_a_variant_have_batches_within_the_shortest_objective_of_a_worker() -> None:
+    one = linear("one", 0.9, 0.0, 0.01)
+    both = cluster(endpoint("a", one, slo_s=0.1), endpoint("b", one, slo_s=0.2))
+    apart = {"a": {"cpu-0": 1.0}, "b": {"cpu-1": 1.0}}
+    together = {"a": {"cpu-0": 1.0}, "b": {"cpu-0": 0.1, "cpu-1": 0.9}}
+    for shares, rows in ((apart, {"a": 5, "b": 8}), (together, {"a": 5, "b": 5})):
+        plans = served(plan_of(shares, held(cpu_0="one", cpu_1="one")), both)
+        assert {name: plan.stage.candidates["cpu"][0].max_batch for name, plan in plans.items()} == rows
+
+
+def test_workers_that_hold_the_same_for_other_endpoints_are_of_another_kind() -> None:
+    one = linear("one", 0.9, 0.0, 0.01)
+    both = cluster(endpoint("a", one, slo_s=0.2), endpoint("b", one, slo_s=0.2))
+    shares = {"a": {"cpu-0": 0.25, "cpu-1": 0.75}, "b": {"cpu-0": 1.0}}
+    plans = served(plan_of(shares, held(cpu_0="one", cpu_1="one")), both)
+    assert picks(plans["a"], ["cpu-0", "cpu-1"], 40) == {"cpu-0": 10, "cpu-1": 30}
+
+
 def test_members_of_an_ensemble_keep_their_balancers_and_have_batches_up_to_the_objective() -> None:
     plan = replace(plan_of({}, held(cpu_0="a1", cpu_1="late")), own_balancing=frozenset({"a"}))
     limits = {name: EndpointLimits(slo_s, False, 50) for name, slo_s in (("a", 0.1), ("b", 0.2))}

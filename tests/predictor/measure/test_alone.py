@@ -29,6 +29,15 @@ def test_rows_are_no_more_than_the_variant_may_have(programs: ToyPrograms) -> No
     assert measure_alone(programs, MeasuredVariant("sleeps", 64), rows=16)["hw_rows"] == 16
 
 
+def test_memory_has_the_batches_in_it_where_their_rows_are_still_to_be_found(programs: ToyPrograms) -> None:
+    variant = MeasuredVariant("hoards", 64)
+    first = measure_alone(programs, variant)
+    again = measure_alone(programs, variant, rows=int(first["hw_rows"]))
+    assert first["hw_rows"] > 1
+    for metrics in (first, again):
+        assert metrics["hw_resident_bytes"] > metrics["hw_rows"] * 2**20
+
+
 def test_metrics_tell_what_the_variant_asks_of_the_machine(
     programs: ToyPrograms, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

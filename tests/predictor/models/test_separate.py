@@ -88,3 +88,12 @@ def test_each_learns_from_the_examples_of_its_machine_type_and_degree() -> None:
     assert pairs.repeats.tolist() == [2.0, 2.0, 1.0, 1.0]
     assert elsewhere.slowdown.tolist() == pytest.approx([1.3, 1.4])
     assert triples.slowdown.tolist() == pytest.approx([1.5, 1.6, 1.7])
+
+
+def test_a_single_example_makes_no_predictor_and_the_nearest_is_asked() -> None:
+    runs = (run("m", "a", 1.0), run("m", "ab", (1.1, 1.2)), run("n", "a", 1.0))
+    separate = fit_separate(examples_of(Measurements(runs)), lambda examples: Numbered(len(examples.slowdown)))
+    assert list(separate.predictors) == [("m", 2)]
+    assert separate.slowdowns([Configuration("n", ("a",))]).tolist() == [2.0]
+    alone = fit_separate(examples_of(Measurements(runs[::2])), lambda examples: Numbered(len(examples.slowdown)))
+    assert alone.slowdowns([Configuration("m", ("a", "b"))]).tolist() == [2.0, 2.0], "one for all"

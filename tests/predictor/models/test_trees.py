@@ -80,3 +80,10 @@ def test_encodings_stand_in_for_machine_types(examples: Examples) -> None:
     new, small, large = (own.slowdowns([Configuration(m, ("v4", "v6"))]) for m in ("new", "small", "large"))
     np.testing.assert_array_equal(new, small)
     assert (small > large + 0.2).all()
+
+
+@pytest.mark.parametrize("kind", TREE_KINDS)
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_a_few_examples_are_enough_to_learn_from(examples: Examples, kind: str, count: int) -> None:
+    few = Examples((Configuration("small", scene.NAMES[:count]),), examples.slowdown[:count], examples.repeats[:count])
+    assert np.isfinite(fit_trees(few, scene.table(), kind).slowdowns(ASKED)).all()

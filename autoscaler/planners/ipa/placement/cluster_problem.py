@@ -1,7 +1,7 @@
 """What a cluster asks of IPA's program."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 from autoscaler.cluster.cluster import Cluster, Endpoint, Stage
@@ -11,6 +11,13 @@ from autoscaler.planners.ipa.problem import Accuracy, Option, PipelineProblem, S
 from catalog.errors import ConfigError
 from dispatch.query import ONLY_STAGE
 from dispatch.selection.policy import Candidate
+
+LEAST_QPS = 1e-3
+"""Where anything is asked for, so much is planned for: less would make coefficients larger than a solver takes."""
+
+MOST_TIMES = 1e4
+"""No more of a pipeline's load is planned for than so many times what all workers could serve of it and of nothing
+else: what counts is that it is out of reach."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +72,12 @@ def problem_of(
 ) -> ClusterProblem:
     """A pipeline for each endpoint, with the variants that fit a worker's memory, at the load observed.
 
+    Loads are within what a solver can reckon with: `LEAST_QPS` and `MOST_TIMES`.
     The jobs of a stage are so many per query as were counted, else 1. Left out are endpoints with a stage that has no
     variant for any pool, as where the last one could not be loaded lately, and those whose variants have no accuracy of
     the ``definition`` (`accuracy_of`).
     """
-    costs = worker_costs(cluster, observation)
+    costs, workers = worker_costs(cluster, observation), workers_of(cluster, observation)
     pipelines: list[PipelineProblem] = []
     left_out: dict[str, str] = {}
     for endpoint in cluster.endpoints:
@@ -91,6 +99,7 @@ def problem_of(
             ),
             _measured(endpoint) if definition == "measured" else {},
         )
+        pipeline = replace(pipeline, load_qps=_plannable_qps(pipeline, workers))
         try:
             accuracy_of(pipeline, definition)
         except ConfigError as error:
@@ -98,6 +107,22 @@ def problem_of(
         else:
             pipelines.append(pipeline)
     return ClusterProblem(tuple(pipelines), left_out)
+
+
+def _plannable_qps(pipeline: PipelineProblem, workers: Workers) -> float:
+    """The load, or the nearest that can be planned for; that of nothing stays."""
+    if not pipeline.load_qps:
+        return 0.0
+    most_qps = inf
+    for stage in pipeline.stages:
+        fastest_qps: dict[str, float] = {}
+        for option in stage.options:
+            qps = max(stage.qps(option.candidate, rows) for rows in range(1, option.candidate.max_batch + 1))
+            fastest_qps[option.device] = max(qps, fastest_qps.get(option.device, 0.0))
+        borne_qps = sum(workers.limit(device) * qps for device, qps in fastest_qps.items())
+        if borne_qps and stage.jobs_per_query:
+            most_qps = min(most_qps, borne_qps / stage.jobs_per_query)
+    return min(max(pipeline.load_qps, LEAST_QPS), MOST_TIMES * most_qps)
 
 
 def _options(cluster: Cluster, stage: Stage, costs: Mapping[str, float]) -> tuple[Option, ...]:

@@ -28,12 +28,12 @@ def upgrades(stage: StageProblem, variant: str, device: str) -> tuple[Candidate,
 
 def faster(stage: StageProblem, own: Active, device: str) -> tuple[Candidate, ...]:
     """What is faster than the planned variant in its batches on a device type, for a replica that costs no more; the
-    fastest first, which is what a burst takes, or a worker's death."""
+    fastest first, which is what a burst takes, or a worker's death. None where it cannot run such batches there."""
     rows = own.batch_rows
     found = [
         each
         for planned, each in _no_dearer(stage, own.variant, device)
-        if each.max_batch >= rows and each.latency_s[rows] < planned.latency_s[rows]
+        if min(planned.max_batch, each.max_batch) >= rows and each.latency_s[rows] < planned.latency_s[rows]
     ]
     return tuple(sorted(found, key=lambda each: (each.latency_s[rows], each.variant)))
 

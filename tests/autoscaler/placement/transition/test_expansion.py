@@ -51,6 +51,13 @@ def test_the_dear_variant_is_the_one_that_is_not_loaded() -> None:
     assert expand(wanted, workers, {"big": 9e9, "small": 1e6}) == {"w1": {"big", "small"}, "w2": {"small"}}
 
 
+@pytest.mark.parametrize("load_cost", [{}, dict.fromkeys(VARIANTS, 0), {"a": 0, "b": 10**9, "c": 0}])
+def test_variants_of_unknown_size_are_loaded_no_more_than_others(load_cost: dict[str, int]) -> None:
+    wanted = {frozenset({"c"}): 1, frozenset({"a"}): 2}
+    workers = held(w1="c", w2="a", w3="a")
+    assert expand(wanted, workers, load_cost) == workers
+
+
 def test_costs_that_differ_by_little_are_told_apart() -> None:
     wanted = {frozenset({"x"}): 1}
     workers = held(w1="p", w2="q")

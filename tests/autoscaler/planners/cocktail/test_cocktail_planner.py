@@ -193,3 +193,33 @@ def test_where_workers_are_short_each_member_has_as_much_of_what_it_needs(
     plan = made(seen(100.0, held=held), of)
     assert holders(plan) == {"a on small": 2, "b on small": 2, "c on small": 2}
     assert plan.served_qps["images"] == pytest.approx(200 / 3, rel=0.01)
+
+
+def quick(qps: float) -> Candidate:
+    return Candidate("quick", 0.7, (0.0, 1.0 / qps))
+
+
+@pytest.mark.parametrize("names", [("cpu", "gpu"), ("gpu", "cpu")])
+def test_without_prices_a_member_takes_the_fewest_workers_and_leaves_the_others_to_whom_they_alone_serve(
+    names: tuple[str, str],
+) -> None:
+    variants = {"cpu": (quick(5.0), Candidate("plain", 0.7, (0.0, 1.0 / 13.0))), "gpu": (quick(200.0),)}
+    endpoint = Endpoint("images", 1.0, {name: variants[name] for name in names})
+    there = {"gpu-0": "gpu", **{f"cpu-{number}": "cpu" for number in range(4)}}
+    plan = made(
+        Observation(0.0, {"images": 20.0}, workers_of(there), {}), Cluster((endpoint,), tuple(map(Pool, names)))
+    )
+    assert plan.served_qps == {"images": 20.0}
+    assert plan.held["gpu-0"] == {"quick"}
+    assert {worker for worker, held in plan.held.items() if "plain" in held} == {f"cpu-{n}" for n in range(4)}
+
+
+def test_pools_of_free_size_without_prices_are_no_larger_than_they_need_be_and_keep_what_they_hold() -> None:
+    endpoint = Endpoint("images", 1.0, {"cpu": (quick(5.0),), "gpu": (quick(200.0),)})
+    pools = (Pool("cpu", max_workers=50), Pool("gpu", max_workers=5))
+    assert made(seen(150.0), Cluster((endpoint,), pools)).pool_sizes == {"cpu": 0, "gpu": 1}
+    members = tuple(Candidate(name, 0.7, (0.0, 0.1)) for name in MEMBERS)
+    alike = Cluster((Endpoint("images", 1.0, {"cpu": members}),), (Pool("cpu", max_workers=20),))
+    held = {f"cpu-{number}": name for number, name in enumerate((*MEMBERS, *MEMBERS))}
+    plan = made(seen(14.0, held=held), alike)
+    assert plan.held == {worker: {name} for worker, name in held.items()}, "two for each, and none loads another"

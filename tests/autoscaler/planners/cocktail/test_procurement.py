@@ -31,6 +31,13 @@ def test_a_gpu_is_taken_once_the_load_fills_it() -> None:
     assert procure(640.0, [cpu, gpu]).workers == (("gpu", 1),)
 
 
+def test_of_offers_without_a_price_the_one_that_takes_the_fewest_workers_is_taken_in_any_order() -> None:
+    free = [Offer("cpu", 0.0, 5.0, most=4), Offer("gpu", 0.0, 200.0, most=1)]
+    for offers in (free, free[::-1]):
+        assert procure(20.0, offers).workers == (("gpu", 1),)
+        assert dict(procure(220.0, offers).workers) == {"gpu": 1, "cpu": 4}
+
+
 def test_no_more_are_taken_than_there_are() -> None:
     bought = procure(100.0, [Offer("small", 1.0, 10.0, most=3), Offer("large", 20.0, 40.0, most=1)])
     assert dict(bought.workers) == {"small": 3, "large": 1}

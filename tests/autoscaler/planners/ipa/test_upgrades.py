@@ -145,3 +145,15 @@ def test_workers_hold_what_they_fall_back_to_before_better_variants() -> None:
     assert {worker: plan.fallback[worker] for worker in plan.held} == dict.fromkeys(plan.held, ("read-s", "read-xl"))
     alone = planned(cluster, observed({"strips": 60.0}, workers(cpu=4)), replace(OPTIONS, fallback=1))
     assert {worker: alone.fallback[worker] for worker in alone.held} == dict.fromkeys(alone.held, ("read-s",))
+
+
+def test_nothing_is_faster_in_batches_that_the_planned_variant_cannot_run_on_a_device_type() -> None:
+    """A worker may hold it there for another stage, planned in smaller batches."""
+    options = (
+        Option(linear("big", 0.9, 0.02, 0.01, rows=1), 1.0, "cpu"),
+        Option(linear("big", 0.9, 0.02, 0.01, rows=8), 1.0, "gpu"),
+        *(Option(linear("small", 0.8, 0.01, 0.005, rows=8), 1.0, device) for device in ("cpu", "gpu")),
+    )
+    of = StageProblem("read", (), options)
+    assert faster(of, active("big"), "cpu") == ()
+    assert [each.variant for each in faster(of, active("big"), "gpu")] == ["small"]

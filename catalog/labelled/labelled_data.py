@@ -62,8 +62,8 @@ class LabelledData:
     def classes(self, variant: Variant, count: int) -> NDArray[np.int64]:
         """The class index of each row, of so many classes; raises `ConfigError` for a label that is no class."""
         labels = self.labels
-        if labels.dtype.kind in "iu" and self.label_names and set(self.label_names) <= set(variant.labels):
-            labels = np.array([self._named(index) for index in labels.tolist()], dtype=object)
+        if labels.dtype.kind in "iu" and (names := self._names_in(variant)):
+            labels = np.array([_named(index, names) for index in labels.tolist()], dtype=object)
         if labels.dtype.kind == "f" and (labels == np.rint(labels)).all():
             labels = labels.astype(np.int64)
         if labels.dtype.kind not in "iuUO" or labels.ndim != 1:
@@ -85,9 +85,23 @@ class LabelledData:
             raise ConfigError(f"row {row + 1}: label {self.labels[row]} is no finite number; leave the row out")
         return values
 
-    def _named(self, index: int) -> str | int:
-        """The name of a label; as it is where it has none, such as -1 of a split that nobody labelled."""
-        return self.label_names[index] if 0 <= index < len(self.label_names) else index
+    def _names_in(self, variant: Variant) -> tuple[str, ...]:
+        """The variant's names of the classes that the data name, which may be written in other cases.
+
+        None where the variant knows none of them: then numbers are its own. Raises `ConfigError` where it knows some.
+        """
+        cased = {name.casefold(): name for name in variant.labels}
+        own = {name: name for name in variant.labels}
+        found = [own.get(name) or cased.get(name.casefold()) for name in self.label_names]
+        if not any(found):
+            return ()
+        names = tuple(name for name in found if name is not None)
+        if len(set(names)) < len(self.label_names):
+            raise ConfigError(
+                f"the data name the classes {', '.join(self.label_names)}, and variant {variant.name!r} has the labels "
+                f"{', '.join(variant.labels)}; give both the same names"
+            )
+        return names
 
 
 def read_data(
@@ -134,6 +148,11 @@ def _digits(variant: Variant) -> LabelledData:
         )
     images, labels = held_out()
     return LabelledData({variant.inputs[0].name: images}, labels)
+
+
+def _named(index: int, names: tuple[str, ...]) -> str | int:
+    """The name of a label; as it is where it has none, such as -1 of a split that nobody labelled."""
+    return names[index] if 0 <= index < len(names) else index
 
 
 def _class(label: Any, row: int, known: Mapping[str, int], count: int) -> int:

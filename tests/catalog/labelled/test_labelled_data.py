@@ -131,6 +131,24 @@ def test_names_of_classes_are_those_of_the_column_with_the_truth(tmp_path: Path,
     assert read_data(path, TEXTS).label_names == (), "nothing says what labels are called"
 
 
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [(["Yes", "NO"], [1, 0]), (["positive", "negative"], [0, 1]), (["yes", "unsure"], None), (["Yes", "yes"], None)],
+)
+def test_names_of_classes_are_found_in_any_case_all_or_none(
+    tmp_path: Path, names: list[str], expected: list[int] | None
+) -> None:
+    info = {"features": {"label": {"names": names, "_type": "ClassLabel"}}}
+    (tmp_path / "dataset_info.json").write_bytes(orjson.dumps(info))
+    parquet.write_table(pa.table({"text": ["a", "b"], "label": [0, 1]}), tmp_path / "d.parquet")
+    data = read_data(str(tmp_path / "d.parquet"), TEXTS)
+    if expected is None:
+        with pytest.raises(ConfigError, match=f"the data name the classes {', '.join(names)}, and variant 'v' has"):
+            classes(data, TEXTS)
+    else:
+        assert classes(data, TEXTS) == expected
+
+
 def test_a_cell_of_a_csv_may_hold_an_image(tmp_path: Path) -> None:
     image = np.random.default_rng(3).random((3, 64, 64), dtype=np.float32)
     (tmp_path / "d.csv").write_text(f'image,label\n"{image.tolist()}",1\n')

@@ -8,15 +8,17 @@ class MovingAverage:
     """Rows per second over the last ``window_s`` (RAMSIS, section 6: 500 ms).
 
     Until a full window has passed since the first arrival, the average is over the time that has, and over a tenth
-    of the window at least. So it is after a lull of a full window, where the arrival that ends it tells nothing of the
-    load and does not count; until then the load is at least what it was before the lull. A window that fills up again
-    would have workers begin what is right for a light load, and those that come meanwhile wait behind it.
+    of the window at least; the rows of that instant, as of one query, count as one. So it is after a lull of a full
+    window, where the arrival that ends it tells nothing of the load and does not count, nor do other rows of its
+    instant; until then the load is at least what it was before the lull. A window that fills up again would have
+    workers begin what is right for a light load, and those that come meanwhile wait behind it.
     """
 
     def __init__(self, window_s: float = 0.5) -> None:
         self._window_s = window_s
         self._arrivals_s: deque[float] = deque()
         self._begun_s = inf  # the first arrival, or that after the last lull
+        self._begun_rows = 0  # of that instant
         self._last_s = inf
         self._last_rows = 0  # in the window that ended with the last arrival
         self._before_qps: float | None = None  # the last lull; None where there was none
@@ -28,7 +30,9 @@ class MovingAverage:
             self._begun_s = now_s
         elif start_s >= self._last_s:
             self._before_qps = self._last_rows / self._window_s
-            self._begun_s = now_s
+            self._begun_s, self._begun_rows = now_s, 0
+        if now_s == self._begun_s:
+            self._begun_rows += 1
         arrivals_s.append(now_s)
         while arrivals_s[0] <= start_s:
             arrivals_s.popleft()
@@ -44,6 +48,7 @@ class MovingAverage:
         if start_s >= self._begun_s:
             return average_qps
         passed_s = max(now_s - self._begun_s, 0.1 * self._window_s)
+        later_rows = len(arrivals_s) - self._begun_rows
         if self._before_qps is None:
-            return len(arrivals_s) / passed_s
-        return max(average_qps, (len(arrivals_s) - 1) / passed_s, self._before_qps)
+            return (later_rows + min(self._begun_rows, 1)) / passed_s
+        return max(average_qps, later_rows / passed_s, self._before_qps)

@@ -97,7 +97,10 @@ class SlackFeedback:
         self._rose_s = now_s
         if self.share >= 1.0 or self._excess > 0.0 or now_s - self._since_s < PAUSE_S:
             return
-        cautious = now_s - self._broke_s < CAUTION_S and self.share >= BELOW * self._broke_at
-        self.share = min(1.0, self.share + elapsed_s * (CAUTIOUS_RISE_PER_S if cautious else RISE_PER_S))
+        fast_s = elapsed_s
+        if now_s - self._broke_s < CAUTION_S:
+            fast_s = min(max(BELOW * self._broke_at - self.share, 0.0) / RISE_PER_S, elapsed_s)
+        rise = fast_s * RISE_PER_S + (elapsed_s - fast_s) * CAUTIOUS_RISE_PER_S
+        self.share = min(1.0, self.share + rise)
         if self.share >= 1.0:
             self.reason = None

@@ -86,13 +86,14 @@ class Guarantee:
 @dataclass
 class _Bucket:
     """Sums over the queries that ended in one second; ``late_squares`` sums the squared number of late ones per
-    batch."""
+    batch, ``squares`` that of all."""
 
     in_time: int = 0
     accuracy: float = 0.0
     late: int = 0
     late_for_clients: float = 0.0
     late_squares: int = 0
+    squares: int = 0
     refused: int = 0
     promised: float = 0.0
     decided: int = 0  # queries of batches that a policy promised something of
@@ -119,12 +120,14 @@ class _Bucket:
         """The verdict.
 
         Queries of one batch are late together. As in cluster sampling, n such queries tell no more than n divided by
-        the mean size of a late batch, seen from a late query, that are independent.
+        the mean size of a late batch, seen from a late query, that are independent; where none was late, of any batch.
         """
         if not self.queries:
             return Kept.TOO_EARLY
         promised = self.promised / self.queries
-        together = (self.late_squares + self.refused) / self.violations if self.violations else 1.0
+        together = self.squares / self.queries
+        if self.violations:
+            together = (self.late_squares + self.refused) / self.violations
         violations, queries = self.violations / together, max(round(self.queries / together), 1)
         if self.violations > self.promised + ROUNDING:
             significant = promised < 1.0 and float(bdtrc(floor(violations) - 1, queries, promised)) < FALSE_ALARM
@@ -160,6 +163,7 @@ class GuaranteeMonitor:
         bucket.accuracy += in_time * accuracy
         bucket.late += late
         bucket.late_squares += late * late
+        bucket.squares += queries * queries
         bucket.late_for_clients += late_for_clients
         bucket.promised += queries * promised_rate(promise)
         bucket.expected_accuracy += in_time * (accuracy if promise is None else promise.accuracy)

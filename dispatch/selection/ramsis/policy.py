@@ -49,9 +49,10 @@ class RamsisSelection:
             return _GREEDY.choose(view)
         slack_s /= reading.tail
         queued = view.queued_rows or view.rows
-        index, rows = table.lookup(queued, slack_s, view.phase)
+        phase = _phase_for(table.workers, view)
+        index, rows = table.lookup(queued, slack_s, phase)
         if index == HOLD:
-            hold_s = table.hold_s(queued, slack_s, view.phase) * reading.tail
+            hold_s = table.hold_s(queued, slack_s, phase) * reading.tail
             return Hold(view.now_s + max(hold_s, SHORTEST_HOLD_S))
         variant = table.variants[index]
         for candidate in view.candidates:
@@ -62,7 +63,8 @@ class RamsisSelection:
         told = rows if queued == view.rows else min(rows, view.rows)
         rows = candidate.batch_rows(max(told, view.first_rows))  # a query is never divided
         if view.latency is None:
-            return Choice(variant, rows, None, promise_of(table, late_share=0.0) if rows == told else None)
+            promised = rows == told and view.workers >= table.workers
+            return Choice(variant, rows, None, promise_of(table, late_share=0.0) if promised else None)
         timely = _timely(candidate, rows, view)
         if timely is None:
             timely = soonest(view)
@@ -93,8 +95,20 @@ def promise_of(table: DecisionTable, late_share: float) -> Promise:
 
 
 def _promises(reading: Reading, view: QueueView) -> bool:
-    """Whether what a table expects holds here."""
-    return reading.exact and view.slack_share >= 1.0 and not view.queued_rows
+    """Whether what a table expects holds here: fewer workers get their queries in larger bursts than it knows."""
+    whole = view.slack_share >= 1.0 and not view.queued_rows
+    return reading.exact and whole and view.workers >= reading.table.workers
+
+
+def _phase_for(workers: int, view: QueueView) -> float:
+    """The phase of a turn among so many workers that is as far within a worker's own queries, or those of the others,
+    as the view's."""
+    if workers == view.workers:
+        return view.phase
+    own, wanted = 1.0 / view.workers, 1.0 / workers
+    if view.phase < own:
+        return view.phase / own * wanted
+    return wanted + (view.phase - own) / (1.0 - own) * (1.0 - wanted)
 
 
 def _timely(chosen: Candidate, rows: int, view: QueueView) -> Candidate | None:

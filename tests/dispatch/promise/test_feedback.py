@@ -127,6 +127,13 @@ def test_it_comes_back_at_once_up_to_just_below_where_it_broke_and_cautiously_fr
     assert feedback.reason is None
 
 
+def test_it_comes_back_as_cautiously_where_batches_are_rare() -> None:
+    feedback = broken()
+    for at_s in (PAUSE_S + 5.0, PAUSE_S + 10.0):
+        feedback.on_batch(1, 0, 0.01, at_s, at_s)
+    assert BELOW < feedback.share <= BELOW + 12.0 * CAUTIOUS_RISE_PER_S
+
+
 def test_steps_in_a_row_are_one_break_and_caution_begins_where_the_first_was() -> None:
     """The load jumps, and what waits makes everything late for a second: that says little of half the slack."""
     feedback = SlackFeedback()

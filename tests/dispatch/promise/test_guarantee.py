@@ -54,6 +54,18 @@ def test_the_verdict_is_that_of_binomial_tests() -> None:
             assert verdict is (Kept.YES if sure else Kept.TOO_EARLY), (queries, late)
 
 
+def test_batches_that_are_all_in_time_say_no_more_than_as_many_queries() -> None:
+    def kept(batches: int, size: int) -> Kept:
+        monitor = GuaranteeMonitor("digits", 0.0)
+        for _ in range(batches):
+            monitor.on_served(size, 0, 0.0, 0.95, None)
+        return monitor.guarantee(1.0).kept
+
+    for batches in (10, 60, 79, 80, 200):
+        assert kept(batches, 32) is kept(batches, 1)
+    assert (kept(60, 32), kept(100, 32)) == (Kept.TOO_EARLY, Kept.YES)
+
+
 def test_the_verdict_is_never_yes_beside_figures_that_contradict_it() -> None:
     rng = np.random.default_rng(1)
     for _ in range(500):

@@ -46,8 +46,25 @@ def test_the_lowest_load_table_that_meets_the_load_decides() -> None:
     assert beyond == Choice("fast", 2, None, NONE_KEPT), "beyond the grid the fastest serves"
 
 
-def test_with_fewer_workers_a_table_of_the_same_load_per_worker_decides() -> None:
-    assert POLICY.choose(view(load_qps=15.0)._replace(workers=1)) == Choice("fast", 2, None, KEPT)
+def test_with_fewer_workers_a_table_of_the_same_load_per_worker_decides_and_promises_nothing() -> None:
+    assert POLICY.choose(view(load_qps=15.0)._replace(workers=1)) == Choice("fast", 2)
+    assert POLICY.choose(view(load_qps=22.5)._replace(workers=3)) == Choice("slow", 2, None, KEPT)
+
+
+def test_a_turn_among_another_number_of_workers_is_read_by_whose_queries_come() -> None:
+    several = WorkerProblem.of((FAST, SLOW), 0.1, 4, Poisson(1.0), max_queue_rows=8).grouped(2)
+    decisions = np.ones((8, 2, 8), dtype=np.uint8)
+    decisions[:, :, :2] = 0  # while its own two of eight queries come, the worker is quick
+    made = DecisionTable.of(several.at_load(20.0), np.array([0.0, 0.05]), decisions, None, 0.9, 0.0)
+    policy = RamsisSelection({"cpu": TableGrid((made,), beyond_table(several, 2))})
+
+    def chosen(workers: int) -> list[str]:
+        turn = [view()._replace(workers=workers, load_qps=5.0, phase=n / (2 * workers)) for n in range(2 * workers)]
+        return [choice.variant for seen in turn if isinstance(choice := policy.choose(seen), Choice)]
+
+    for workers in (2, 3, 4, 6, 12):
+        assert chosen(workers) == ["fast"] * 2 + ["slow"] * (2 * workers - 2)
+    assert set(chosen(1)) == {"fast"}
 
 
 def test_a_batch_is_no_larger_than_the_variant_takes_and_promises_nothing_of_the_others() -> None:

@@ -33,14 +33,16 @@ def machine_types(measurements: Measurements, table: VariantTable, seed: int, on
         on_step(f"without {machine}")
         for name, encoding, error in _errors_on(machine, measurements, table, seed):
             errors.setdefault(name, {}).setdefault(encoding, []).append(error)
-    return {
-        name: {
-            "one_hot_mae": fmean(own["one_hot"]),
-            "learned_mae": fmean(own["learned"]),
-            "lower_pct": 100 * (1 - fmean(own["learned"]) / fmean(own["one_hot"])),
-        }
-        for name, own in errors.items()
-    } | {"probed_share": PROBED, "paper_lower_pct": 32.0}
+    return {name: compared(fmean(own["one_hot"]), fmean(own["learned"])) for name, own in errors.items()} | {
+        "probed_share": PROBED,
+        "paper_lower_pct": 32.0,
+    }
+
+
+def compared(one_hot: float, learned: float) -> dict[str, float | None]:
+    """Errors of both encodings, and how much lower that of the learned one is; None where the other one has none."""
+    lower_pct = 100 * (1 - learned / one_hot) if one_hot else None
+    return {"one_hot_mae": one_hot, "learned_mae": learned, "lower_pct": lower_pct}
 
 
 def _errors_on(

@@ -65,15 +65,17 @@ class Clipper:
     name: ClassVar[str] = "clipper"
 
     def plan(self, observation: Observation) -> ClusterPlan | NoPlan:
-        """The same for every load: infeasible demand shrinks (section 4)."""
-        total_qps = sum(self.loads.peak_qps.values())
-        mix = {name: qps / total_qps for name, qps in self.loads.peak_qps.items()}
+        """The same for every load: infeasible demand shrinks (section 4). What has no query at the peak counts by its
+        mean."""
+        peak_qps = {name: qps or self.loads.mean_qps[name] for name, qps in self.loads.peak_qps.items()}
+        total_qps = sum(peak_qps.values())
+        mix = {name: qps / total_qps for name, qps in peak_qps.items()}
         planner = ProteusPlanner(self.cluster)
         there = list(observation.devices.values())
         sizes = {pool.device: there.count(pool.device) for pool in self.cluster.pools}
         most_qps = largest_headroom(Problem(planner.columns, sizes, mix))
         part = min(1.0, 0.999 * most_qps / total_qps) if most_qps > LEAST_QPS else 1.0
-        demand_qps = {name: qps * part for name, qps in self.loads.peak_qps.items()}
+        demand_qps = {name: qps * part for name, qps in peak_qps.items()}
         return planner.plan(replace(observation, demand_qps=demand_qps))
 
 

@@ -46,8 +46,8 @@ class Case:
 
     @property
     def span_qps(self) -> tuple[float, float]:
-        """The lowest and the highest rate."""
-        rates_qps = [step.rate_qps for step in self.schedule.steps]
+        """The lowest and the highest rate, pauses apart."""
+        rates_qps = [step.rate_qps for step in self.schedule.steps if step.rate_qps]
         return min(rates_qps), max(rates_qps)
 
     def arrivals_s(self) -> Floats:

@@ -36,7 +36,7 @@ from benchmarks.machine import with_machine
 from benchmarks.promise.cases.bursts import made_up_excerpt, scaled, strongest_excerpt
 from benchmarks.promise.systems import ENDPOINT, System
 from catalog.catalogue import load_catalogue
-from catalog.errors import ConfigError
+from catalog.errors import AccordError
 from forecast.series.file import read_series
 from serve_app.loadgen.dataset import Dataset
 from serve_app.loadgen.endpoint import Endpoint
@@ -45,7 +45,7 @@ from serve_app.testing.service import running, soon
 from workload.rate import RateSchedule
 
 ERR = Console(stderr=True)
-LIMITS = (2, 4, 8, 16)
+LIMITS = (2, 3, 4, 6, 8, 12, 16)
 REST_S = 1.0
 WARM_QPS, WARM_S = 50.0, 2.0
 FEWEST_SECONDS = 12
@@ -64,7 +64,7 @@ def main() -> None:
             if args.series is None
             else strongest_excerpt(read_series(args.series, zeros_are_gaps=True)[0], args.seconds)
         )
-    except ConfigError as error:
+    except AccordError as error:
         sys.exit(str(error))
     rounds: dict[str, list[Figures]] = {}
     with TemporaryDirectory() as name:
@@ -110,7 +110,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=_seconds, default=12, help="of a load (default %(default)s)")
     parser.add_argument("--peak", type=float, default=1.5, help="of what the best variant bears (default %(default)s)")
     parser.add_argument("--peak-qps", type=float, help="the highest second, queries/s, instead")
-    parser.add_argument("--limits", type=_limits, default=list(LIMITS), help="every N (default 2,4,8,16)")
+    parser.add_argument("--limits", type=_limits, default=list(LIMITS), help="every N (default 2,3,4,6,8,12,16)")
     parser.add_argument("--rounds", type=int, default=3, help="of all systems (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of arrivals (default %(default)s)")
     parser.add_argument("--picture", type=Path, help="PNG file for accuracy over violations")

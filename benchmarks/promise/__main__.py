@@ -37,7 +37,7 @@ from benchmarks.promise.search.bisection import START_QPS
 from benchmarks.promise.search.highest import Highest, Say, find
 from benchmarks.promise.starts.start import measure_starts
 from benchmarks.promise.systems import System, fastest_variant
-from catalog.errors import ConfigError
+from catalog.errors import AccordError
 from forecast.series.file import read_series
 from serve_app.cli.drive import allow_open_files
 from serve_app.loadgen.dataset import Dataset, load_dataset
@@ -55,7 +55,7 @@ def main() -> None:
     with Progress(*columns, console=Console(stderr=True)) as bar:
         try:
             body = _measure(options, bar)
-        except ConfigError as error:
+        except AccordError as error:
             sys.exit(str(error))
     body["total_s"] = time.perf_counter() - begun_s
     if options.as_json:

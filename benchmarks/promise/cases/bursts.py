@@ -10,8 +10,9 @@ from workload.rate import RateSchedule, RateStep
 PEAK_S = 3
 """A burst is as high as the mean of its highest so many seconds."""
 
-LEAST_OF_MEDIAN = 2.0
-"""A burst rises to this many times the median of the series or more; what comes back after an outage is no burst."""
+LEAST_OF_USUAL, LOW = 2.0, 0.25
+"""A burst rises to this many times the median of the series or more; where nothing does, since the load is high for most
+of the time, to as many times this quantile and what was there before. What comes back after an outage is no burst."""
 
 LEAST_SECONDS = 12
 
@@ -38,11 +39,14 @@ def strongest_excerpt(series: LoadSeries, seconds: int) -> NDArray[np.float64]:
         highest = np.maximum(highest, sums)
     whole = series.times_s[seconds - 1 :] - series.times_s[:count] == seconds - 1
     positive = np.convolve(loads_qps <= 0, np.ones(seconds), "valid") < 0.5
-    usable = whole & positive & (highest / PEAK_S >= LEAST_OF_MEDIAN * np.median(loads_qps))
+    usable = whole & positive & (highest / PEAK_S >= LEAST_OF_USUAL * np.median(loads_qps))
+    if not usable.any():
+        low_qps = np.maximum(before_qps, np.quantile(loads_qps, LOW))
+        usable = whole & positive & (highest / PEAK_S >= LEAST_OF_USUAL * low_qps)
     if not usable.any():
         raise ConfigError(
-            f"the series has no {seconds} s in a row, all with a load, in which it rises to {LEAST_OF_MEDIAN:g} times "
-            "its median; give a longer one"
+            f"the series has no {seconds} s in a row, all with a load, in which it rises to {LEAST_OF_USUAL:g} times "
+            "its median or lowest quarter; give another one"
         )
     ratio = np.where(usable, highest / PEAK_S / np.maximum(before_qps, 1e-9), 0.0)
     start = int(np.argmax(ratio))

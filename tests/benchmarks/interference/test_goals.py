@@ -33,6 +33,8 @@ def test_all_may_be_met() -> None:
         ({"placement": {"least_loaded": 10.0, "interference_aware": 5.1, "oracle": 5.0}}, {"below_least_loaded"}),
         ({"placement": {"least_loaded": 10.0, "interference_aware": 4.9, "oracle": 4.0}}, {"near_oracle"}),
         ({"placement": dict.fromkeys(MET["placement"])}, {"below_least_loaded", "near_oracle"}),
+        ({"placement": {"least_loaded": 0.4, "interference_aware": -0.012, "oracle": -0.012}}, set()),
+        ({"placement": {"least_loaded": 0.4, "interference_aware": 0.003, "oracle": -0.012}}, {"near_oracle"}),
         ({"placement": {"least_loaded": 0.0, "interference_aware": 0.0, "oracle": 0.0}}, set()),
         ({"active_saving_pct": 29.9}, {"fewer_measurements"}),
         ({"active_saving_pct": None}, {"fewer_measurements"}),

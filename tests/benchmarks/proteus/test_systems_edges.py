@@ -63,3 +63,10 @@ def test_fewer_workers_than_endpoints_serve_what_they_can() -> None:
     spans = {"a": (20.0, 0.0, 5.0), "b": (5.0, 0.0, 5.0)}
     for system, parts in answered(two_endpoints(1), Loads(qps, qps, qps), spans):
         assert parts["a"] > 0.9 or parts["b"] > 0.9, system
+
+
+def test_static_placements_have_workers_for_what_has_no_query_at_the_peak() -> None:
+    loads = Loads({"a": 20.0, "b": 5.0}, {"a": 20.0, "b": 5.0}, {"a": 60.0, "b": 0.0})
+    study = Study(two_endpoints(4), loads, interval_s=4.0, solve_s=0.25)
+    for system in ("clipper_ht", "clipper_ha", "clipper_ht_as_described", "clipper_ha_as_described"):
+        assert study.system(system, 1.0).initial.capacity_qps["b"] > 0.0, system

@@ -51,6 +51,22 @@ def test_neither_an_outage_nor_a_gap_is_a_burst() -> None:
     assert 250.0 < excerpt.max() < 330.0
 
 
+def test_a_load_that_is_high_for_most_of_the_time_has_bursts() -> None:
+    loads_qps = even(600)
+    for minute in range(10):
+        loads_qps[60 * minute + 20 : 60 * minute + 60] *= 3.0
+    excerpt = strongest_excerpt(LoadSeries.regular(loads_qps), LENGTH)
+    assert excerpt[: LENGTH // 3].mean() == pytest.approx(100.0, abs=5.0)
+    assert excerpt.max() > 280.0
+
+
+def test_a_load_that_was_away_for_a_moment_has_none() -> None:
+    loads_qps = even(600)
+    loads_qps[100:108] = 1.0
+    with pytest.raises(ConfigError, match="no 20 s in a row"):
+        strongest_excerpt(LoadSeries.regular(loads_qps), LENGTH)
+
+
 @pytest.mark.parametrize(
     ("series", "seconds"),
     [

@@ -167,8 +167,8 @@ class Study:
     def _static(self, cluster: Cluster, batching: SelectionPolicy, headroom: float) -> System:
         """Placed once for the peak, or as much of it as can be served: infeasible demand shrinks (section 4).
 
-        What has no query at the peak counts by its mean. Where no part of all endpoints' demand can be served at once, the planner sheds. With its own batching, as
-        described, nothing is given up before it is late.
+        What has no query at the peak counts by its mean. Where no part of all endpoints' demand can be served at once,
+        the planner sheds. With its own batching, as described, nothing is given up before it is late.
         """
         peak_qps = {n: (qps or self.loads.mean_qps[n]) * headroom for n, qps in self.loads.peak_qps.items()}
         total_qps = sum(peak_qps.values())

@@ -8,10 +8,10 @@ class MovingAverage:
     """Rows per second over the last ``window_s`` (RAMSIS, section 6: 500 ms).
 
     Until a full window has passed since the first arrival, the average is over the time that has, and over a tenth
-    of the window at least; the rows of that instant, as of one query, count as one. So it is after a lull of a full
-    window, where the arrival that ends it tells nothing of the load and does not count, nor do other rows of its
-    instant; until then the load is at least what it was before the lull. A window that fills up again would have
-    workers begin what is right for a light load, and those that come meanwhile wait behind it.
+    of the window at least. So it is after a lull of a full window, where the arrival that ends it tells nothing of the
+    load and does not count, nor do other rows of its instant, as of one query; until then the load is at least what it
+    was before the lull. A window that fills up again would have workers begin what is right for a light load, and
+    those that come meanwhile wait behind it.
     """
 
     def __init__(self, window_s: float = 0.5) -> None:
@@ -48,7 +48,6 @@ class MovingAverage:
         if start_s >= self._begun_s:
             return average_qps
         passed_s = max(now_s - self._begun_s, 0.1 * self._window_s)
-        later_rows = len(arrivals_s) - self._begun_rows
         if self._before_qps is None:
-            return (later_rows + min(self._begun_rows, 1)) / passed_s
-        return max(average_qps, later_rows / passed_s, self._before_qps)
+            return len(arrivals_s) / passed_s
+        return max(average_qps, (len(arrivals_s) - self._begun_rows) / passed_s, self._before_qps)

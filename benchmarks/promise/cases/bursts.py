@@ -11,8 +11,8 @@ PEAK_S = 3
 """A burst is as high as the mean of its highest so many seconds."""
 
 LEAST_OF_USUAL, LOW = 2.0, 0.25
-"""A burst rises to this many times the median of the series or more; where nothing does, since the load is high for most
-of the time, to as many times this quantile and what was there before. What comes back after an outage is no burst."""
+"""A burst rises to this many times the series' median or more; where nothing does, as the load is high for most of
+the time, to as many times this quantile and what was there before. What comes back after an outage is no burst."""
 
 LEAST_SECONDS = 12
 

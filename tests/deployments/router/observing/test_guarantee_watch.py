@@ -35,9 +35,8 @@ def test_an_event_is_logged_once_and_again_when_it_is_over(caplog: pytest.LogCap
     watch = GuaranteeWatch(cast(Router, played), sink, lambda: now_s)
     with caplog.at_level(logging.WARNING, logger="ray.serve"):
         for late in (500, 500, 500, *[0] * 20):
-            monitor.on_served(1000 - late, 0, 0.0, accuracy=0.95, promise=None)
-            for _ in range(late):
-                monitor.on_served(0, 1, 1.0, accuracy=0.95, promise=None)
+            for number in range(1000):
+                monitor.on_served(int(number >= late), int(number < late), 0.0, accuracy=0.95, promise=None)
             now_s += 1.0
             watch.look()
             watch.look()

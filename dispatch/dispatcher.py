@@ -259,7 +259,6 @@ class Dispatcher:
         """A worker is idle: it gets its next batch; what stays idle may run what no client waits for."""
         worker.release(now_s)
         self._launch(worker, now_s, commands)
-        commands += self._wake_ups.at(worker.ask_s)  # of a batch that runs: nobody asked while a result was on its way
         for batch in self.shadows.begin(self.workers.values(), now_s) if self.shadows.by_endpoint else ():
             commands += [Launch(batch), *self._wake_ups.on_launch(now_s)]
         return commands

@@ -53,15 +53,16 @@ class WorkerRegistry:
         """Which of the workers are gone though Serve has not said so yet, by asking them: it says so within a second or
         two. One that does not answer within `LOOK_S` is taken to be busy."""
         asked = sorted(workers)
-        found = await asyncio.gather(*(self._is_gone(worker) for worker in asked))
+        found = await asyncio.gather(*(self._look_at(worker) for worker in asked))
         return frozenset(worker for worker, gone in zip(asked, found, strict=True) if gone)
 
     async def look(self) -> None:
         """Ask all workers what they hold: what was told them last may have taken longer than anybody waited, or a
         controller before this one told them. Of one that does not answer within `LOOK_S` what is known stays."""
-        await asyncio.gather(*(self._is_gone(worker) for worker in sorted(self.reports)))
+        await asyncio.gather(*(self._look_at(worker) for worker in sorted(self.reports)))
 
-    async def _is_gone(self, worker: str) -> bool:
+    async def _look_at(self, worker: str) -> bool:
+        """Enter what a worker holds; whether it is gone."""
         try:
             self._holding(worker, await asyncio.wait_for(self._client(worker).describe(worker), LOOK_S))
         except WorkerGone:

@@ -11,7 +11,7 @@ from benchmarks.live_ramsis.figures import Outcome, Row, broken, median_of, outc
 from benchmarks.live_ramsis.goals import goals_of
 from benchmarks.live_ramsis.latency import MeasuredLatency
 from benchmarks.live_ramsis.live import Played
-from benchmarks.live_ramsis.loads import CONSTANT, TRACE, Case, capacity_qps, cases, excerpt_of
+from benchmarks.live_ramsis.loads import CONSTANT, TRACE, capacity_qps, cases, excerpt_of
 from benchmarks.live_ramsis.scene import ENDPOINT, Scene
 from benchmarks.live_ramsis.simulated import (
     SEEDS,
@@ -29,7 +29,6 @@ from dispatch.query import Batch, StageKey
 from dispatch.selection.ramsis.tables.work import NEAR
 from serve_app.testing.queries import Queries
 from simulator.latency import lognormal
-from workload.rate import RateSchedule, RateStep
 
 MEAN_MS = {"small": (60.0, 5.0), "large": (90.0, 40.0)}
 PATH = MeasuredLatency(path_s=0.002, path_tail_s=0.004, run_factor=1.0, run_tail=1.0, typical_run_s=0.09)
@@ -136,13 +135,6 @@ def test_latency_is_what_answers_say_each_batch_counting_once(tmp_path: Path) ->
     assert found.typical_run_s == pytest.approx((one_s + 2 * four_s) / 3)
     with pytest.raises(RuntimeError, match="no answer says"):
         MeasuredLatency.of(seen.where(rows == 0), profiles)
-
-
-def test_tables_are_for_the_loads_between_pauses() -> None:
-    steps = tuple(RateStep(rate_qps, 1.0) for rate_qps in (0.0, 40.0, 0.0, 160.0))
-    case = Case(TRACE, 0.5, RateSchedule(steps), 4.0, 0.0, 1)
-    assert case.span_qps == (40.0, 160.0)
-    assert len(loads_between(*case.span_qps)) < 20
 
 
 def test_tables_near_the_chosen_loads_cover_all_between() -> None:

@@ -50,7 +50,7 @@ class Dispatcher:
         self._watch = BatchWatch(self.workers, measured=latency is not None)
         self._retries = Retries()
         self.shadows = Shadows(self._endpoints)
-        self._wake_ups = WakeUps(self.workers, self._endpoints, self._timed, self._watch)
+        self._wake_ups = WakeUps(self.workers, self._endpoints, self._timed, self._watch, latency)
         self._refresh()
 
     def on_arrival(self, query: Query, now_s: float) -> list[Command]:
@@ -259,6 +259,7 @@ class Dispatcher:
         """A worker is idle: it gets its next batch; what stays idle may run what no client waits for."""
         worker.release(now_s)
         self._launch(worker, now_s, commands)
+        commands += self._wake_ups.on_result(worker)
         for batch in self.shadows.begin(self.workers.values(), now_s) if self.shadows.by_endpoint else ():
             commands += [Launch(batch), *self._wake_ups.on_launch(now_s)]
         return commands

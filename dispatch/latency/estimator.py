@@ -27,13 +27,15 @@ NOTHING_PREDICTED: Mapping[str, float] = {}
 class LatencyEstimator:
     """Knows what batches take on each worker; ``path_s`` is the way to a worker and back before any was measured.
 
-    ``lead`` is the share of the way by which batches are launched ahead of results from the next estimates on.
+    ``lead`` is the share of the way by which batches are launched ahead of results from the next estimates on;
+    ``all_ahead`` where batches behind those that were launched ahead are so too, at once.
     Where slowdowns of workers beside others of their machine are predicted, what is measured are runs without them:
     estimates follow a change of the prediction at once, and the measurement corrects it from there.
     """
 
     def __init__(self, path_s: float) -> None:
         self.lead = LEAD
+        self.all_ahead = True
         self._path_s = path_s
         self._workers: dict[str, WorkerLatency] = {}
         self._predicted: Mapping[str, Mapping[str, float]] = {}

@@ -18,6 +18,11 @@ on results are waited for: a worker that waits then leaves its core to who needs
 router and workers less of it."""
 
 
+ALL_AHEAD = 0.80
+"""Up to this share at work, a batch behind one that was launched ahead is launched ahead as well. Beyond it waits for
+the result of that one, so that batches are fewer and larger."""
+
+
 def lead_at(busy_share: float) -> float:
     """The share of the way where so much of the router's cores is at work, 0 to 1."""
     return LEAD * min(max((NO_SPARE - busy_share) / (NO_SPARE - SPARE), 0.0), 1.0)

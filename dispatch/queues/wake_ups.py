@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from math import inf
 
 from dispatch.commands import Command, WakeAt
+from dispatch.latency.estimator import LatencyEstimator
 from dispatch.queues.endpoint_queues import EndpointQueues
 from dispatch.queues.lane import Lane
 from dispatch.queues.timed_flows import TimedFlows
@@ -17,7 +18,8 @@ class WakeUps:
     """Asks for a WakeAt at the first deadline that matters, where a policy's hold ends, where a flow is due and where
     running batches are to be looked at.
 
-    ``workers`` and ``endpoints`` are the dispatcher's own, by id and name, and change while this looks at them.
+    ``workers`` and ``endpoints`` are the dispatcher's own, by id and name, and change while this looks at them;
+    ``latency`` says whether every batch is to be followed ahead of its result, as it is without.
     """
 
     def __init__(
@@ -26,7 +28,9 @@ class WakeUps:
         endpoints: Mapping[str, EndpointQueues],
         flows: TimedFlows,
         watch: BatchWatch,
+        latency: LatencyEstimator | None = None,
     ) -> None:
+        self._latency = latency
         self._flows = flows
         self._watch = watch
         self._workers = workers
@@ -48,6 +52,11 @@ class WakeUps:
     def on_launch(self, now_s: float) -> Sequence[Command]:
         """A batch runs from now on, at which somebody has to look."""
         return NOTHING if self._watch.look_s < inf else self.at(self._watch.begin(now_s))
+
+    def on_result(self, worker: WorkerState) -> Sequence[Command]:
+        """A batch came back: the one behind it, which was launched ahead, may be followed ahead of its own result."""
+        all_ahead = self._latency is None or self._latency.all_ahead
+        return self.at(worker.ask_s) if all_ahead else NOTHING
 
     def on_change(self) -> None:
         """Deadlines may matter from now on that did not before."""

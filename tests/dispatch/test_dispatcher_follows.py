@@ -5,14 +5,16 @@ from typing import Any
 
 import pytest
 
+from dispatch.balancing.registry import create_balancer
 from dispatch.batching.aimd import AdditiveIncrease
 from dispatch.commands import Command, GiveUp, WakeAt
 from dispatch.dispatcher import Dispatcher
 from dispatch.latency.estimator import PRIOR_RUN_TAIL, LatencyEstimator
 from dispatch.latency.lead import LEAD, VARYING
-from dispatch.plan import EndpointPlan, Plan
+from dispatch.plan import EndpointPlan, Plan, StagePlan
 from dispatch.query import Batch
 from dispatch.recovery.batch_watch import LEAST_S, LEAST_UNPROVEN_S, LOOK_EVERY_S
+from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate, SelectionPolicy
 from dispatch.worker_info import WorkerInfo
 from dispatch_scene import FAST, answered, answers, endpoint, finish, launched, query, rejected
@@ -68,6 +70,44 @@ def test_no_more_than_two_are_under_way_and_the_third_follows_at_once_when_the_f
     commands = finish(d, first, 0.011)
     assert queries(launched(commands)) == [[3]]
     assert [batch.id for batch in d.workers["w1"].under_way] == [second.id, launched(commands)[0].id]
+
+
+def five_in_batches_of_one(latency: LatencyEstimator, run_s: float) -> tuple[Dispatcher, list[Command]]:
+    one = Candidate("slow", 0.9, (0.0, run_s))
+    plan = EndpointPlan.of_stage(
+        "digits",
+        StagePlan({"cpu": (one,)}, GreedySelection(), create_balancer("round_robin")),
+        slo_s=1.0,
+        max_queued_rows=100,
+    )
+    d = Dispatcher(Plan(1, {"digits": plan}), latency)
+    d.on_worker_ready("w1", WorkerInfo("cpu"), ["slow"], 0.0)
+    return d, [command for each in (1, 2, 3, 4, 5) for command in d.on_arrival(query(each, 0.0, 1.0), 0.0)]
+
+
+def test_every_batch_is_launched_ahead_where_runs_are_longer_than_the_way() -> None:
+    run_s, path_s = 0.020, 0.010
+    d, commands = five_in_batches_of_one(LatencyEstimator(path_s), run_s)
+    (running,) = launched(commands)
+    for back_s in (run_s + path_s + n * run_s for n in range(4)):
+        follows_s = min(woken_s(commands))
+        assert follows_s < back_s
+        (following,) = launched(d.on_timer(follows_s))
+        commands = finish(d, running, back_s)
+        running = following
+
+
+def test_every_second_batch_waits_for_a_result_where_the_router_has_little_time_to_spare() -> None:
+    run_s, path_s = 0.020, 0.010
+    latency = LatencyEstimator(path_s)
+    latency.all_ahead = False
+    d, commands = five_in_batches_of_one(latency, run_s)
+    (running,) = launched(commands)
+    (following,) = launched(d.on_timer(min(woken_s(commands))))
+    commands = finish(d, running, run_s + path_s)
+    assert [at_s for at_s in woken_s(commands) if at_s < 2 * run_s + path_s] == []
+    commands = finish(d, following, 2 * run_s + path_s)
+    assert queries(launched(commands)) == [[3]]
 
 
 def test_a_query_that_comes_while_a_result_is_on_its_way_is_launched_at_once() -> None:

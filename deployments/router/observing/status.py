@@ -118,5 +118,6 @@ def _latency(dispatcher: Dispatcher, worker: str) -> dict[str, Any] | None:
         "path_ms": known.path_s * 1e3,
         "path_tail_ms": known.path_tail_s * 1e3,
         "lead": known.lead,
+        "all_ahead": dispatcher.learning.latency.all_ahead,
         "slow": known.run_factor > SLOW * typical.run_factor,
     }

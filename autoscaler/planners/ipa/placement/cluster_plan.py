@@ -1,7 +1,7 @@
 """A plan for the cluster from what is active in every stage, and who holds it."""
 
 from collections.abc import Mapping, Sequence
-from math import inf, prod
+from math import prod
 
 from autoscaler.cluster.plan import ClusterPlan, SolveReport, StageChoice
 from autoscaler.planners.ipa.latency import remaining_s
@@ -76,10 +76,7 @@ def _choices(problem: PipelineProblem, own: Mapping[str, Active]) -> dict[str, S
 
 def _capacity_qps(problem: PipelineProblem, own: Mapping[str, Active]) -> float:
     """Queries that the stage with the least room bears."""
-    borne = [
-        own[stage.name].capacity_qps / stage.jobs_per_query for stage in problem.stages if stage.jobs_per_query > 0
-    ]
-    return min(borne, default=inf)
+    return min(own[stage.name].capacity_qps / stage.jobs_per_query for stage in problem.stages if stage.jobs_per_query)
 
 
 def _accuracy(problem: PipelineProblem, own: Mapping[str, Active], options: IpaOptions) -> float:

@@ -1,6 +1,6 @@
 """How many queries a second one worker can serve with a variant, without missing the objective."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dispatch.selection.policy import Candidate
 
@@ -49,7 +49,11 @@ def limited(candidate: Candidate, slo_s: float, *, waits: int = WAITS) -> Candid
     capacity = capacity_of(candidate, slo_s, waits=waits)
     if capacity is None:
         return None
-    latency_s = candidate.latency_s[: capacity.batch_rows + 1]
-    return Candidate(
-        candidate.variant, candidate.accuracy, latency_s, path_s=candidate.path_s, members=candidate.members
+    sizes = slice(capacity.batch_rows + 1)
+    return replace(
+        candidate,
+        latency_s=candidate.latency_s[sizes],
+        mean_s=candidate.mean_s[sizes],
+        follow_s=candidate.follow_s[sizes],
+        result_s=candidate.result_s[sizes],
     )

@@ -13,6 +13,7 @@ from dispatch.query import Query
 class EarlyRefusals:
     """Counts them as queries that came and were refused: the load is what is asked, not what is let in.
 
+    Each has as many rows as the endpoint's decoded queries on average (`QueryObserver.likely_rows`).
     ``ids`` and ``clock`` are the router's.
     """
 
@@ -29,7 +30,8 @@ class EarlyRefusals:
         """Refuse a query that was never decoded, since admission control is sure to refuse it; gives why."""
         queues = self._dispatcher.queues.by_name[endpoint]
         objective_s = queues.plan.slo_s
-        query = Query(next(self._ids), endpoint, arrival_s, arrival_s + (objective_s if slo_s is None else slo_s))
+        deadline_s = arrival_s + (objective_s if slo_s is None else slo_s)
+        query = Query(next(self._ids), endpoint, arrival_s, deadline_s, self._observer.likely_rows(endpoint, 1))
         error = queues.turn_away(query, self._clock())
         self._observer.on_turned_away(Reject(query, error), objective_s)
         return error
@@ -40,16 +42,16 @@ class EarlyRefusals:
         if isinstance(error, RateLimited):
             self._observer.on_limited(endpoint, error)
         elif (queues := self._dispatcher.queues.by_name.get(endpoint)) is not None:
-            queues.on_refused_in_front(1, self._clock())
+            queues.on_refused_in_front(self._observer.likely_rows(endpoint, 1), self._clock())
             self._observer.on_refused_in_front(endpoint, 1, error)
 
     def by_proxy(self, endpoint: str, queries: int, routers: int) -> None:
-        """A proxy that sends to so many ``routers`` has refused queries of one row; each router counts its part."""
+        """A proxy that sends to so many ``routers`` has refused queries; each router counts its part."""
         queues = self._dispatcher.queues.by_name.get(endpoint)
         if queues is None:
             return
         part, self._left_over[endpoint] = divmod(self._left_over[endpoint] + queries, routers)
         if part:
             error = Saturated("the proxy had as many requests as the routers can answer in time")
-            queues.on_refused_in_front(part, self._clock())
+            queues.on_refused_in_front(self._observer.likely_rows(endpoint, part), self._clock())
             self._observer.on_refused_in_front(endpoint, part, error)

@@ -1,6 +1,6 @@
 """What the controller has to know of a config, and what a config may change while the controller runs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import inf
 from typing import cast
@@ -81,9 +81,7 @@ def control_settings(config: AppConfig, catalogue: Catalogue, profiles: Profiles
             for pool_name, pool in serving[variant.name].items()
             if variant.name in profiles[pool.device]
         },
-        memory_bytes=_sizes(variants, catalogue.root, rules, limited=limited, on_gpu=config.limits_gpus)
-        if sized
-        else {},
+        memory_bytes=_sizes(variants, serving, catalogue.root, rules, limited=limited) if sized else {},
         transport_s=config.transport_ms / 1e3,
         artifact_root=catalogue.root,
         artifact_rules=rules,
@@ -124,11 +122,20 @@ def changed(settings: ControlSettings, changes: LiveChanges) -> ControlSettings:
 
 
 def _sizes(
-    variants: Iterable[Variant], root: str, rules: ArtifactRules, *, limited: bool, on_gpu: bool
+    variants: Iterable[Variant],
+    serving: Mapping[str, Mapping[str, PoolConfig]],
+    root: str,
+    rules: ArtifactRules,
+    *,
+    limited: bool,
 ) -> dict[str, int]:
-    """By name what variants take of a worker's memory; with ``limited`` it has to be known."""
+    """By name what variants take of a worker's memory; with ``limited`` it has to be known.
+
+    ``serving`` are the pools that may run them: where one of these limits a GPU, what a variant takes of that.
+    """
     found = {}
     for variant in variants:
+        on_gpu = any(pool.limits_gpu for pool in serving[variant.name].values())
         size_bytes = artifact_bytes(variant, root, rules, on_gpu=on_gpu)
         if size_bytes is None and limited:
             raise size_unknown(variant)

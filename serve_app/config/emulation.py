@@ -14,7 +14,7 @@ from catalog.profiles.profile_cache import cache_folder
 from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 from catalog.variant import EMULATED, Artifact, Variant
 from deployments.controller.variants.registration import artifact_bytes
-from serve_app.build.candidates import Profiles, served_variants
+from serve_app.build.candidates import Profiles, pools_of_variants, served_variants
 from serve_app.config.schema import AppConfig, EmulationConfig
 
 logger = logging.getLogger("ray.serve")
@@ -35,6 +35,7 @@ def emulate(config: AppConfig, catalogue: Catalogue, profiles: Profiles) -> Cata
     folder = _written(real, profiles)
     rules = config.artifacts.rules
     limited = any(pool.memory_bytes is not None for pool in config.pools.values())
+    serving = pools_of_variants(config, catalogue)
     emulated = {
         name: replace(
             variant,
@@ -42,7 +43,11 @@ def emulate(config: AppConfig, catalogue: Catalogue, profiles: Profiles) -> Cata
             artifact=Artifact(str(folder)),
             options=_options(
                 config.emulate,
-                artifact_bytes(variant, catalogue.root, rules, on_gpu=config.limits_gpus) if limited else None,
+                artifact_bytes(
+                    variant, catalogue.root, rules, on_gpu=any(pool.limits_gpu for pool in serving[name].values())
+                )
+                if limited
+                else None,
             ),
         )
         for name, variant in real.items()

@@ -86,6 +86,11 @@ class PoolConfig(Strict):
         """What the variants of one worker may take together beside the rows of a batch; inf where nothing limits it."""
         return inf if self.memory_bytes is None else self.memory_bytes - (self.batch_bytes or 0.0)
 
+    @property
+    def limits_gpu(self) -> bool:
+        """Whether what its workers load on GPUs is limited."""
+        return self.device.startswith("cuda") and self.memory_bytes is not None
+
     def may_hold(self, variant: str) -> bool:
         """Whether its workers may hold a variant."""
         return self.variants is None or variant in self.variants

@@ -93,11 +93,6 @@ class AppConfig(Strict):
         named = self.endpoints[endpoint].pools
         return {name: pool for name, pool in self.pools.items() if named is None or name in named}
 
-    @property
-    def limits_gpus(self) -> bool:
-        """Whether a pool limits what its workers load on GPUs."""
-        return any(pool.device.startswith("cuda") and pool.memory_bytes is not None for pool in self.pools.values())
-
     @model_validator(mode="after")
     def _limits_of_clients_that_can_be(self) -> "AppConfig":
         keys, jwt = self.security.api_keys, self.security.jwt

@@ -75,7 +75,7 @@ class Whole:
     """A plan as brute force finds it: by pipeline and stage an option, its batch size and its replicas."""
 
     objective: float
-    served: float
+    served: tuple[float, ...]  # by pipeline, of its load
     limits_s: tuple[float, ...]
 
 
@@ -155,10 +155,12 @@ def objective(problem: PipelineProblem, taken: Sequence[Pick], served: float, op
     )
 
 
-def fits(problems: Sequence[PipelineProblem], taken: Sequence[Sequence[Pick]], served: float, workers: Workers) -> bool:
+def fits(
+    problems: Sequence[PipelineProblem], taken: Sequence[Sequence[Pick]], served: Sequence[float], workers: Workers
+) -> bool:
     used: dict[str, int] = {}
-    for problem, own in zip(problems, taken, strict=True):
-        for n, (each, _) in zip(replicas(problem, own, served), own, strict=True):
+    for problem, own, part in zip(problems, taken, served, strict=True):
+        for n, (each, _) in zip(replicas(problem, own, part), own, strict=True):
             used[each.device] = used.get(each.device, 0) + n
     return all(n <= workers.limit(device) for device, n in used.items())
 
@@ -166,7 +168,7 @@ def fits(problems: Sequence[PipelineProblem], taken: Sequence[Sequence[Pick]], s
 def tried(problems: Sequence[PipelineProblem], options: IpaOptions, workers: Workers) -> Whole | None:
     """The best plan of all; None where not even one replica of each stage fits."""
     everything = list(product(*(list(picks(problem, options)) for problem in problems)))
-    able = [taken for taken in everything if fits(problems, taken, 1e-12, workers)]
+    able = [taken for taken in everything if fits(problems, taken, [1e-12] * len(problems), workers)]
     if not able:
         return None
 
@@ -181,17 +183,22 @@ def tried(problems: Sequence[PipelineProblem], options: IpaOptions, workers: Wor
         max(problem.slo_s, latency_s(problem, own, 1.0)) for problem, own in zip(problems, fastest, strict=True)
     )
 
-    def in_time(taken: Sequence[Sequence[Pick]], served: float) -> bool:
+    def in_time(taken: Sequence[Sequence[Pick]], served: Sequence[float]) -> bool:
         return all(
-            latency_s(problem, own, served) <= limit_s * (1 + 1e-9)
-            for problem, own, limit_s in zip(problems, taken, limits_s, strict=True)
+            latency_s(problem, own, part) <= limit_s * (1 + 1e-9)
+            for problem, own, part, limit_s in zip(problems, taken, served, limits_s, strict=True)
         )
 
-    served = max(largest(problems, taken, workers, in_time) for taken in able)
-    good = [taken for taken in able if in_time(taken, served) and fits(problems, taken, served, workers)]
+    def good(served: Sequence[float]) -> list[Sequence[Sequence[Pick]]]:
+        return [taken for taken in able if in_time(taken, served) and fits(problems, taken, served, workers)]
+
+    served = (max(largest(problems, taken, workers, in_time) for taken in able),) * len(problems)
+    for number in range(len(problems)):  # whole, where the others lose nothing by it
+        whole = (*served[:number], 1.0, *served[number + 1 :])
+        served = whole if good(whole) else served
     value = max(
-        sum(objective(problem, own, served, options) for problem, own in zip(problems, taken, strict=True))
-        for taken in good
+        sum(objective(problem, own, part, options) for problem, own, part in zip(problems, taken, served, strict=True))
+        for taken in good(served)
     )
     return Whole(value, served, limits_s)
 
@@ -207,8 +214,8 @@ def largest(problems, taken, workers, in_time) -> float:  # type: ignore[no-unty
                 qps = run / one.candidate.latency_s[run]
                 steps |= {n * qps / load_qps for n in range(1, int(workers.limit(one.device)) + 1)}
     for served in sorted((part for part in steps if part <= 1.0), reverse=True):
-        if fits(problems, taken, served, workers):
-            return served if in_time(taken, served) else 0.0
+        if fits(problems, taken, [served] * len(problems), workers):
+            return served if in_time(taken, [served] * len(problems)) else 0.0
     return 0.0
 
 

@@ -19,7 +19,7 @@ def explain(
     options: IpaOptions,
     workers: Workers,
     restriction: Restriction,
-    served: float,
+    served: Sequence[float],
 ) -> tuple[str, ...]:
     """By pipeline where its time goes, and by stage why the next better variant was not taken.
 
@@ -32,10 +32,10 @@ def explain(
     cost = sum(choice.cost for own in taken for choice in own)
     room = _Room(used, workers, cost, restriction.cost_limit, options, restriction.replicas)
     lines: list[str] = []
-    for pipeline, own in zip(pipelines, taken, strict=True):
+    for pipeline, own, part in zip(pipelines, taken, served, strict=True):
         names = [stage.name for stage in pipeline.problem.stages]
         latency_s = {name: choice.latency_s for name, choice in zip(names, own, strict=True)}
-        lines += _times(pipeline.problem, latency_s, sum(choice.cost for choice in own), served)
+        lines += _times(pipeline.problem, latency_s, sum(choice.cost for choice in own), part)
         lines += _stages(pipeline, own, restriction, room)
     return (*lines, *_limits_used(used, workers))
 

@@ -132,12 +132,10 @@ class IpaPlanner:
             if together is not None and better and (together.in_time or not found.pipelines):
                 return self._together(observation, problems, together, found)
         if found.pipelines:
-            return self._apart(observation, problems, found, served)
+            return self._apart(observation, problems, found)
         return self._covered(observation, problems, workers, found)
 
-    def _apart(
-        self, observation: Observation, problems: Sequence[PipelineProblem], found: Solution, served: float
-    ) -> ClusterPlan:
+    def _apart(self, observation: Observation, problems: Sequence[PipelineProblem], found: Solution) -> ClusterPlan:
         """Every replica is a worker of its own."""
         by_name = {problem.name: problem for problem in problems}
         active: dict[StageKey, Active] = {}
@@ -156,7 +154,8 @@ class IpaPlanner:
         named = name_workers(self.cluster, observation, sets_of(replicas, by_name))
         named = with_standby(self.cluster, observation, problems, active, named)
         report = SolveReport(found.status, found.gap, found.solve_s, found.explanation)
-        plan = cluster_plan(problems, active, served, named, self.options, report)
+        borne_qps = {name: solution.served_qps for name, solution in found.pipelines.items()}
+        plan = cluster_plan(problems, active, borne_qps, named, self.options, report)
         beside = self.options.upgrades, self.options.fallback
         return with_upgrades(self.cluster, observation, problems, active, plan, *beside)
 
@@ -188,7 +187,8 @@ class IpaPlanner:
         named = name_workers(self.cluster, observation, wanted)
         status = Status.OPTIMAL if shared.proven else Status.FEASIBLE
         report = SolveReport(status, None, apart.solve_s + shared.solve_s, words_on_sharing(problems, shared))
-        return cluster_plan(problems, active, shared.served, named, self.options, report)
+        borne_qps = {problem.name: shared.served * problem.load_qps for problem in problems}
+        return cluster_plan(problems, active, borne_qps, named, self.options, report)
 
     def _covered(
         self, observation: Observation, problems: Sequence[PipelineProblem], workers: Workers, found: Solution
@@ -209,11 +209,12 @@ class IpaPlanner:
             },
         )
         report = SolveReport(Status.HEURISTIC, None, found.solve_s, (*found.explanation, *words_on_cover(held)))
-        return cluster_plan(problems, held.active, held.served, named, self.options, report)
+        borne_qps = {problem.name: held.served * problem.load_qps for problem in problems}
+        return cluster_plan(problems, held.active, borne_qps, named, self.options, report)
 
 
 def _served(found: Solution, problems: Sequence[PipelineProblem]) -> float:
-    """The part of the loads that a solution bears, 0 where there is none."""
+    """The least part of a load that a solution bears, 0 where there is none."""
     parts = [
         found.pipelines[problem.name].served_qps / problem.load_qps
         for problem in problems

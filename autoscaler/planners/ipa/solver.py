@@ -43,8 +43,9 @@ def solve(
     - Several pipelines are planned at once; the objective is the sum of theirs, and ``workers`` limits all replicas of
       a device type together. Without limits pipelines do not touch each other.
     - Variants of equal accuracy share a rank, and a single one counts 1 (section 4.1).
-    - Where no plan bears the load in time, as much of it is served as can be, the same part of each pipeline, and the
-      objective is the best at that load. A pipeline that no choice serves in time gets its fastest, and says so.
+    - Where no plan bears the load in time, as much of it is served as can be, the same part of each pipeline. Those
+      that can be served whole without others getting less are, one after the other, and the objective is the best at
+      that load. A pipeline that no choice serves in time gets its fastest, and says so.
 
     With ``options.several`` a stage may have several active variants with shares of its load (`several`); accuracies
     are then means over the jobs.
@@ -65,14 +66,24 @@ def solve(
         mixed = solve_several(pipelines, accuracies, options, workers, clock)
         return _mixed(pipelines, accuracies, options, workers, clock, *mixed)
 
-    def at(served: float, limits_s: Sequence[float]) -> tuple[list[PipelineChoices], Best]:
+    def at(served: Sequence[float], limits_s: Sequence[float]) -> tuple[list[PipelineChoices], Best]:
         choices = [
-            replace(choices_of(pipeline, accuracy, options, restriction, served=served), slo_s=limit_s)
-            for pipeline, accuracy, limit_s in zip(pipelines, accuracies, limits_s, strict=True)
+            replace(choices_of(pipeline, accuracy, options, restriction, served=part), slo_s=limit_s)
+            for pipeline, accuracy, part, limit_s in zip(pipelines, accuracies, served, limits_s, strict=True)
         ]
         return choices, best(choices, options, workers, restriction, clock)
 
-    served, limits_s = 1.0, [pipeline.slo_s for pipeline in pipelines]
+    def with_whole(
+        served: list[float], limits_s: Sequence[float], choices: list[PipelineChoices], found: Best
+    ) -> tuple[list[float], list[PipelineChoices], Best]:
+        for number in range(len(pipelines)):
+            more = [*served[:number], 1.0, *served[number + 1 :]]
+            with_more = at(more, limits_s)
+            if with_more[1].answer.taken is not None:
+                served, (choices, found) = more, with_more
+        return served, choices, found
+
+    served, limits_s = [1.0] * len(pipelines), [pipeline.slo_s for pipeline in pipelines]
     choices, found = at(served, limits_s)
     if found.answer.taken is None and found.answer.infeasible:
         least_s = least_limits_s(pipelines, accuracies, options, workers, restriction, clock)
@@ -85,8 +96,10 @@ def solve(
             most = largest_served(pipelines, accuracies, limits_s, options, workers, restriction, clock)
             if isinstance(most, Answer):
                 return _nothing(pipelines, accuracies, options, workers, restriction, most, clock)
-            served = most
+            served = [most] * len(pipelines)
             choices, found = at(served, limits_s)
+            if len(pipelines) > 1:
+                served, choices, found = with_whole(served, limits_s, choices, found)
     if found.answer.taken is None:
         return _nothing(pipelines, accuracies, options, workers, restriction, found.answer, clock)
     gap = max(found.answer.bound - found.objective, 0.0) / max(abs(found.objective), 1e-9)
@@ -96,8 +109,8 @@ def solve(
         found.objective,
         clock.spent_s,
         {
-            pipeline.problem.name: _solution(pipeline, taken, served)
-            for pipeline, taken in zip(choices, found.answer.taken, strict=True)
+            pipeline.problem.name: _solution(pipeline, taken, part)
+            for pipeline, taken, part in zip(choices, found.answer.taken, served, strict=True)
         },
         explain(choices, found.answer.taken, options, workers, restriction, served),
     )

@@ -69,9 +69,10 @@ async def profile_everywhere(
         )
     pools = _holding(variant.name, settings, dict.fromkeys(pool for each in endpoints for pool in each.pools))
     fitting = book.fits(variant, pools)
-    limited_gpus = any(pool.device.startswith("cuda") and pool.memory_bytes < inf for pool in settings.pools.values())
+    able = [settings.pools[pool] for pool in pools]
+    on_gpu = any(pool.device.startswith("cuda") and pool.memory_bytes < inf for pool in able)
     size_bytes = await asyncio.to_thread(
-        partial(artifact_bytes, variant, settings.artifact_root, settings.artifact_rules, on_gpu=limited_gpus)
+        partial(artifact_bytes, variant, settings.artifact_root, settings.artifact_rules, on_gpu=on_gpu)
     )
     if size_bytes is None and any(pool.memory_bytes < inf for pool in settings.pools.values()):
         raise size_unknown(variant)

@@ -109,10 +109,15 @@ class QueryObserver:
             self.meter.on_violations(query.endpoint, query.rows)
             self.guarantees[query.endpoint].on_refused()
 
+    def likely_rows(self, endpoint: str, queries: int) -> int:
+        """Queries that nobody decoded are taken to have as many rows as those that somebody did, and one at least."""
+        decoded = self._decoded[endpoint]
+        return max(queries, round(queries * self._rows[endpoint] / decoded)) if decoded else queries
+
     def on_turned_away(self, reject: Reject, slo_s: float) -> None:
         """A query of an endpoint with this objective came and was refused before anybody decoded it."""
         endpoint = reject.query.endpoint
-        query = reject.query._replace(rows=self._likely_rows(endpoint, 1))
+        query = reject.query._replace(rows=self.likely_rows(endpoint, 1))
         self.stats[endpoint].arrived += 1
         self.meter.on_arrival(endpoint, query.rows)
         self.on_reject(Reject(query, reject.error), slo_s)
@@ -125,15 +130,10 @@ class QueryObserver:
 
     def on_refused_in_front(self, endpoint: str, queries: int, error: AccordError) -> None:
         """Queries of an endpoint, with all of its objective, were refused before they came here."""
-        stats, rows = self.stats[endpoint], self._likely_rows(endpoint, queries)
+        stats, rows = self.stats[endpoint], self.likely_rows(endpoint, queries)
         stats.arrived += queries
         stats.on_reject(error, queries)
         self.meter.on_arrival(endpoint, rows)
         self.meter.on_refused(endpoint, rows)
         self.meter.on_violations(endpoint, rows)
         self.guarantees[endpoint].on_refused(queries)
-
-    def _likely_rows(self, endpoint: str, queries: int) -> int:
-        """Queries that nobody decoded are taken to have as many rows as those that somebody did, and one at least."""
-        decoded = self._decoded[endpoint]
-        return max(queries, round(queries * self._rows[endpoint] / decoded)) if decoded else queries

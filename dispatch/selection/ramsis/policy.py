@@ -31,7 +31,8 @@ class RamsisSelection:
     loaded, or failing), and where clients allow more time than the objective, of which tables know nothing. Where the
     table's variant cannot be in time on this worker and a faster one can, that takes its place. Tables know one length:
     where lengths differ they are read for all that waits, as so many rows of the usual one, and promise nothing. Nor is
-    anything promised where the table's rows take several batches, after each of which it is read anew.
+    anything promised where the table's rows take several batches, after each of which it is read anew, and where the
+    tables of another device type are for smaller groups, in which queries come then.
     """
 
     name: ClassVar[str] = "ramsis"
@@ -63,12 +64,12 @@ class RamsisSelection:
         told = rows if queued == view.rows else min(rows, view.rows)
         rows = candidate.batch_rows(max(told, view.first_rows))  # a query is never divided
         if view.latency is None:
-            promised = rows == told and view.workers >= table.workers
+            promised = rows == told and view.workers >= table.workers and self._grouped_for(table, view)
             return Choice(variant, rows, None, promise_of(table, late_share=0.0) if promised else None)
         timely = _timely(candidate, rows, view)
         if timely is None:
             timely = soonest(view)
-        elif timely is candidate and rows == told and _promises(reading, view):
+        elif timely is candidate and rows == told and _promises(reading, view) and self._grouped_for(table, view):
             return Choice(variant, rows, None, promise_of(table, LATE_SHARE))
         return Choice(timely.variant, timely.batch_rows(rows))
 
@@ -86,6 +87,12 @@ class RamsisSelection:
         devices = (*self.leveled, *self.grids)
         readings = (self.reading(device, latency, workers, load_qps) for device in devices)
         return min((reading.table.group for reading in readings if reading is not None), default=1)
+
+    def _grouped_for(self, table: DecisionTable, view: QueueView) -> bool:
+        """Whether queries come in the groups that the table was made for: those of several device types may differ."""
+        if view.workers == 1 or len(self.grids) + len(self.leveled) == 1:
+            return True
+        return table.group == self.group(view.workers, view.load_qps, view.latency)
 
 
 def promise_of(table: DecisionTable, late_share: float) -> Promise:

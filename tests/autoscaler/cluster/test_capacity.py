@@ -5,7 +5,7 @@ from math import inf
 
 import pytest
 
-from autoscaler.cluster.capacity import Capacity, capacity_of, limited
+from autoscaler.cluster.capacity import ALONE, Capacity, capacity_of, limited
 from autoscaler_scene import linear
 from dispatch.selection.policy import Candidate
 
@@ -37,8 +37,25 @@ def test_where_batches_follow_before_results_are_there_the_way_counts_once_and_i
     assert cut is not None
     assert cut.max_batch == 3
     assert cut.runs_s == pytest.approx((0.0, 0.010, 0.020, 0.030)), "what is run, for whoever measures the way"
+    assert capacity_of(cut, 0.071) == capacity_of(follows, 0.071), "the next still follows before results are there"
     waited_for = replace(follows, follow_s=(0.0, *[inf] * 4))
     assert capacity_of(waited_for, 0.073) == capacity_of(STEPS, 0.073)
+
+
+def test_smaller_batches_take_what_they_took() -> None:
+    """In the mean, until the next may follow and until the result is there too."""
+    varies = replace(
+        STEPS,
+        mean_s=(0.0, 0.012, 0.021, 0.030, 0.039),
+        follow_s=(0.0, 0.012, 0.021, 0.030, 0.039),
+        result_s=(0.0, 0.015, 0.025, 0.035, 0.045),
+    )
+    cut = limited(varies, 0.073, waits=ALONE)
+    assert cut == varies, "all are in time"
+    cut = limited(varies, 0.035, waits=ALONE)
+    assert cut is not None
+    assert (cut.latency_s, cut.mean_s) == (STEPS.latency_s[:3], varies.mean_s[:3])
+    assert (cut.follow_s, cut.result_s, cut.cycle_s) == (varies.follow_s[:3], varies.result_s[:3], varies.cycle_s[:3])
 
 
 def test_where_the_run_is_far_shorter_than_the_way_a_query_may_wait_for_the_first_of_two_to_be_back() -> None:

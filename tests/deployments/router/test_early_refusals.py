@@ -1,9 +1,25 @@
 """Queries that the proxy refused, as load and as violations."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+import pytest
+
 from catalog.errors import RateLimited, Saturated
-from router_scene import now_s, routing, routing_table, virtually
+from deployments.router.router import Router
+from dispatch.admission.rules import AdmissionRules
+from router_scene import now_s, routing, routing_table, service, virtually
+
+
+def at_the_door(router: Router) -> None:
+    for _ in range(200):
+        router.refusals.at_the_door("digits", Saturated("no room"))
+
+
+def undecoded(router: Router) -> None:
+    for _ in range(200):
+        router.refusals.turn_away("digits", now_s() - 1.0, 0.5)
 
 
 @virtually
@@ -24,6 +40,24 @@ async def test_policies_and_planners_reckon_with_the_load_that_was_offered() -> 
         scene.router.refused_by_proxy("digits", 500)
         stage = scene.router.plan.endpoints["digits"].stage
         assert stage.load.load_qps(now_s()) > before_qps + 100
+
+
+@pytest.mark.parametrize("refuse", [at_the_door, undecoded, lambda router: router.refused_by_proxy("digits", 200)])
+@virtually
+async def test_each_counts_for_as_many_rows_of_that_load_as_decoded_queries_have(
+    refuse: Callable[[Router], None],
+) -> None:
+    added_qps = []
+    for rows in (1, 3):
+        async with routing() as scene:
+            await scene.members("w1")
+            await scene.follow("w1", endpoint=service(admission=AdmissionRules()))
+            await scene.router.infer("digits", {"x": np.zeros(rows)}, rows, 5.0)
+            load = scene.router.plan.endpoints["digits"].stage.load
+            before_qps = load.load_qps(now_s())
+            refuse(scene.router)
+            added_qps.append(load.load_qps(now_s()) - before_qps)
+    assert added_qps[1] == pytest.approx(3 * added_qps[0])
 
 
 @virtually

@@ -150,6 +150,16 @@ def test_what_sessions_take_of_gpus_counts_where_those_are_limited(
     assert made.memory_bytes["good"] == (tmp_path / "good.onnx").stat().st_size + more_bytes
 
 
+def test_what_only_runs_on_cpus_beside_gpus_takes_its_files(tmp_path: Path) -> None:
+    gpus = {"device": "cuda", "num_gpus": 0.5, "memory_bytes": 1e9, "variants": ["brittle"]}
+    app = config(pools={"small": {"memory_bytes": 1e9}, "large": gpus})
+    by_device = {device: profiles("good", "brittle", "corrupt")["cpu"] for device in ("cpu", "cuda")}
+    made = control_settings(app, load_catalogue(write_toy_catalogue(tmp_path)), by_device)
+    sizes = {name: (tmp_path / f"{name}.onnx").stat().st_size for name in ("good", "brittle")}
+    assert made.memory_bytes["good"] == sizes["good"]
+    assert made.memory_bytes["brittle"] == sizes["brittle"] + 150_000_000
+
+
 def test_forecasts_are_as_the_config_says_with_models_that_can_be_had(tmp_path: Path) -> None:
     uri = saved(trained(waves(3600)), tmp_path)
     controller = {"planner": "proteus", "forecast": {"model": "linear", "artifacts": {"toy": uri}, "horizon_s": 60}}

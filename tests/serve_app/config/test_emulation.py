@@ -93,6 +93,14 @@ def test_where_memory_is_limited_variants_claim_that_of_their_models(catalogue: 
         emulate(config(pools=pools), catalogue, PROFILES)
 
 
+def test_what_models_take_of_gpus_is_claimed_where_those_run_them(catalogue: Catalogue) -> None:
+    gpus = {"device": "cuda", "num_gpus": 1, "memory_bytes": 1e9, "variants": ["brittle"]}
+    emulated = emulate(config(pools={"cpu": {}, "gpu": gpus}), catalogue, PROFILES)
+    for name, more_bytes in (("good", 0), ("brittle", 150_000_000)):
+        size = (Path(catalogue.root) / f"{name}.onnx").stat().st_size
+        assert emulated.variant(name).options["memory_bytes"] == size + more_bytes
+
+
 def test_a_rehearsal_asks_for_no_machine_of_its_own() -> None:
     light = with_light_reservations(config(routers=3, router_num_cpus=2))
     cpus = light.routers * light.router_num_cpus + light.controller.num_cpus

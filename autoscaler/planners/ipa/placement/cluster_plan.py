@@ -1,7 +1,7 @@
 """A plan for the cluster from what is active in every stage, and who holds it."""
 
 from collections.abc import Mapping, Sequence
-from math import inf, prod
+from math import prod
 
 from autoscaler.cluster.plan import ClusterPlan, SolveReport, StageChoice
 from autoscaler.planners.ipa.latency import remaining_s
@@ -14,14 +14,14 @@ from dispatch.query import StageKey
 def cluster_plan(
     problems: Sequence[PipelineProblem],
     active: Mapping[StageKey, Active],
-    served: float,
+    borne_qps: Mapping[str, float],
     named: Named,
     options: IpaOptions,
     report: SolveReport,
 ) -> ClusterPlan:
     """All endpoints balance themselves among the workers that hold what they ask for.
 
-    ``served`` is the part of every load that is borne; a pipeline with a stage that is not ``active`` serves nothing.
+    ``borne_qps`` is what is borne of every load; a pipeline with a stage that is not ``active`` serves nothing.
     """
     demand_qps, served_qps, capacity_qps, accuracy = {}, {}, {}, {}
     stages = {}
@@ -31,7 +31,7 @@ def cluster_plan(
         }
         whole = len(own) == len(problem.stages)
         demand_qps[problem.name] = problem.load_qps
-        served_qps[problem.name] = served * problem.load_qps if whole else 0.0
+        served_qps[problem.name] = borne_qps[problem.name] if whole else 0.0
         capacity_qps[problem.name] = _capacity_qps(problem, own) if whole else 0.0
         if served_qps[problem.name] > 0:
             accuracy[problem.name] = _accuracy(problem, own, options)
@@ -76,10 +76,7 @@ def _choices(problem: PipelineProblem, own: Mapping[str, Active]) -> dict[str, S
 
 def _capacity_qps(problem: PipelineProblem, own: Mapping[str, Active]) -> float:
     """Queries that the stage with the least room bears."""
-    borne = [
-        own[stage.name].capacity_qps / stage.jobs_per_query for stage in problem.stages if stage.jobs_per_query > 0
-    ]
-    return min(borne, default=inf)
+    return min(own[stage.name].capacity_qps / stage.jobs_per_query for stage in problem.stages if stage.jobs_per_query)
 
 
 def _accuracy(problem: PipelineProblem, own: Mapping[str, Active], options: IpaOptions) -> float:

@@ -73,9 +73,8 @@ def problem_of(
     """A pipeline for each endpoint, with the variants that fit a worker's memory, at the load observed.
 
     Loads are within what a solver can reckon with: `LEAST_QPS` and `MOST_TIMES`.
-    The jobs of a stage are so many per query as were counted, else 1. Left out are endpoints with a stage that has no
-    variant for any pool, as where the last one could not be loaded lately, and those whose variants have no accuracy of
-    the ``definition`` (`accuracy_of`).
+    Left out are endpoints with a stage that has no variant for any pool, as where the last one could not be loaded
+    lately, and those whose variants have no accuracy of the ``definition`` (`accuracy_of`).
     """
     costs, workers = worker_costs(cluster, observation), workers_of(cluster, observation)
     pipelines: list[PipelineProblem] = []
@@ -86,15 +85,13 @@ def problem_of(
         if without is not None:
             left_out[endpoint.name] = _words_without_options(cluster, endpoint, without)
             continue
-        jobs = observation.stage_shares.get(endpoint.name, {})
+        jobs = _jobs_per_query(endpoint, observation)
         pipeline = PipelineProblem(
             endpoint.name,
             endpoint.slo_s,
             demand_qps[endpoint.name],
             tuple(
-                StageProblem(
-                    stage.name, stage.after, options[stage.name], jobs.get(stage.name, 1.0), stage.rows_per_job
-                )
+                StageProblem(stage.name, stage.after, options[stage.name], jobs[stage.name], stage.rows_per_job)
                 for stage in stages_of(endpoint)
             ),
             _measured(endpoint) if definition == "measured" else {},
@@ -107,6 +104,13 @@ def problem_of(
         else:
             pipelines.append(pipeline)
     return ClusterProblem(tuple(pipelines), left_out)
+
+
+def _jobs_per_query(endpoint: Endpoint, observation: Observation) -> dict[str, float]:
+    """By stage so many as were counted, else 1; all 1 where no stage was counted to run any."""
+    counted = observation.stage_shares.get(endpoint.name, {})
+    jobs = {stage.name: counted.get(stage.name, 1.0) for stage in stages_of(endpoint)}
+    return jobs if any(jobs.values()) else dict.fromkeys(jobs, 1.0)
 
 
 def _plannable_qps(pipeline: PipelineProblem, workers: Workers) -> float:

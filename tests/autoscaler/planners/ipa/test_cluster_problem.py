@@ -1,5 +1,7 @@
 """What a cluster asks of the program."""
 
+from dataclasses import replace
+
 import pytest
 
 from autoscaler.cluster.cluster import Cluster, Pool
@@ -31,3 +33,15 @@ def test_loads_are_those_observed_from_the_least_to_far_beyond_what_can_be_borne
     ):
         (pipeline,) = problem_of(cluster, observation, {"ten": qps}, "rank").pipelines
         assert pipeline.load_qps == pytest.approx(planned_qps)
+
+
+def test_shares_of_nothing_are_no_shares() -> None:
+    """A pipeline of which no stage was counted to run any job bears no infinite load."""
+    cluster = Cluster((NUMBERS,), (Pool("cpu"),))
+    observation = observed({"numbers": 20.0}, workers(cpu=4))
+    shares = dict.fromkeys(("cut", "read", "sum"), 0.0)
+    of_nothing, unknown = (
+        planned(cluster, each) for each in (replace(observation, stage_shares={"numbers": shares}), observation)
+    )
+    assert of_nothing.capacity_qps == unknown.capacity_qps
+    assert of_nothing.stages == unknown.stages

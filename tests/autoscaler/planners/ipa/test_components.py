@@ -1,9 +1,10 @@
-"""Endpoints that share no device type are planned as if the others were not there."""
+"""Endpoints of no common device type are planned as if the others were not there, those of one share what is short."""
 
 from dataclasses import replace
 from math import inf
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 
 from autoscaler.cluster.cluster import Cluster, Endpoint, Pool
@@ -83,3 +84,20 @@ def test_what_an_endpoint_gets_does_not_depend_on_those_of_other_pools(rng: np.r
         assert both.stages[each.name] == alone.stages[each.name]
         assert both.served_qps[each.name] == alone.served_qps[each.name]
         assert {w: h for w, h in both.held.items() if w.split("-")[0].split("+")[0] == each.name} == alone.held
+
+
+def test_an_endpoint_that_lacks_nothing_is_served_whole_beside_one_of_its_pool_that_has_too_few_workers() -> None:
+    light = endpoint("light", even("light-s", 0.8, 100.0), even("light-l", 0.9, 10.0))
+    heavy = endpoint("heavy", even("heavy", 0.9, 10.0))
+    cluster = Cluster((light, heavy), (Pool("cpu"),))
+    plan = planned(cluster, observed({"light": 20.0, "heavy": 100.0}, workers(cpu=6)))
+    assert plan.served_qps == pytest.approx({"light": 20.0, "heavy": 50.0})
+    assert plan.stages["light"][""].variants == {"light-s": 1}, "the more accurate one bears no more than half"
+    told = [each for each in plan.report.explanation if "can be borne" in each]
+    assert told == ["heavy: 50.0% of 100 queries/s can be borne in time, no plan within the limits bears more."]
+
+
+def test_of_two_that_compete_for_a_worker_neither_gets_less_than_the_same_part() -> None:
+    cluster = Cluster((endpoint("a", even("a", 0.9, 10.0)), endpoint("b", even("b", 0.9, 10.0))), (Pool("cpu"),))
+    plan = planned(cluster, observed({"a": 40.0, "b": 40.0}, workers(cpu=6)))
+    assert plan.served_qps == pytest.approx({"a": 30.0, "b": 30.0})

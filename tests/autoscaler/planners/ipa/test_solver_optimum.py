@@ -51,10 +51,10 @@ def test_no_plan_is_better_and_none_serves_more(rng: np.random.Generator, kind: 
         assert "worker" in found.explanation[0]
         return
     assert found.status is Status.OPTIMAL
-    for problem, limit_s in zip(problems, wanted.limits_s, strict=True):
+    for problem, part, limit_s in zip(problems, wanted.served, wanted.limits_s, strict=True):
         own = found.pipelines[problem.name]
-        assert own.served_qps == pytest.approx(wanted.served * problem.load_qps, rel=1e-6)
-        served = own.served_qps / problem.load_qps if problem.load_qps else wanted.served
+        assert own.served_qps == pytest.approx(part * problem.load_qps, rel=1e-6)
+        served = own.served_qps / problem.load_qps if problem.load_qps else part
         taken = picked(problem, found)
         assert own.latency_s == pytest.approx(latency_s(problem, taken, served))
         assert own.latency_s <= limit_s * (1 + 2e-9)

@@ -69,6 +69,21 @@ def test_batches_are_measured_and_planned_as_far_as_a_pools_memory_takes_them(
     play(monkeypatch, settings(both, {"cpu": pool(1), "gpu": limited}), scene)
 
 
+@pytest.mark.parametrize(("pools", "more_bytes"), [(("cpu",), 0), (("cpu", "gpu"), 150_000_000)])
+def test_what_a_session_takes_of_a_gpu_counts_where_one_may_run_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, pools: tuple[str, ...], more_bytes: int
+) -> None:
+    async def scene(played: Scene) -> None:
+        played.pools["cpu"].come("w1")
+        await played.start()
+        await played.register(new(tmp_path, runtime="text"))
+        assert played.known.book.memory_bytes["new"] == 7 + more_bytes
+
+    served = {"digits": endpoint(pools=pools), "letters": endpoint(task="letters", pools=("gpu",))}
+    gpus = replace(pool(1, memory=1e9), device="cuda")
+    play(monkeypatch, settings(served, {"cpu": pool(1, memory=1e9), "gpu": gpus}), scene)
+
+
 def test_a_pool_that_takes_no_row_of_it_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     async def scene(played: Scene) -> None:
         played.pools["cpu"].come("w1")

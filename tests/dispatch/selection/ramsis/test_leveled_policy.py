@@ -74,6 +74,16 @@ def test_the_table_decides_and_promises_where_it_was_made_for_the_latency() -> N
     assert choice.promise == promise_of(table(40.0, 2), LATE_SHARE)
 
 
+def test_nothing_is_promised_in_other_groups_than_a_table_was_made_for() -> None:
+    levels = POLICY.leveled["cpu"].grids
+    larger = {
+        level: replace(grid, tables=tuple(replace(t, group=2) for t in grid.tables)) for level, grid in levels.items()
+    }
+    mixed = RamsisSelection(leveled={**POLICY.leveled, "gpu": LeveledGrids(larger)})
+    assert mixed.choose(view()._replace(device="gpu")) == Choice("slow", 1)
+    assert mixed.choose(view()) == POLICY.choose(view()), "made for the group that is given"
+
+
 def test_what_is_promised_is_what_does_not_fit_and_what_takes_longer_all_the_same() -> None:
     promise = promise_of(OVERLOADED, LATE_SHARE)
     assert promise.accuracy == 0.85

@@ -67,6 +67,19 @@ def test_a_turn_among_another_number_of_workers_is_read_by_whose_queries_come() 
     assert set(chosen(1)) == {"fast"}
 
 
+def test_in_other_groups_than_a_table_was_made_for_it_decides_and_promises_nothing() -> None:
+    """Of two device types the smaller group is given to both."""
+    larger = PROBLEM.grouped(2)
+    decisions = np.ones((8, 2, 1), dtype=np.uint8)
+    made = DecisionTable.of(larger.at_load(20.0), np.array([0.0, 0.05]), decisions, None, 0.9, 0.0)
+    mixed = RamsisSelection({**POLICY.grids, "gpu": TableGrid((made,), beyond_table(larger, 2))})
+    assert mixed.group(2, 15.0, None) == 1
+    assert mixed.choose(view()._replace(device="gpu")) == Choice("slow", 2)
+    assert mixed.choose(view()) == Choice("slow", 2, None, KEPT), "made for the group that is given"
+    alone = RamsisSelection({"gpu": mixed.grids["gpu"]})
+    assert alone.choose(view()._replace(device="gpu")) == Choice("slow", 2, None, KEPT)
+
+
 def test_a_batch_is_no_larger_than_the_variant_takes_and_promises_nothing_of_the_others() -> None:
     assert POLICY.choose(view(rows=7)) == Choice("slow", 4)
 

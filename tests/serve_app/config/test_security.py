@@ -67,7 +67,7 @@ def test_with_a_header_any_name_may_be_limited(name: str) -> None:
 @pytest.mark.parametrize("security", [KEYS, {"jwt": JWT}, KEYS | {"jwt": JWT}])
 def test_a_header_beside_keys_or_tokens_is_refused(security: dict[str, Any]) -> None:
     clients = {"rate_qps": 5, "header": "x-accord-client"}
-    with pytest.raises(ConfigError, match=r"clients\.header is 'x-accord-client', .* would not be looked at; remove the"):
+    with pytest.raises(ConfigError, match=r"clients\.header is 'x-accord-client', .* would not be looked at; remove"):
         app_config(APP | {"security": security, "clients": clients})
 
 

@@ -76,7 +76,7 @@ def play(system: System, workload: Workload, weights: ClassWeights, forecaster: 
     rng = np.random.default_rng([workload.seed, workload.part.begin_s, 1])
     control = MachinePools(loop, planner, Sizing(IDLE_TIMEOUT_S), pools, rng, MachineTimes())
     flow = flow_of(system, weights)
-    truths = Truths(workload, flow.chooser)
+    truths = Truths(workload, flow.chooser, weights, flow.asked)
     latency = PlannedLatency(*cluster.endpoints)
     host = Host(
         serving_plan(cluster, flow),

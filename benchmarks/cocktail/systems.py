@@ -14,6 +14,7 @@ from dispatch.ensemble.member import MemberSet
 from dispatch.ensemble.weights import ClassWeights
 from dispatch.flow.ensemble import EnsembleFlow
 from dispatch.plan import EndpointLimits, EndpointPlan, Plan, StagePlan
+from dispatch.query import Job, Query
 from dispatch.selection.greedy import GreedySelection
 from simulator.pools.spot_market import MachinePool
 
@@ -102,6 +103,20 @@ def serving_plan(cluster: Cluster, flow: EnsembleFlow) -> Plan:
     return Plan(1, {ENDPOINT: EndpointPlan(ENDPOINT, limits, stages, flow)})
 
 
-def flow_of(system: System, weights: ClassWeights) -> EnsembleFlow:
+class NotingFlow(EnsembleFlow):
+    """Keeps in ``asked``, by query, the members that it asks: all at once, in sets of one wave."""
+
+    def __init__(self, chooser: MemberChooser, weights: ClassWeights) -> None:
+        super().__init__(chooser, weights, LabelBallots(weights.classes), latency_share=1.0)
+        self.asked: dict[int, tuple[str, ...]] = {}
+
+    def start(self, query: Query, now_s: float) -> tuple[Job, Sequence[Job]]:
+        """See `QueryFlow.start`."""
+        first, others = super().start(query, now_s)
+        self.asked[query.id] = (first.stage, *(job.stage for job in others))
+        return first, others
+
+
+def flow_of(system: System, weights: ClassWeights) -> NotingFlow:
     """Votes as ours for all of them, which favours Clipper: the paper has it without weights by class."""
-    return EnsembleFlow(system.chooser(), weights, LabelBallots(weights.classes), latency_share=1.0)
+    return NotingFlow(system.chooser(), weights)

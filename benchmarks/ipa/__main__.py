@@ -31,6 +31,7 @@ from benchmarks.ipa.simulation import Outcome
 from benchmarks.machine import with_machine
 from catalog.errors import BadSeries, ConfigError
 from forecast.series.file import read_series
+from forecast.series.series import LoadSeries
 
 SERIES_FILE = Path(__file__).parents[3] / "shared" / "data" / "twitter" / "load_per_second_18d.csv.gz"
 
@@ -42,7 +43,7 @@ def main() -> None:
     try:
         if args.plot is not None:
             args.plot.mkdir(parents=True, exist_ok=True)
-        series, _ = read_series(str(args.series), zeros_are_gaps=True)
+        series = _read(str(args.series))
         spans = spans_of(series)
         scale = scale_of(series, spans)
         excerpts = {
@@ -89,6 +90,12 @@ def main() -> None:
         print(orjson.dumps(body).decode())
     else:
         _print(body)
+
+
+def _read(where: str) -> LoadSeries:
+    """The load of a file: in that of the shared data zeros are gaps, in any other loads, and empty cells are gaps."""
+    series, _ = read_series(where, zeros_are_gaps=Path(where).resolve() == SERIES_FILE)
+    return series
 
 
 def _progress(bar: "tqdm[Any]", what: str) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +63,12 @@ def configured(config: Path, endpoint: str | None, dataset: str | None, folder: 
             )
 
 
+@lru_cache(maxsize=1)
 def check(config: Path, endpoint: str | None, dataset: str | None) -> tuple[ServeFile, str, Dataset]:
-    """The config, the endpoint and the data that these stand for; raises `ConfigError`."""
+    """The config, the endpoint and the data that these stand for; raises `ConfigError`.
+
+    What was checked last is kept: a service is started with that, and files of data may be large.
+    """
     if config.suffix not in CONFIG_FILES:
         raise ConfigError(f"config {config}; give a file that ends in {', '.join(CONFIG_FILES)}")
     file = read_serve_file(config)

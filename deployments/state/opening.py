@@ -20,8 +20,8 @@ SQLITE_SUFFIXES = (".db", ".sqlite")
 
 
 def usual_state(application: str, catalogue_root: str) -> str:
-    """Where the state of a Serve application is kept that is told nothing else: its own with every catalogue, since
-    what is learned and registered is of the variants of one."""
+    """Where the state of a Serve application is kept that is told nothing else: its own with the catalogues of every
+    folder, since what is learned and registered is of their variants. A catalogue that gets another name keeps it."""
     of = hashlib.sha256(catalogue_root.encode()).hexdigest()[:12]
     return str(cache_dir() / "state" / f"{application}-{of}.db")
 

@@ -108,11 +108,7 @@ def _frame(where: str, is_parquet: bool) -> Any:
         with fsspec.open(where, "rb", compression=None if is_parquet else "infer") as file:
             content = io.BytesIO(file.read())
         if is_parquet:
-            frame = pandas.read_parquet(content)
-            unnamed = frame.index.name is None and frame.index.nlevels == 1
-            if unnamed and TIME not in frame.columns and _are_instants(frame.index):
-                frame.index.name = TIME
-            frame = frame.reset_index() if frame.index.name is not None else frame.reset_index(drop=True)
+            frame = _with_index(pandas.read_parquet(content))
         else:
             # an empty line of a file of one column is a step that nobody observed
             frame = pandas.read_csv(content, low_memory=False, skip_blank_lines=False, dtype={ENDPOINT: str})
@@ -129,6 +125,27 @@ def _frame(where: str, is_parquet: bool) -> Any:
     if not isinstance(frame.index, pandas.RangeIndex):
         raise ConfigError(f"{where}: rows have more cells than the header names; give each column a name")
     return frame
+
+
+def _with_index(frame: Any) -> Any:
+    """A Parquet file's table with the levels of its index as columns, of which one without a name is ``time`` where it
+    has instants and nothing else has that name.
+
+    Other levels without a name, such as row numbers, are left out.
+    """
+    index = frame.index
+    names = list(index.names)
+    if TIME not in names and TIME not in frame.columns:
+        instants = (
+            level for level, name in enumerate(names) if name is None and _are_instants(index.get_level_values(level))
+        )
+        if (level := next(instants, None)) is not None:
+            names[level] = TIME
+    frame.index = index.set_names(names)
+    unnamed = [level for level, name in enumerate(names) if name is None]
+    if len(unnamed) == len(names):
+        return frame.reset_index(drop=True)
+    return frame.reset_index(level=unnamed, drop=True).reset_index()
 
 
 def _with_unnamed_times(frame: Any) -> Any:

@@ -35,6 +35,8 @@ class Trees:
 
     def predict(self, configurations: Sequence[Configuration]) -> Prediction:
         """See `SlowdownPredictor.predict`."""
+        if not configurations:  # scikit-learn refuses no rows
+            return Prediction(np.empty(0), np.empty(0))
         rows = self.features.rows(configurations)
         logs = np.array([member.predict(rows) for member in self.ensemble.estimators_])
         alone = _alone(configurations)
@@ -43,6 +45,8 @@ class Trees:
 
     def slowdowns(self, configurations: Sequence[Configuration]) -> Array:
         """See `SlowdownPredictor.slowdowns`."""
+        if not configurations:
+            return np.empty(0)
         logs = self.ensemble.predict(self.features.rows(configurations))
         return np.where(_alone(configurations), 1.0, np.exp(logs))
 

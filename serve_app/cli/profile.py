@@ -29,6 +29,9 @@ from serve_app.cli.config_file import ServeFile
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
 from serve_app.cli.options import YEAR_S, AsJson
 
+THRESHOLD_QPS, LARGEST_BATCH = 5.0, 8
+"""Of base allocations, where nothing else is said."""
+
 
 def profile(
     catalogue: Annotated[str, typer.Option(help="A catalogue file, or 'builtin', or 'sentiment'.")] = "builtin",
@@ -48,9 +51,11 @@ def profile(
         str | None, typer.Option(help="Find each variant's base allocation among these, such as 1,2,4 (IPA, eq. 1).")
     ] = None,
     threshold_qps: Annotated[
-        float, typer.Option(min=0.001, max=1e9, help="What one replica must bear, with --cores.")
-    ] = 5.0,
-    largest_batch: Annotated[int, typer.Option(min=1, help="That must be in time, with --cores.")] = 8,
+        float | None, typer.Option(min=0.001, max=1e9, help="What one replica must bear, with --cores; default 5.")
+    ] = None,
+    largest_batch: Annotated[
+        int | None, typer.Option(min=1, help="That must be in time, with --cores; default 8.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure latency per batch size, print it, and keep it for `serve run`."""
@@ -61,6 +66,9 @@ def profile(
             raise ConfigError(
                 f"--threads {threads} and --cores {cores} both say how many threads a run may use; give one of them"
             )
+        for option, value in (("--threshold-qps", threshold_qps), ("--largest-batch", largest_batch)):
+            if value is not None and cores is None:
+                raise ConfigError(f"{option} {value:g} is for base allocations; give --cores as well, or leave it out")
         _check_output(output, cores)
         with progress_bar("Building") as building:
             loaded = load_catalogue(catalogue, lambda what, share: building(f"Building {what}", share))
@@ -69,14 +77,13 @@ def profile(
         if batch_bytes is not None:
             variants = tuple(variant.within(batch_bytes) for variant in variants)
         if cores is not None:
-            numbers = numbers_of_cores(cores)
+            numbers, least_qps = numbers_of_cores(cores), threshold_qps or THRESHOLD_QPS
             with _shown() as on_progress:
                 measuring = {"budget_s": budget_s, "again": again}
-                found = allocations(
-                    loaded, variants, device, numbers, threshold_qps, largest_batch, on_progress, **measuring
-                )
+                batch = largest_batch or LARGEST_BATCH
+                found = allocations(loaded, variants, device, numbers, least_qps, batch, on_progress, **measuring)
             if as_json:
-                print_json({"device": device, "threshold_qps": threshold_qps, "tasks": record_of(found)})
+                print_json({"device": device, "threshold_qps": least_qps, "tasks": record_of(found)})
             for name, own in found.items() if not as_json else ():
                 OUT.print(table_of(name, own))
             return

@@ -38,6 +38,6 @@ class ClientsConfig(RateLimitConfig):
     header: str | None = Field(
         default=None,
         pattern=r"^[A-Za-z0-9-]+$",
-        description="request header that names the client where no key is asked for, such as `x-accord-client`; anyone "
-        "may write into it. `null`: those without a key share one limit",
+        description="request header that names the client, such as `x-accord-client`; anyone may write into it. It is "
+        "refused beside keys and tokens, which name clients themselves. `null`: those without a key share one limit",
     )

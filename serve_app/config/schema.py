@@ -95,8 +95,14 @@ class AppConfig(Strict):
 
     @model_validator(mode="after")
     def _limits_of_clients_that_can_be(self) -> "AppConfig":
-        keys, jwt = self.security.api_keys, self.security.jwt
-        for name in () if self.clients.header is not None else self.clients.named:
+        keys, jwt, header = self.security.api_keys, self.security.jwt, self.clients.header
+        if header is not None and self.security.required:
+            raise ValueError(
+                f"clients.header is {header!r}, and the names of clients are those of security.api_keys and the "
+                "subjects of security.jwt, so that the header would not be looked at; remove the header, or the keys "
+                "and tokens"
+            )
+        for name in () if header is not None else self.clients.named:
             if name in keys or (jwt is not None and name.startswith(BY_TOKEN)):
                 continue
             if name.startswith(BY_TOKEN):
@@ -107,7 +113,8 @@ class AppConfig(Strict):
             raise ValueError(
                 f"clients.named.{name}: no client is called {name!r}{nearest(name, keys)}; "
                 + (f"security.api_keys has {', '.join(keys)}" if keys else "there are no security.api_keys")
-                + "; name one of those, or `jwt:` and a subject where there is security.jwt, or give clients.header"
+                + "; name one of those, or `jwt:` and a subject where there is security.jwt"
+                + ("" if self.security.required else ", or give clients.header")
             )
         return self
 

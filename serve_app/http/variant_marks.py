@@ -1,7 +1,7 @@
 """What answers and the status say of variants: whether they run a model, and where their accuracy comes from."""
 
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 from catalog.evaluation.interval import wilson
@@ -21,19 +21,27 @@ def emulated_variants(router: Router, *endpoints: EndpointInfo) -> frozenset[str
     return frozenset().union(*(endpoint.emulated for endpoint in endpoints))
 
 
-def _any_in(variant: str, emulated: Set[str]) -> bool:
+def _any_in(variant: str, emulated: Set[str], stages: Iterable[str]) -> bool:
     """Whether one of ``emulated`` is among the variants of an answer, which may have any character in their names.
 
-    An ensemble's are joined by ``+``; a pipeline's as well, as ``stage:variant``, several of one stage by commas.
+    Those that voted together are joined by ``+``; those of a pipeline, which has ``stages``, are as well, as
+    ``stage:variant``, several of one stage by commas.
     """
-    return any(re.search(rf"(^|[+,:]){re.escape(name)}([+,]|$)", variant) for name in emulated)
+    first = "|".join(re.escape(stage) for stage in stages)
+    before, behind = (rf"((^|\+)({first}):|,)", r"([+,]|$)") if first else (r"(^|\+)", r"(\+|$)")
+    return any(re.search(before + re.escape(name) + behind, variant) for name in emulated)
 
 
 def mark_status(status: Mapping[str, Any], emulated: Set[str]) -> dict[str, Any]:
     """An answer of ``GET /accord/status`` that says of variants and workers what of them is emulated."""
     endpoints = {
         name: endpoint
-        | {"variants": {v: entry | {"emulated": _any_in(v, emulated)} for v, entry in endpoint["variants"].items()}}
+        | {
+            "variants": {
+                variant: entry | {"emulated": _any_in(variant, emulated, endpoint.get("stages", ()))}
+                for variant, entry in endpoint["variants"].items()
+            }
+        }
         for name, endpoint in status["endpoints"].items()
     }
     workers = {

@@ -38,6 +38,14 @@ def test_the_only_endpoint_gets_the_built_in_data_of_its_task(tmp_path: Path) ->
     assert len(data.labels) == len(data.bodies) > 1000
 
 
+def test_data_that_were_read_for_the_check_are_those_of_the_service(tmp_path: Path) -> None:
+    config = written(tmp_path, {"mine": DIGITS})
+    np.savez(tmp_path / "mine.npz", image=np.zeros((2, 8, 8), np.float32), label=np.array([0, 1]))
+    first, again = (check(config, "mine", str(tmp_path / "mine.npz"))[2] for _ in range(2))
+    assert again is first
+    assert check(config, "mine", None)[2] is not first
+
+
 def test_of_several_endpoints_one_is_to_be_named(tmp_path: Path) -> None:
     config = written(tmp_path, {"a": DIGITS, "b": DIGITS})
     with pytest.raises(ConfigError, match=r"mine\.yaml has 2 endpoints; give --endpoint one of a, b"):

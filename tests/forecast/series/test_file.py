@@ -173,6 +173,24 @@ def test_an_unnamed_index_beside_times_or_of_row_numbers_is_ignored(tmp_path: Pa
             assert read_series(str(tmp_path / name))[0].times_s.tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize("names", [("endpoint", "time"), ("endpoint", None), (None, "time"), (None, None)])
+def test_an_index_of_several_levels_is_as_many_columns(tmp_path: Path, names: tuple[str | None, ...]) -> None:
+    clock = pandas.to_datetime(["2026-01-31T12:00:00", "2026-01-31T12:00:01", "2026-01-31T13:00:00"])
+    index = pandas.MultiIndex.from_arrays([["a"] * 3, clock], names=names)
+    frame = pandas.DataFrame({"requests_per_s": [1.0, 2.0, 3.0]}, index=index)
+    frame.to_parquet(tmp_path / "load.parquet")
+    series, _ = read_series(str(tmp_path / "load.parquet"), endpoint="a" if "endpoint" in names else None)
+    assert series.times_s.tolist() == [NOON_S, NOON_S + 1, NOON_S + 3600]
+    assert series.loads_qps.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_of_several_unnamed_levels_none_is_the_time_beside_a_column_of_times(tmp_path: Path) -> None:
+    days = pandas.date_range("2026-01-31", periods=3)
+    frame = pandas.DataFrame({"time": [5, 6, 8], "requests_per_s": [1.0, 2.0, 3.0]})
+    frame.set_axis(pandas.MultiIndex.from_arrays([[0, 1, 2], days])).to_parquet(tmp_path / "load.parquet")
+    assert read_series(str(tmp_path / "load.parquet"))[0].times_s.tolist() == [5, 6, 8]
+
+
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [

@@ -45,6 +45,12 @@ def test_a_variant_alone_is_not_slowed_down(trees: dict[str, Trees], kind: str) 
 
 
 @pytest.mark.parametrize("kind", TREE_KINDS)
+def test_of_no_configurations_there_is_nothing_to_say(trees: dict[str, Trees], kind: str) -> None:
+    said = trees[kind].predict([])
+    assert said.slowdown.shape == said.deviation.shape == trees[kind].slowdowns([]).shape == (0,)
+
+
+@pytest.mark.parametrize("kind", TREE_KINDS)
 def test_the_order_of_variants_does_not_matter(trees: dict[str, Trees], kind: str) -> None:
     turned = [Configuration("small", ("v6", "v1", "v4"))]
     np.testing.assert_allclose(trees[kind].slowdowns(turned)[[1, 2, 0]], trees[kind].slowdowns(ASKED[:1]))

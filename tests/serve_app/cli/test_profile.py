@@ -49,6 +49,8 @@ def test_a_row_that_does_not_fit_ends_in_words(tmp_path: Path) -> None:
         (["--output", "{0}/none/made.csv"], "there is no folder"),
         (["--output", "{0}"], "is a folder; give the path of a file"),
         (["--output", "{0}/made.csv", "--cores", "1,2"], "leave out --cores, or --output"),
+        (["--threshold-qps", "20"], "--threshold-qps 20 is for base allocations; give --cores as well"),
+        (["--largest-batch", "4", "--threads", "2"], "--largest-batch 4 is for base allocations; give --cores"),
         (["--cores", "1,2", "--threads", "7"], "--threads 7 and --cores 1,2 both say how many threads"),
     ],
 )

@@ -56,7 +56,19 @@ def test_a_limit_of_a_client_that_cannot_be_is_refused(security: dict[str, Any],
     clients = {"rate_qps": 5, "named": {name: {"rate_qps": 50}}}
     with pytest.raises(ConfigError, match=message):
         app_config(APP | {"security": security, "clients": clients})
-    assert app_config(APP | {"security": security, "clients": clients | {"header": "x-accord-client"}})
+
+
+@pytest.mark.parametrize("name", ["acme", "jwt:ann"])
+def test_with_a_header_any_name_may_be_limited(name: str) -> None:
+    clients = {"rate_qps": 5, "named": {name: {"rate_qps": 50}}, "header": "x-accord-client"}
+    assert app_config(APP | {"clients": clients}).clients.header == "x-accord-client"
+
+
+@pytest.mark.parametrize("security", [KEYS, {"jwt": JWT}, KEYS | {"jwt": JWT}])
+def test_a_header_beside_keys_or_tokens_is_refused(security: dict[str, Any]) -> None:
+    clients = {"rate_qps": 5, "header": "x-accord-client"}
+    with pytest.raises(ConfigError, match=r"clients\.header is 'x-accord-client', .* would not be looked at; remove"):
+        app_config(APP | {"security": security, "clients": clients})
 
 
 def test_limits_of_keys_and_subjects_are_taken() -> None:

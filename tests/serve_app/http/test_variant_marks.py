@@ -1,5 +1,6 @@
 """What is emulated is marked, ensembles by any of their members."""
 
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -20,6 +21,16 @@ def routed(routing: Any = None) -> Router:
     return cast(Router, SimpleNamespace(routing=routing))
 
 
+STAGES = ("stage", "one", "two")
+
+
+def marked(answers: dict[str, Any], emulated: set[str], stages: tuple[str, ...]) -> Iterator[bool]:
+    """Of answers' variants, of an endpoint with these stages, whether they are marked."""
+    endpoint = {"variants": answers, "stages": {name: {} for name in stages}}
+    shown = mark_status({"endpoints": {"e": endpoint}, "workers": {}}, emulated)["endpoints"]["e"]["variants"]
+    return (each["emulated"] for each in shown.values())
+
+
 def test_before_the_first_word_of_the_controller_it_is_what_the_service_began_with() -> None:
     assert emulated_variants(routed(), info("one", "a"), info("two", "b", "c")) == {"a", "b", "c"}
     assert emulated_variants(routed()) == frozenset()
@@ -28,9 +39,26 @@ def test_before_the_first_word_of_the_controller_it_is_what_the_service_began_wi
 @pytest.mark.parametrize("name", ["bert:v2", "a+b", "a,b", "x:a+b,c"])
 @pytest.mark.parametrize("variant", ["{}", "{}+z", "z+{}", "stage:{}", "one:z+two:y,{}", "one:{},y+two:z"])
 def test_names_with_any_characters_are_found(name: str, variant: str) -> None:
-    status = {"endpoints": {"e": {"variants": {variant.format(each): {} for each in (name, "other")}}}, "workers": {}}
-    shown = mark_status(status, {name})["endpoints"]["e"]["variants"]
-    assert [each["emulated"] for each in shown.values()] == [True, False]
+    answers = {variant.format(each): {} for each in (name, "other")}
+    assert list(marked(answers, {name}, STAGES if ":" in variant else ())) == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("variant", "stages", "is_emulated"),
+    [
+        ("a:b", (), False),
+        ("a,b", (), False),
+        ("a:b+b", (), True),
+        ("one:a:b", STAGES, False),
+        ("one:a:b+two:c", STAGES, False),
+        ("one:c,a:b+two:b", STAGES, True),
+        ("one:c+two:a:b,b", STAGES, True),
+    ],
+)
+def test_a_name_with_another_at_its_end_is_not_taken_for_that(
+    variant: str, stages: tuple[str, ...], is_emulated: bool
+) -> None:
+    assert list(marked({variant: {}}, {"b"}, stages)) == [is_emulated]
 
 
 def test_the_controllers_word_counts_from_then_on() -> None:

@@ -63,6 +63,10 @@ def total(scraped: Scraped, metric: str, **tags: str) -> float:
 
 
 def test_queries_variants_batches_and_the_plan_arrive_at_prometheus(client: httpx2.Client) -> None:
+    begun = [f"ray_accord_{each}_total" for each in ("queries", "violations", "cancelled", "latency_ms_bucket")]
+    until(lambda: scrape().keys() >= set(begun), 60)
+    at_first = scrape()
+    assert [total(at_first, metric) for metric in begun] == pytest.approx([0.0] * len(begun))
     bodies = load_dataset("test", None).bodies
     for body in bodies[:QUERIES]:
         assert client.post("/v2/models/digits/infer", content=body).status_code == 200

@@ -62,7 +62,8 @@ def measure_until(
     report = campaign.run(begin, of_first_s, on_progress)
     left_s = stop.budget_s - (time.monotonic() - began_s)
     if report.left and left_s > 0 and len((records.own() or Measurements(())).repeats) < LEAST_CONFIGURATIONS:
-        report = campaign.run(begin, left_s, on_progress)  # starting the variants took most of that
+        report = _together(report, campaign.run(begin, left_s, on_progress))  # starting the variants took most of that
+    rounds = 1  # a round gets the time of so many, where those before it were too short to measure anything
     while True:
         own = records.own() or Measurements(())
         if len(own.repeats) < LEAST_CONFIGURATIONS:
@@ -87,14 +88,24 @@ def measure_until(
         count = min(PER_ROUND, stop.configurations - known)
         predictor = _fitted(examples_of(own), table, seed)
         wanted = next_configurations(predictor, candidates, count, seed + known, tuple(own.repeats))
-        of_round_s = left_s * count / (stop.configurations - known)
-        latest = campaign.run([each.variants for each in wanted], of_round_s, on_progress)
-        report = replace(
-            latest,
-            measured=report.measured + latest.measured,
-            kept=report.kept,
-            disturbed=report.disturbed + latest.disturbed,
-        )
+        while True:
+            of_round_s = min(left_s, rounds * left_s * count / (stop.configurations - known))
+            latest = campaign.run([each.variants for each in wanted], of_round_s, on_progress)
+            report = _together(report, latest)
+            left_s = stop.budget_s - (time.monotonic() - began_s)
+            if latest.measured or not latest.left or left_s <= 0:
+                break
+            rounds *= 2
+
+
+def _together(before: CampaignReport, latest: CampaignReport) -> CampaignReport:
+    """Of rounds one after the other; the later one keeps what the former measured."""
+    return replace(
+        latest,
+        measured=before.measured + latest.measured,
+        kept=before.kept,
+        disturbed=before.disturbed + latest.disturbed,
+    )
 
 
 def _possible(names: Sequence[str], degree: int, seed: int) -> list[Variants]:

@@ -1,19 +1,30 @@
 """Rounds of measuring, on variants that only compute: what is measured is real, and what is learned from it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from catalog.errors import ConfigError
 from measuring_scene import ToyPrograms, measure_quickly
-from predictor.measure.campaign import Campaign, CampaignReport
+from predictor.measure.campaign import Campaign, CampaignReport, OnProgress
+from predictor.measure.choice import Variants
 from predictor.measure.program import MeasuredVariant
 from predictor.measure.records import Records, Setting
 from predictor.measurements import read_measurements
 from predictor.models import gaussian_process_fit
 from serve_app.cli.interference import active
 from serve_app.cli.interference.active import Stop, measure_until
+
+TO_START_S = 100.0
+
+
+class SlowToStart(Campaign):
+    """Its variants are loaded for longer than a short round lasts."""
+
+    def run(self, wanted: Sequence[Variants], budget_s: float, on_progress: OnProgress) -> CampaignReport:
+        return super().run(wanted, budget_s if budget_s > TO_START_S else 0.0, on_progress)
+
 
 Measure = Callable[..., tuple[CampaignReport, float, list[tuple[int, float]]]]
 
@@ -25,10 +36,15 @@ def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measure:
     monkeypatch.setattr(gaussian_process_fit, "STEPS", 10)
 
     def until(
-        error: float, configurations: int, budget_s: float = 100.0, degree: int = 3, names: str = "abc"
+        error: float,
+        configurations: int,
+        budget_s: float = 1000.0,
+        degree: int = 3,
+        names: str = "abc",
+        kind: type[Campaign] = Campaign,
     ) -> tuple[CampaignReport, float, list[tuple[int, float]]]:
         said: list[tuple[int, float]] = []
-        campaign = Campaign(
+        campaign = kind(
             programs=ToyPrograms(tmp_path / "diary"),
             variants={name: MeasuredVariant(name, 1) for name in names},
             records=Records(tmp_path, Setting("here", "toys 1", 1)),
@@ -60,6 +76,12 @@ def test_it_stops_when_everything_is_measured(measure: Measure) -> None:
     report, _, said = measure(error=0.0, configurations=100, degree=4, names="ab")
     assert [number for number, _ in said] == [8, 10, 12]  # 3 pairs, 4 triples and 5 of four
     assert report.measured == 12
+
+
+def test_rounds_too_short_to_measure_anything_get_more_time_and_all_rounds_count(measure: Measure) -> None:
+    report, _, said = measure(error=0.0, configurations=100, degree=4, names="ab", kind=SlowToStart)
+    assert [number for number, _ in said] == [8, 10, 12]  # a first round of 80 s, later ones of 22 s
+    assert (report.measured, report.kept, report.left) == (12, 0, 0)
 
 
 def test_a_budget_that_ends_too_early_is_said(measure: Measure) -> None:

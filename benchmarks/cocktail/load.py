@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.cocktail.models import MACHINES
+from benchmarks.recorded_load import read_recorded
 from catalog.errors import ConfigError
-from forecast.series.file import read_series
 from forecast.series.series import DAY_S, LoadSeries
 from simulator.pools.spot_market import HOUR_S, PriceSeries
 
@@ -67,7 +67,7 @@ def part_of(series: LoadSeries, begin_s: int, length_s: int) -> Part:
 def load_series(path: Path | None, seed: int) -> LoadSeries:
     """The file's, or days with a tide, noise that lasts for minutes, and bursts of up to four times the load."""
     if path is not None:
-        return read_series(str(path), zeros_are_gaps=True)[0]
+        return read_recorded(str(path))[0]
     rng = np.random.default_rng(seed)
     seconds = np.arange(SYNTHETIC_DAYS * DAY_S)
     tide = 1.0 + 0.4 * np.sin(tau * seconds / DAY_S)

@@ -19,9 +19,9 @@ import yaml
 
 from benchmarks.forecast.comparison import Comparison, compare
 from benchmarks.machine import with_machine
+from benchmarks.recorded_load import read_recorded
 from catalog.errors import AccordError, ConfigError
 from forecast.registry import NAMES
-from forecast.series.file import read_series
 from forecast.series.series import DAY_S, LoadSeries
 from forecast.training.task import ForecastTask
 
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     models = tuple(args.models.split(",")) if args.models else study.models
     if strangers := [name for name in models if name not in NAMES]:
         raise ConfigError(f"forecaster {strangers[0]!r} is not known; known are {', '.join(NAMES)}")
-    series, report = read_series(args.series, zeros_are_gaps=True)
+    series, report = read_recorded(args.series)
     for line in report.lines():
         print(line, file=sys.stderr)
     if args.task == "cocktail":

@@ -26,8 +26,8 @@ from benchmarks.forecast_value.parts import KINDS, choose
 from benchmarks.forecast_value.picture import save_picture
 from benchmarks.forecast_value.policies import FORECASTERS, ORACLE, REACTIVE
 from benchmarks.machine import with_machine
+from benchmarks.recorded_load import read_recorded
 from catalog.errors import BadSeries, ConfigError
-from forecast.series.file import read_series
 from forecast.series.series import DAY_S
 
 SERIES_FILE = Path(__file__).parents[3] / "shared" / "data" / "twitter" / "load_per_second_18d.csv.gz"
@@ -45,7 +45,7 @@ def main() -> None:
     try:
         if args.plot is not None:
             args.plot.parent.mkdir(parents=True, exist_ok=True)
-        series, report = read_series(str(args.series), zeros_are_gaps=True)
+        series, report = read_recorded(str(args.series))
         train_until_s = series.start_s + args.train_days * DAY_S
         test_until_s = series.end_s if args.test_days is None else train_until_s + args.test_days * DAY_S
         for line in report.lines():

@@ -29,9 +29,8 @@ from benchmarks.ipa.pipelines import pipelines_of
 from benchmarks.ipa.scenario import PIPELINES, read_scenario
 from benchmarks.ipa.simulation import Outcome
 from benchmarks.machine import with_machine
+from benchmarks.recorded_load import read_recorded
 from catalog.errors import BadSeries, ConfigError
-from forecast.series.file import read_series
-from forecast.series.series import LoadSeries
 
 SERIES_FILE = Path(__file__).parents[3] / "shared" / "data" / "twitter" / "load_per_second_18d.csv.gz"
 
@@ -43,7 +42,7 @@ def main() -> None:
     try:
         if args.plot is not None:
             args.plot.mkdir(parents=True, exist_ok=True)
-        series = _read(str(args.series))
+        series, _ = read_recorded(str(args.series))
         spans = spans_of(series)
         scale = scale_of(series, spans)
         excerpts = {
@@ -90,12 +89,6 @@ def main() -> None:
         print(orjson.dumps(body).decode())
     else:
         _print(body)
-
-
-def _read(where: str) -> LoadSeries:
-    """The load of a file: in that of the shared data zeros are gaps, in any other loads, and empty cells are gaps."""
-    series, _ = read_series(where, zeros_are_gaps=Path(where).resolve() == SERIES_FILE)
-    return series
 
 
 def _progress(bar: "tqdm[Any]", what: str) -> None:

@@ -35,9 +35,9 @@ from benchmarks.live_value.user_service import PORT, Rule, user_service
 from benchmarks.machine import with_machine
 from benchmarks.promise.cases.bursts import made_up_excerpt, scaled, strongest_excerpt
 from benchmarks.promise.systems import ENDPOINT, System
+from benchmarks.recorded_load import read_recorded
 from catalog.catalogue import load_catalogue
 from catalog.errors import AccordError
-from forecast.series.file import read_series
 from serve_app.loadgen.dataset import Dataset
 from serve_app.loadgen.endpoint import Endpoint
 from serve_app.testing.sender import Load, Sender
@@ -62,7 +62,7 @@ def main() -> None:
         excerpt = (
             made_up_excerpt(args.seconds, args.seed)
             if args.series is None
-            else strongest_excerpt(read_series(args.series, zeros_are_gaps=True)[0], args.seconds)
+            else strongest_excerpt(read_recorded(args.series)[0], args.seconds)
         )
     except AccordError as error:
         sys.exit(str(error))

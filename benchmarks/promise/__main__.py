@@ -37,8 +37,8 @@ from benchmarks.promise.search.bisection import START_QPS
 from benchmarks.promise.search.highest import Highest, Say, find
 from benchmarks.promise.starts.start import measure_starts
 from benchmarks.promise.systems import System, fastest_variant
+from benchmarks.recorded_load import read_recorded
 from catalog.errors import AccordError
-from forecast.series.file import read_series
 from serve_app.cli.drive import allow_open_files
 from serve_app.loadgen.dataset import Dataset, load_dataset
 from serve_app.loadgen.lag import LIMIT_MS
@@ -95,7 +95,7 @@ def _cases(options: Options, systems: Sequence[System], dataset: Dataset, bar: P
     burst_s = int(BEFORE_CHANGE_S + options.seconds)
     burst = made_up_excerpt(burst_s, SEED)
     if options.series is not None:
-        burst = strongest_excerpt(read_series(options.series, zeros_are_gaps=True)[0], burst_s)
+        burst = strongest_excerpt(read_recorded(options.series)[0], burst_s)
     highest = _highest(options, systems, dataset, say)
     rounds: dict[tuple[str, str, float], list[Case]] = {}
     windows = {system.name: dict.fromkeys(options.conditions, WindowCounts()) for system in systems}

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from chaoslib.exceptions import InterruptExecution
+from chaoslib.exceptions import ChaosException, InterruptExecution
 from chaoslib.types import Configuration, Experiment, Journal
 
-from catalog.errors import AccordError
 from chaos.report.folder import write_results
 from chaos.services.start import Choice
 from chaos.trial import trial
@@ -22,7 +21,9 @@ def before_experiment_control(context: Experiment, configuration: Configuration,
     chosen = Choice(configuration["service"], configuration.get("endpoint"), configuration.get("dataset"))
     try:
         trial.begin(chosen)
-    except (AccordError, RuntimeError, OSError) as error:
+    except ChaosException:  # a signal of Chaos Toolkit
+        raise
+    except Exception as error:  # anything else it would log and go on without a service
         raise InterruptExecution(f"service {chosen.service!r} did not start: {error}") from error
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from chaoslib.exceptions import ChaosException, InterruptExecution
+from chaoslib.exceptions import InterruptExecution
 from chaoslib.types import Configuration, Experiment, Journal
 
 from chaos.report.folder import write_results
@@ -21,9 +21,9 @@ def before_experiment_control(context: Experiment, configuration: Configuration,
     chosen = Choice(configuration["service"], configuration.get("endpoint"), configuration.get("dataset"))
     try:
         trial.begin(chosen)
-    except ChaosException:  # a signal of Chaos Toolkit
+    except InterruptExecution:
         raise
-    except Exception as error:  # anything else it would log and go on without a service
+    except Exception as error:  # Chaos Toolkit goes on, without a service, after any other
         raise InterruptExecution(f"service {chosen.service!r} did not start: {error}") from error
 
 

@@ -34,6 +34,15 @@ class Journal:
             raise ConfigError(f"{file} is no journal of Chaos Toolkit: {error}") from error
         return cls(content)
 
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> "Journal":
+        """Of what Chaos Toolkit gives, which may hold values that JSON has not."""
+        return cls(orjson.loads(orjson.dumps(content, default=str, option=orjson.OPT_NON_STR_KEYS)))
+
+    def as_json(self) -> bytes:
+        """What `read` reads."""
+        return orjson.dumps(self.content, option=orjson.OPT_INDENT_2)
+
     @property
     def title(self) -> str:
         """Of the experiment."""

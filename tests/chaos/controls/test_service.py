@@ -6,7 +6,7 @@ from http.client import IncompleteRead
 from pathlib import Path
 
 import pytest
-from chaoslib.exceptions import ExperimentExitedException, InterruptExecution
+from chaoslib.exceptions import InterruptExecution
 
 from chaos.controls.service import before_experiment_control
 from chaos.services import start
@@ -20,10 +20,10 @@ def test_whatever_a_start_fails_by_the_experiment_is_interrupted(monkeypatch: py
         before_experiment_control({}, configuration={"service": "broken"})
 
 
-def test_a_signal_to_end_is_passed_on_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_is_passed_on_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    monkeypatch.setitem(start.SERVICES, "broken", starting(ExperimentExitedException()))  # type: ignore[arg-type]
-    with pytest.raises(ExperimentExitedException):
+    monkeypatch.setitem(start.SERVICES, "broken", starting(InterruptExecution("told to end")))  # type: ignore[arg-type]
+    with pytest.raises(InterruptExecution, match=r"^told to end$"):
         before_experiment_control({}, configuration={"service": "broken"})
 
 

@@ -11,7 +11,7 @@ from chaos.services.under_test import UnderTest
 from chaos.trial.parts import PARTS, of_part
 from serve_app.loadgen.endpoint import Endpoint
 from serve_app.testing.queries import Queries
-from serve_app.testing.sender import Load, Sender
+from serve_app.testing.sender import TIMEOUT_S, Load, Sender
 from workload.rate import RateSchedule
 from workload.renewal import Poisson
 
@@ -79,12 +79,17 @@ def violation_rate(queries: Queries, slo_ms: float) -> float:
     return float(queries.violated_at_client(slo_ms).mean()) if len(queries) else 1.0
 
 
+def client_timeout_s(slo_ms: float) -> float:
+    """How long the client waits for an answer: longer than the objective, so that late answers are told from none."""
+    return max(TIMEOUT_S, 2 * slo_ms / 1e3)
+
+
 @contextmanager
 def bench(choice: Choice) -> Iterator[Bench]:
     """The service that was chosen, calibrated, until the block ends. Raises as `started` does."""
     with started(choice) as service:
         url = Endpoint(service.url, service.endpoint).infer_url
-        with Sender(url, service.dataset, service.classes) as sender:
+        with Sender(url, service.dataset, service.classes, client_timeout_s(service.slo_ms)) as sender:
             made = Bench(service, sender)
             made.calibrate()
             made.whole = {part: len(of_part(service, part)) for part in PARTS}

@@ -8,10 +8,11 @@ import orjson
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from catalog.errors import ConfigError
 from chaos.experiment import experiment, experiments
-from chaos.report.folder import write_report
+from chaos.report.folder import JOURNAL, REPORT, write_report
 from chaos.report.journal import Journal
 from chaos.report.summary import rows, summary
 from chaos.services.configured import check
@@ -68,7 +69,8 @@ def run(
     with exit_codes(as_json):
         chosen = experiment(name)
         on = _choice(config, endpoint, dataset)
-        ERR.print(f"{chosen.title}: starting service {config or chosen.service}, then the experiment...")
+        starting = f"{chosen.title}: starting service {config or chosen.service}, then the experiment..."
+        ERR.print(starting, markup=False)
         journal = chosen.run(results / name, _variables(var or []), on)
     _tell(results / name, journal, as_json)
     if journal.verdict not in ("held", "skipped"):
@@ -84,7 +86,7 @@ def report(
 ) -> None:
     """Write reports and pictures anew from the journals, and print a table of all."""
     with exit_codes(as_json):
-        found = [file.parent for folder in folders or [RESULTS] for file in sorted(folder.rglob("journal.json"))]
+        found = [journal.parent for folder in folders or [RESULTS] for journal in _journals(folder)]
         names = Counter(folder.name for folder in found)
         told = {}
         for folder in dict.fromkeys(found):
@@ -96,12 +98,19 @@ def report(
         OUT.print(_table(told))
 
 
+def _journals(folder: Path) -> list[Path]:
+    """Those in a folder and in all below it; raises `ConfigError` where there is none."""
+    if not (found := sorted(folder.rglob(JOURNAL))):
+        raise ConfigError(f"there is no {JOURNAL} in {folder} or below; give a folder that `accord chaos run` wrote")
+    return found
+
+
 def _tell(folder: Path, journal: Journal, as_json: bool) -> None:
     if as_json:
         typer.echo(orjson.dumps(summary({folder.name: journal})).decode())
         return
     OUT.print(_table({folder.name: journal}))
-    Console(stderr=True).print(f"Report: {folder / 'report.md'}")
+    Console(stderr=True).print(f"Report: {folder / REPORT}", markup=False)
 
 
 def _table(told: dict[str, Journal]) -> Table:
@@ -110,7 +119,7 @@ def _table(told: dict[str, Journal]) -> Table:
     for column in header:
         table.add_column(column)
     for line in lines:
-        table.add_row(*line)
+        table.add_row(*map(Text, line))
     return table
 
 

@@ -12,7 +12,7 @@ from chaoslib.experiment import ensure_experiment_is_valid, run_experiment
 
 from catalog.errors import ConfigError
 from chaos.probes.service import restored
-from chaos.report.folder import JOURNAL
+from chaos.report.folder import REPORT, emptied, write_results
 from chaos.report.journal import Journal
 from chaos.services.start import Choice
 from chaos.trial import trial
@@ -38,7 +38,8 @@ class Experiment:
         """Run it, as ``chaos run`` does, with journal, report and picture in the folder ``results``.
 
         ``variables`` replace values of its ``configuration``, ``on`` the service that it names. Raises `ConfigError`
-        for variables that it has not, and for a service that it cannot be run on.
+        for variables that it has not, for a service that it cannot be run on, and where ``results`` cannot be written;
+        OSError where it can be no longer at the end.
         """
         document = yaml.safe_load(self.path.read_text(encoding="utf-8"))
         ensure_experiment_is_valid(document)
@@ -54,8 +55,11 @@ class Experiment:
                     f"{', '.join(name for name, each in experiments().items() if ON_ANY in each.tags)}"
                 )
             configuration |= {name: value for name, value in asdict(on).items() if value is not None}
-        run_experiment(document, settings=_settings(), experiment_vars=(given, {}))
-        return Journal.read(results / JOURNAL)
+        emptied(results)
+        content = run_experiment(document, settings=_settings(), experiment_vars=(given, {}))
+        if not (results / REPORT).exists():  # Chaos Toolkit swallows what the control's writing raised
+            write_results(content, results)
+        return Journal.of(content)
 
 
 def experiments() -> dict[str, Experiment]:

@@ -17,6 +17,7 @@ from catalog.catalogue import load_catalogue
 from catalog.errors import ConfigError
 from serve_app.cli.config_file import read_serve_file
 from serve_app.loadgen.endpoint import Endpoint
+from serve_app.testing.fetch import fetch
 from serve_app.testing.served import served
 
 PORT = 8010
@@ -117,8 +118,7 @@ def _answer(url: str, method: str = "GET", body: Any = None) -> dict[str, Any]:
     data = None if body is None else orjson.dumps(body)
     request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)
     try:
-        with urllib.request.urlopen(request, timeout=ANSWER_S) as response:
-            content = response.read()
+        content = fetch(request, ANSWER_S)
     except urllib.error.HTTPError as error:
         raise RuntimeError(f"{method} {url}: {error.code} {error.read().decode(errors='replace')[:500]}") from error
     return dict(orjson.loads(content)) if content else {}

@@ -20,7 +20,7 @@ from rich.console import Console
 
 from benchmarks.machine import with_machine
 from catalog.errors import ConfigError
-from chaos.experiment import Experiment, by_service, experiment, experiments, settled, shared_service
+from chaos.experiment import SETTLED_WITHIN_S, Experiment, by_service, experiment, experiments, settled, shared_service
 from chaos.report.goals import goals
 from chaos.report.journal import Journal
 from chaos.report.summary import summary
@@ -34,6 +34,8 @@ REST_S = 30.0
 """The load goes on for so long beside that."""
 
 AT_RANDOM = "kill-workers-at-random"
+
+NOT_WHOLE = f"its parts were not all there {SETTLED_WITHIN_S:g} s after its start"
 
 ALONE = ("nodes-apart",)
 """Services that not every machine has: an experiment on one starts it by itself, after it has found out."""
@@ -71,11 +73,14 @@ def measured(chosen: Sequence[Experiment], results: Path, kill_s: float) -> dict
         left = list(group)
         try:
             while left:
+                waiting = len(left)
                 with shared_service(service) as bench:
                     ERR.print(f"Service {service} ready after {time.monotonic() - began_s:.0f} s", highlight=False)
                     while left and settled(bench):  # one that an experiment left broken is started anew
                         journals[left[0].name] = _run(left[0], results, kill_s)
                         del left[0]
+                if len(left) == waiting:
+                    journals[left.pop(0).name] = f"service {service}: {NOT_WHOLE}"
         except (RuntimeError, OSError) as error:
             journals |= {each.name: f"service {service}: {error}" for each in left}
     return _summed(journals) | {"seconds": time.monotonic() - began_s}
@@ -86,7 +91,7 @@ def _run(chosen: Experiment, results: Path, kill_s: float) -> Journal:
     journal = chosen.run(results / chosen.name, variables)
     if TOLD_TO_END.is_set():  # Chaos Toolkit rolls back, and swallows what a signal raised
         raise SystemExit(f"stopped in {chosen.name}, which was rolled back")
-    ERR.print(f"{chosen.name}: {_in_words(journal)}", highlight=False)
+    ERR.print(f"{chosen.name}: {_in_words(journal)}", highlight=False, markup=False)
     return journal
 
 

@@ -21,7 +21,8 @@ MIB = 1024 * 1024
 def kill(part: str, count: int = 1) -> list[int]:
     """Kill so many processes of a part (SIGKILL), the youngest first; gives their ids."""
     trial = current()
-    chosen = some(trial.bench.service, part)[-count:]
+    there = some(trial.bench.service, part)
+    chosen = there[max(0, len(there) - count) :]
     trial.mark(f"{part} killed")
     trial.lost_pids |= {process.pid for process in chosen}
     return _sent(chosen, signal.SIGKILL)

@@ -5,7 +5,6 @@ from typing import Any
 from chaoslib.exceptions import InterruptExecution
 from chaoslib.types import Configuration, Experiment, Journal
 
-from catalog.errors import AccordError
 from chaos.report.folder import write_results
 from chaos.services.start import Choice
 from chaos.trial import trial
@@ -22,7 +21,9 @@ def before_experiment_control(context: Experiment, configuration: Configuration,
     chosen = Choice(configuration["service"], configuration.get("endpoint"), configuration.get("dataset"))
     try:
         trial.begin(chosen)
-    except (AccordError, RuntimeError, OSError) as error:
+    except InterruptExecution:
+        raise
+    except Exception as error:  # Chaos Toolkit goes on, without a service, after any other
         raise InterruptExecution(f"service {chosen.service!r} did not start: {error}") from error
 
 

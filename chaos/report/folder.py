@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import orjson
-
+from catalog.errors import ConfigError
 from chaos.report.journal import Journal
 from chaos.report.picture import save_picture
 from chaos.report.text import markdown
@@ -17,8 +16,20 @@ def write_results(journal: Mapping[str, Any], folder: str | Path) -> Path:
     """Write journal, report and picture; gives the folder, which is made."""
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    (target / JOURNAL).write_bytes(orjson.dumps(journal, default=str, option=orjson.OPT_INDENT_2))
+    partial = target / f"{JOURNAL}.partial"
+    partial.write_bytes(Journal.of(journal).as_json())
+    partial.replace(target / JOURNAL)
     return write_report(target)
+
+
+def emptied(folder: Path) -> None:
+    """Make a folder for results, and remove those of an earlier run. Raises `ConfigError` where that fails."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in (JOURNAL, REPORT, PICTURE):
+            (folder / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise ConfigError(f"cannot write results to {folder}: {error.strerror}; give another folder") from error
 
 
 def write_report(folder: Path) -> Path:

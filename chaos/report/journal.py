@@ -34,6 +34,15 @@ class Journal:
             raise ConfigError(f"{file} is no journal of Chaos Toolkit: {error}") from error
         return cls(content)
 
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> "Journal":
+        """Of what Chaos Toolkit gives, which may hold values that JSON has not."""
+        return cls(orjson.loads(orjson.dumps(content, default=str, option=orjson.OPT_NON_STR_KEYS)))
+
+    def as_json(self) -> bytes:
+        """What `read` reads."""
+        return orjson.dumps(self.content, option=orjson.OPT_INDENT_2)
+
     @property
     def title(self) -> str:
         """Of the experiment."""
@@ -49,7 +58,10 @@ class Journal:
 
     @property
     def verdict(self) -> str:
-        """``held``, ``deviated`` where the hypothesis did not hold afterwards, ``skipped``, else how the run ended."""
+        """``held``, ``deviated`` where the hypothesis did not hold afterwards, ``skipped``, else how the run ended.
+
+        ``failed`` too where the hypothesis held and a rollback failed.
+        """
         if self.skipped is not None:
             return "skipped"
         if self.content.get("deviated"):
@@ -60,7 +72,10 @@ class Journal:
         if any(run.get("status") == "failed" for run in self.content.get("run", ())):
             return "failed"
         status = str(self.content["status"])
-        return "held" if status == "completed" else status
+        if status != "completed":
+            return status
+        rolled_back = all(run.get("status") != "failed" for run in self.content.get("rollbacks", ()))
+        return "held" if rolled_back else "failed"
 
     @property
     def figures(self) -> dict[str, Any] | None:
@@ -70,10 +85,16 @@ class Journal:
                 return dict(run["output"])
         return None
 
+    @property
+    def probed_after(self) -> tuple[Mapping[str, Any], ...]:
+        """Runs of the hypothesis' probes after the fault, up to the first that did not hold."""
+        states = self.content.get("steady_states") or {}
+        return tuple((states.get("after") or {}).get("probes", ()))
+
     def hypothesis(self) -> Iterator[tuple[str, Any, Any, Any]]:
         """By probe of the hypothesis its name, its tolerance, and its outputs before and after."""
         states = self.content.get("steady_states") or {}
-        after = {each["activity"]["name"]: each for each in (states.get("after") or {}).get("probes", ())}
+        after = {each["activity"]["name"]: each for each in self.probed_after}
         for probe in (states.get("before") or {}).get("probes", ()):
             name = probe["activity"]["name"]
             yield name, probe["activity"].get("tolerance"), probe.get("output"), after.get(name, {}).get("output")

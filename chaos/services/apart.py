@@ -5,7 +5,7 @@ import random
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
 NETWORK = "10.213.{}"
@@ -46,9 +46,11 @@ def namespace() -> Iterator[Namespace]:
     net = NETWORK.format(number % 250)
     made = Namespace(f"accord-{os.getpid()}-{number}", f"ac{number}", f"{net}.1", f"{net}.2")
     within = f"in{number}"
-    try:
+    with ExitStack() as undo:  # what is there already, of the same name, is somebody else's
         _ip("netns", "add", made.name)
+        undo.callback(_deleted, "netns", made.name)
         _ip("link", "add", made.interface, "type", "veth", "peer", "name", within)
+        undo.callback(_deleted, "link", made.interface)
         _ip("link", "set", within, "netns", made.name)
         _ip("addr", "add", f"{made.outside}/24", "dev", made.interface)
         _ip("link", "set", made.interface, "up")
@@ -56,10 +58,6 @@ def namespace() -> Iterator[Namespace]:
         _ip("-n", made.name, "link", "set", within, "up")
         _ip("-n", made.name, "link", "set", "lo", "up")
         yield made
-    finally:
-        for command in (("netns", "del", made.name), ("link", "del", made.interface)):
-            with suppress(RuntimeError):
-                _ip(*command)
 
 
 def why_no_namespaces() -> str | None:
@@ -71,6 +69,11 @@ def why_no_namespaces() -> str | None:
             return None
     except RuntimeError as error:
         return f"network namespaces cannot be had: {error}"
+
+
+def _deleted(kind: str, name: str) -> None:
+    with suppress(RuntimeError):
+        _ip(kind, "del", name)
 
 
 def _ip(*arguments: str) -> None:

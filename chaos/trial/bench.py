@@ -11,13 +11,16 @@ from chaos.services.under_test import UnderTest
 from chaos.trial.parts import PARTS, of_part
 from serve_app.loadgen.endpoint import Endpoint
 from serve_app.testing.queries import Queries
-from serve_app.testing.sender import Load, Sender
+from serve_app.testing.sender import TIMEOUT_S, Load, Sender
 from workload.rate import RateSchedule
 from workload.renewal import Poisson
 
 SOON_S = 0.3
-FIRST_QPS, GROWTH, STEP_S = 20.0, 2.0, 2.0
-"""Calibration raises the load by this factor, a step of so many seconds after the other."""
+FIRST_QPS, LEAST_QPS, GROWTH, STEP_S = 20.0, 2.5, 2.0, 2.0
+"""Calibration raises the load by this factor, a step of so many seconds after the other, or lowers it by that."""
+
+STEP_QUERIES, STEP_ATTEMPTS = 40.0, 2
+"""At a low load a step takes longer, until it has about so many queries."""
 
 BEARABLE = 0.05
 """A load is carried as long as no more of its queries fail or are late, by the client's clock."""
@@ -58,16 +61,27 @@ class Bench:
         return self.finish()
 
     def calibrate(self) -> None:
-        """Find what the service carries now."""
+        """Find what the service carries now; raises RuntimeError where that is less than `LEAST_QPS`."""
         load_qps = FIRST_QPS
-        while load_qps <= self.service.most_qps:
-            queries = self.send(load_qps, STEP_S)
-            if violation_rate(queries, self.service.slo_ms) > BEARABLE:
-                queries = self.send(load_qps, STEP_S)  # once more: something else may have had the machine
-                if violation_rate(queries, self.service.slo_ms) > BEARABLE:
-                    break
+        while not self._carries(load_qps):
+            load_qps /= GROWTH
+            if load_qps < LEAST_QPS:
+                raise RuntimeError(
+                    f"service {self.service.name!r} does not carry {LEAST_QPS:g} queries/s: more than "
+                    f"{100 * BEARABLE:g}% of them fail or take longer than its objective of {self.service.slo_ms:g} ms"
+                )
+        self.carried_qps = load_qps
+        if load_qps < FIRST_QPS:
+            return  # twice as much it did not carry a moment ago
+        while (load_qps := load_qps * GROWTH) <= self.service.most_qps and self._carries(load_qps):
             self.carried_qps = load_qps
-            load_qps *= GROWTH
+
+    def _carries(self, load_qps: float) -> bool:
+        """Whether it does in one of two steps: something else may have had the machine in one."""
+        seconds = max(STEP_S, STEP_QUERIES / load_qps)
+        return any(
+            violation_rate(self.send(load_qps, seconds), self.service.slo_ms) <= BEARABLE for _ in range(STEP_ATTEMPTS)
+        )
 
     def rows_of(self, queries: Queries) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
         """The row of the data set of every query of one load: they are sent in turn."""
@@ -79,12 +93,17 @@ def violation_rate(queries: Queries, slo_ms: float) -> float:
     return float(queries.violated_at_client(slo_ms).mean()) if len(queries) else 1.0
 
 
+def client_timeout_s(slo_ms: float) -> float:
+    """How long the client waits for an answer: longer than the objective, so that late answers are told from none."""
+    return max(TIMEOUT_S, 2 * slo_ms / 1e3)
+
+
 @contextmanager
 def bench(choice: Choice) -> Iterator[Bench]:
     """The service that was chosen, calibrated, until the block ends. Raises as `started` does."""
     with started(choice) as service:
         url = Endpoint(service.url, service.endpoint).infer_url
-        with Sender(url, service.dataset, service.classes) as sender:
+        with Sender(url, service.dataset, service.classes, client_timeout_s(service.slo_ms)) as sender:
             made = Bench(service, sender)
             made.calibrate()
             made.whole = {part: len(of_part(service, part)) for part in PARTS}

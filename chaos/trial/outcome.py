@@ -14,7 +14,8 @@ from serve_app.testing.queries import Floats, Queries
 
 WINDOW_S = 1.0
 BAD_RATE, BAD_QUERIES = 0.1, 2
-"""A window is bad where more of its queries than this beyond what was usual, and so many, failed or were late."""
+"""A window is bad where more of its queries than this beyond what was usual, and so many of them, or all where it has
+fewer, failed or were late. One without queries is as the one before it."""
 
 GOOD_WINDOWS = 5
 """So many in a row, and it has recovered; what is bad later has other reasons, and is counted all the same."""
@@ -90,11 +91,14 @@ def recovered_s(
     before = intended_s < first_s
     usual = float(violated[before].mean()) if before.any() else 0.0
     edges_s = np.arange(last_s, end_s, WINDOW_S)
-    bad = []
+    bad = list[bool]()
     for start_s in edges_s[:-1]:
         window = (intended_s >= start_s) & (intended_s < start_s + WINDOW_S)
-        count = int(violated[window].sum())
-        bad.append(count >= BAD_QUERIES and count > (usual + BAD_RATE) * int(window.sum()))
+        sent, count = int(window.sum()), int(violated[window].sum())
+        if sent:
+            bad.append(count >= min(BAD_QUERIES, sent) and count > (usual + BAD_RATE) * sent)
+        else:
+            bad.append(bool(bad) and bad[-1])
     for number in range(len(bad) - GOOD_WINDOWS + 1):
         if not any(bad[number : number + GOOD_WINDOWS]):
             return number * WINDOW_S

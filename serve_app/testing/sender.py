@@ -25,7 +25,7 @@ from serve_app.loadgen.dataset import Dataset
 from serve_app.testing.queries import Queries
 
 TIMEOUT_S = 10.0
-"""A query that is not answered by then failed."""
+"""A query that is not answered by then failed, unless a sender is given another time."""
 
 STOP_S = 5.0
 
@@ -42,13 +42,15 @@ class Load:
 class Sender:
     """Sends ``dataset`` to ``infer_url``, one load after another; ends with its block. One load at a time.
 
-    ``classes`` are as for `OpenLoopClient`.
+    ``classes`` and ``timeout_s`` are as for `OpenLoopClient`.
     """
 
-    def __init__(self, infer_url: str, dataset: Dataset, classes: Sequence[str] = ()) -> None:
+    def __init__(
+        self, infer_url: str, dataset: Dataset, classes: Sequence[str] = (), timeout_s: float = TIMEOUT_S
+    ) -> None:
         command = [sys.executable, "-m", "serve_app.testing.sender"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
-        self._write((infer_url, dataset, tuple(classes)))
+        self._write((infer_url, dataset, tuple(classes), timeout_s))
 
     def __enter__(self) -> "Sender":
         self._read()  # it has read the data set
@@ -85,7 +87,7 @@ def main() -> None:
     """Serve loads until standard input ends."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints, it does not end up between the answers
-    infer_url, dataset, classes = pickle.load(sys.stdin.buffer)
+    infer_url, dataset, classes, timeout_s = pickle.load(sys.stdin.buffer)
     allow_open_files()
     _answer(answers, None)
     while True:
@@ -93,7 +95,7 @@ def main() -> None:
             load = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
-        _answer(answers, run_loop(_send(OpenLoopClient(infer_url, dataset, TIMEOUT_S, classes=classes), load)))
+        _answer(answers, run_loop(_send(OpenLoopClient(infer_url, dataset, timeout_s, classes=classes), load)))
 
 
 async def _send(client: OpenLoopClient, load: Load) -> Queries:

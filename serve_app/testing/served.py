@@ -8,6 +8,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from http.client import HTTPException
 from tempfile import TemporaryFile
 
 from serve_app.cli.run.session import Session
@@ -76,14 +77,14 @@ def _answers(port: int, path: str, body: bytes) -> bool:
     try:
         with urllib.request.urlopen(request, timeout=3) as response:
             return bool(response.status == 200)
-    except OSError:
+    except (OSError, HTTPException):
         return False
 
 
 def _refuse_taken(port: int) -> None:
     try:
         urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=1)
-    except urllib.error.HTTPError:
+    except (urllib.error.HTTPError, HTTPException):  # the latter where it speaks something else than HTTP
         pass
     except OSError:
         return

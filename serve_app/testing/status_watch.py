@@ -1,13 +1,13 @@
 """What a running service says of itself, twice a second."""
 
 import time
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
+from serve_app.testing.fetch import fetch
 from serve_app.testing.repeatedly import Repeatedly
 
 EVERY_S = 0.5
@@ -28,11 +28,14 @@ class Snapshot:
 
 
 def look(url: str) -> Snapshot:
-    """Ask once; raises OSError where the service does not answer."""
+    """Ask once; raises OSError where the service does not answer, or with something that is no JSON."""
     asked_s = time.monotonic()
-    with urllib.request.urlopen(f"{url}/accord/status", timeout=ANSWER_S) as response:
-        content = response.read()
-    return Snapshot(asked_s, time.monotonic(), orjson.loads(content))
+    content = fetch(f"{url}/accord/status", ANSWER_S)
+    told_s = time.monotonic()
+    try:
+        return Snapshot(asked_s, told_s, orjson.loads(content))
+    except orjson.JSONDecodeError as error:
+        raise ConnectionError(f"{url}/accord/status answered with no JSON: {error}") from error
 
 
 class StatusWatch(Repeatedly):
@@ -47,5 +50,5 @@ class StatusWatch(Repeatedly):
     def _look(self) -> None:
         try:
             self.snapshots.append(look(self._url))
-        except (OSError, orjson.JSONDecodeError):
+        except OSError:
             self.unanswered += 1

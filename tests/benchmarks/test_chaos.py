@@ -1,5 +1,7 @@
 """What the benchmark makes of journals."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,25 @@ def test_a_service_that_does_not_start_is_a_goal_missed() -> None:
     assert body["missed"] == {"kill-worker": ["its service started"]}
     assert body["experiments"]["kill-worker"]["verdict"] == "service digits: it did not serve"
     assert not body["goals_met"]
+
+
+def test_a_service_that_never_is_whole_is_started_once_for_each_experiment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts: list[str] = []
+
+    @contextmanager
+    def broken(name: str) -> Iterator[None]:
+        starts.append(name)
+        yield
+
+    monkeypatch.setattr(chaos, "shared_service", broken)
+    monkeypatch.setattr(chaos, "settled", lambda bench: False)
+    body = chaos.measured([experiment("kill-worker"), experiment("hang-worker")], tmp_path, 1.0)
+    assert starts == ["digits", "digits"]
+    not_started = ["its service started"]
+    assert body["missed"] == {"kill-worker": not_started, "hang-worker": not_started}
+    assert body["experiments"]["kill-worker"]["verdict"] == f"service digits: {chaos.NOT_WHOLE}"
 
 
 def test_an_unknown_experiment_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

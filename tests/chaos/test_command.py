@@ -49,6 +49,22 @@ def test_reports_of_experiments_of_the_same_name_are_all_told(tmp_path: Path) ->
     assert sorted(told) == sorted(map(str, folders))
 
 
+def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
+    done = accord_chaos("report", str(tmp_path / "none"))
+    assert done.returncode == 2
+    assert f"there is no journal.json in {tmp_path / 'none'} or below" in done.stderr
+
+
+def test_a_folder_may_be_called_anything(tmp_path: Path) -> None:
+    folders = [tmp_path / "[" / "b]", tmp_path / "b" / "b]", tmp_path / "[red]"]  # of the same name: paths are told
+    for folder in folders:
+        folder.mkdir(parents=True)
+        shutil.copy(JOURNAL, folder / "journal.json")
+    done = accord_chaos("report", *map(str, folders))
+    assert done.returncode == 0, done.stderr
+    assert "[red]" in done.stdout
+
+
 def test_an_interrupt_leaves_an_experiment_the_time_that_it_needs(tmp_path: Path) -> None:
     (tmp_path / "rolls_back.py").write_text(
         "import pathlib, signal, sys, time\n"

@@ -19,6 +19,7 @@ from chaos.trial.trial import Trial
 from serve_app.loadgen.dataset import Dataset
 from serve_app.loadgen.record import Record
 from serve_app.testing.queries import Queries
+from serve_app.testing.sender import Load
 
 PLAYED = Choice("played")
 ROWS = 4
@@ -27,12 +28,33 @@ BEST_RIGHT = np.array([True, True, True, False])
 SPIN = "import time\nwhile True: sum(range(1000))"
 
 
-def bench_of(processes: Sequence[psutil.Process], folder: Path) -> Bench:
-    """A bench of these processes, which sends nothing."""
+class PlayedSender:
+    """Answers loads at once as a service would that takes ``run_s`` for each query, one after the other."""
+
+    def __init__(self, run_s: float) -> None:
+        self.loads_qps: list[float] = []
+        self._run_s = run_s
+        self._load: Load | None = None
+
+    def begin(self, load: Load) -> None:
+        self._load = load
+        self.loads_qps.append(len(load.times_s) / max(load.duration_s, 1e-9))
+
+    def finish(self) -> Queries:
+        assert self._load is not None
+        records, free_s = [], 0.0
+        for at_s in self._load.times_s.tolist():
+            free_s = max(at_s, free_s) + self._run_s
+            records.append(sent(at_s, free_s - at_s))
+        return queries(*records, began_s=self._load.begin_s)
+
+
+def bench_of(processes: Sequence[psutil.Process], folder: Path, sender: PlayedSender | None = None) -> Bench:
+    """A bench of these processes, which sends nothing without a sender."""
     data = Dataset((b"{}",) * ROWS, (0,) * ROWS)
     there = lambda: [process for process in processes if process.is_running()]  # noqa: E731
     service = UnderTest("played", "http://127.0.0.1:1", "e", SLO_MS, data, folder, there, 10.0, BEST_RIGHT)
-    return Bench(service, sender=None)  # type: ignore[arg-type]
+    return Bench(service, sender)  # type: ignore[arg-type]
 
 
 @contextmanager

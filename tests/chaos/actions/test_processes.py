@@ -31,6 +31,14 @@ def test_killed_is_the_part_that_was_named_and_nothing_else(played: tuple[Trial,
     assert [(mark.text, mark.fault) for mark in trial.marks] == [("router killed", True)]
 
 
+def test_as_many_are_killed_as_were_named(played: tuple[Trial, list[psutil.Process]]) -> None:
+    trial, there = played
+    workers = sorted([there[0].pid, there[2].pid])
+    assert processes.kill("worker", count=0) == []
+    assert trial.lost_pids == set()
+    assert processes.kill("worker", count=3) == workers
+
+
 def test_one_that_hangs_is_there_and_goes_on(played: tuple[Trial, list[psutil.Process]]) -> None:
     trial, there = played
     (pid,) = processes.hang("controller")

@@ -7,7 +7,7 @@ import pytest
 
 from catalog.errors import ConfigError
 from chaos.report.folder import write_report, write_results
-from chaos.report.goals import goals
+from chaos.report.goals import EXPLAINED, goals
 from chaos.report.journal import Journal
 from chaos.report.summary import HEADER, rows, summary
 
@@ -36,6 +36,19 @@ def test_goals_go_on_where_chaos_toolkit_stops() -> None:
     ]
     reached = [name for name, _, _, after in journal("kill-proxy").hypothesis() if after is not None]
     assert "seconds until clients see nothing of it" not in reached
+
+
+def test_a_probe_that_failed_after_the_fault_is_a_goal_missed() -> None:
+    found = held_with(deviated=True)
+    after = found.content["steady_states"]["after"]
+    after["probes"] = [after["probes"][0], after["probes"][1] | {"status": "failed", "output": None}]
+    after["probes"][1]["tolerance_met"] = False
+    assert [goal for goal, met in goals(found).items() if not met] == ["share of queries answered"]
+
+
+def test_a_deviation_that_no_goal_shows_is_a_goal_missed() -> None:
+    assert all(goals(held_with()).values())
+    assert [goal for goal, met in goals(held_with(deviated=True)).items() if not met] == [EXPLAINED]
 
 
 def test_figures_add_up(tmp_path: Path) -> None:
@@ -82,6 +95,35 @@ def test_a_skipped_experiment_says_why(tmp_path: Path) -> None:
     (tmp_path / "journal.json").write_bytes(orjson.dumps(content))
     assert Journal.read(tmp_path).verdict == "skipped"
     assert summary({"x": Journal.read(tmp_path)})["x"]["skipped"] == "no namespaces"
+
+
+def held_with(**changes: object) -> Journal:
+    """The journal of a worker that was killed, had all of its hypothesis held afterwards, with some changes."""
+    content = orjson.loads((JOURNALS / "kill-worker.json").read_bytes())
+    content["deviated"] = False
+    content["steady_states"]["after"] |= {"steady_state_met": True}
+    outcome = next(run for run in content["run"] if run["activity"]["provider"]["func"] == "outcome")
+    outcome["output"] |= {"restored_s": 2.0}
+    return Journal(content | changes)
+
+
+def rollback(status: str) -> dict[str, object]:
+    return {
+        "activity": {"name": "the worker goes on"},
+        "status": status,
+        "exception": ["Traceback", "RuntimeError: no"],
+    }
+
+
+def test_an_experiment_whose_rollback_failed_did_not_hold() -> None:
+    assert held_with(rollbacks=[rollback("succeeded")]).verdict == "held"
+    failed = held_with(rollbacks=[rollback("succeeded"), rollback("failed")])
+    assert failed.verdict == "failed"
+    assert list(failed.problems()) == ["the worker goes on: RuntimeError: no"]
+
+
+def test_an_experiment_that_was_interrupted_is_called_so_whatever_its_rollbacks_found() -> None:
+    assert held_with(status="interrupted", rollbacks=[rollback("failed")]).verdict == "interrupted"
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b'{"experiment": 3}'])

@@ -6,6 +6,9 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 
+import pytest
+from raw_server import CUT_OFF, raw_server, whole
+
 from chaos.services.idle_answers import classes_of, right_answers
 from serve_app.loadgen.dataset import Dataset
 from serve_app.loadgen.endpoint import Endpoint
@@ -41,6 +44,19 @@ def answering() -> Iterator[Endpoint]:
         Thread(target=server.serve_forever, daemon=True).start()
         yield Endpoint(f"http://127.0.0.1:{server.server_port}", "e")
         server.shutdown()
+
+
+def test_a_row_that_is_refused_once_is_asked_again_and_twice_is_not_right() -> None:
+    said = {"model_name": "v", "outputs": [{"name": "label", "datatype": "INT64", "shape": [1], "data": [1]}]}
+    right, refused = whole(json.dumps(said).encode()), whole(b"{}", "429 Too Many Requests")
+    with raw_server(right, refused, right, refused, refused, right) as url:
+        found = right_answers(Endpoint(url, "e"), Dataset((b"{}",) * 4, (1,) * 4), ())
+    assert found.tolist() == [True, True, False, True]
+
+
+def test_a_service_that_breaks_off_its_answer_is_an_oserror() -> None:
+    with raw_server(CUT_OFF) as url, pytest.raises(OSError, match="gave no whole answer"):
+        right_answers(Endpoint(url, "e"), Dataset((b"{}",), (1,)), ())
 
 
 def test_answers_are_held_to_the_labels_whether_these_are_numbers_or_names() -> None:

@@ -70,6 +70,22 @@ def test_a_service_has_recovered_when_five_good_windows_follow() -> None:
     assert recovered_s(at_s, at_s >= 15.0, 5.0, 5.0, 20.0) == 0.0  # that is something else
 
 
+def test_a_low_load_that_fails_as_a_whole_has_not_recovered() -> None:
+    at_s = np.arange(0.5, 20.0, 1.0)
+    assert recovered_s(at_s, at_s > 5.0, 5.0, 5.0, 20.0) is None
+    assert recovered_s(at_s, (at_s > 5.0) & (at_s < 8.0), 5.0, 5.0, 20.0) == 3.0
+    seldom_s = np.arange(0.5, 40.0, 7.0)  # five windows without a query between two
+    assert recovered_s(seldom_s, seldom_s > 5.0, 5.0, 7.0, 40.0) is None
+    assert recovered_s(seldom_s, seldom_s > 50.0, 5.0, 7.0, 40.0) == 0.0
+
+
+def test_one_late_query_of_several_in_a_window_is_no_sign_of_a_fault() -> None:
+    at_s = np.arange(0.125, 20.0, 0.25)
+    late = (at_s > 5.0) & (np.arange(len(at_s)) % 4 == 0)
+    assert recovered_s(at_s, late, 5.0, 5.0, 20.0) == 0.0
+    assert recovered_s(at_s, late | np.roll(late, 1), 5.0, 5.0, 20.0) is None
+
+
 def test_as_many_late_queries_as_before_the_fault_are_no_sign_of_it() -> None:
     at_s = np.arange(0.0, 20.0, 0.1)
     usual = np.arange(len(at_s)) % 4 == 0

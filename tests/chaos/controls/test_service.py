@@ -1,0 +1,36 @@
+"""An experiment without its service does not go on."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import IncompleteRead
+from pathlib import Path
+
+import pytest
+from chaoslib.exceptions import InterruptExecution
+
+from chaos.controls.service import before_experiment_control
+from chaos.services import start
+from chaos.services.under_test import UnderTest
+
+
+def test_whatever_a_start_fails_by_the_experiment_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setitem(start.SERVICES, "broken", starting(IncompleteRead(b"{")))  # type: ignore[arg-type]
+    with pytest.raises(InterruptExecution, match="service 'broken' did not start: IncompleteRead"):
+        before_experiment_control({}, configuration={"service": "broken"})
+
+
+def test_an_interruption_is_passed_on_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setitem(start.SERVICES, "broken", starting(InterruptExecution("told to end")))  # type: ignore[arg-type]
+    with pytest.raises(InterruptExecution, match=r"^told to end$"):
+        before_experiment_control({}, configuration={"service": "broken"})
+
+
+def starting(error: Exception) -> start.Start:
+    @contextmanager
+    def started(folder: Path) -> Iterator[UnderTest]:
+        raise error
+        yield
+
+    return started

@@ -141,6 +141,8 @@ class FsspecStateStore:
         try:
             self._files.invalidate_cache(self._folder)  # another process may have written
             paths = self._files.ls(self._folder, detail=False)
+        except FileNotFoundError:
+            return []  # object stores have no folders: one without objects is not there
         except Exception as error:
             raise self._unusable(error) from error
         files = (str(path).rsplit("/", 1)[-1] for path in paths)

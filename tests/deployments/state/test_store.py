@@ -9,17 +9,18 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from uuid import uuid4
 
 import fsspec
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.errors import ConfigError, StateUnavailable
 from deployments.state import store as state_store
-from deployments.state.opening import open_store
+from deployments.state.opening import open_or_wait, open_store
 from deployments.state.store import FsspecStateStore, SqliteStateStore, StateStore
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
@@ -42,20 +43,46 @@ def folder_of_files(folder: Path) -> str:
     return str(folder / "deep" / "state")
 
 
-def bucket(folder: Path) -> str:
+def memory(folder: Path) -> str:
     return f"memory://{folder.name}"
 
 
-@pytest.fixture(params=[sqlite_file, folder_of_files, bucket])
+class Objects(MemoryFileSystem):  # type: ignore[misc]
+    """Objects by their keys, as S3 has them: no folder can be made, and one without objects is not found."""
+
+    protocol = "objects"
+    store: ClassVar[dict[str, Any]] = {}
+    pseudo_dirs: ClassVar[list[str]] = [""]
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        stripped: str = super()._strip_protocol(path.removeprefix("objects://"))
+        return stripped
+
+    def makedirs(self, path: str, exist_ok: bool = False) -> None:
+        """Leaves nothing behind."""
+
+    def mkdir(self, path: str, create_parents: bool = True, **kwargs: Any) -> None:
+        """Leaves nothing behind."""
+
+
+def bucket(folder: Path) -> str:
+    return f"objects://{folder.name}/accord/state"
+
+
+fsspec.register_implementation("objects", Objects, clobber=True)
+
+
+@pytest.fixture(params=[sqlite_file, folder_of_files, memory, bucket])
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     place: Callable[[Path], str] = request.param
     yield place(tmp_path)
-    memory = fsspec.filesystem("memory")
-    if memory.exists(tmp_path.name):
-        memory.rm(tmp_path.name, recursive=True)
+    for files in (fsspec.filesystem("memory"), fsspec.filesystem("objects")):
+        if files.exists(tmp_path.name):
+            files.rm(tmp_path.name, recursive=True)
 
 
-@pytest.mark.parametrize("place", [sqlite_file, folder_of_files, bucket])
+@pytest.mark.parametrize("place", [sqlite_file, folder_of_files, memory, bucket])
 @given(writes=WRITES, prefix=NAMES)
 @settings(max_examples=30)
 def test_a_store_holds_what_a_dict_would(
@@ -86,6 +113,15 @@ def test_the_place_tells_the_kind_of_store(tmp_path: Path) -> None:
     for folder in (str(tmp_path / "c"), f"file://{tmp_path / 'd'}", f"memory://{tmp_path.name}/e.db"):
         assert isinstance(open_store(folder), FsspecStateStore)
     assert (tmp_path / "d").is_dir()
+
+
+def test_a_new_place_begins_empty_and_keeps_what_is_written(where: str) -> None:
+    store = open_or_wait(where)
+    assert store.names("") == []
+    store.write("plan", 1)
+    assert open_or_wait(where).read("plan") == 1
+    store.delete("plan")
+    assert open_or_wait(where).names("") == []
 
 
 def test_what_is_no_json_is_refused_and_the_value_before_stays(where: str) -> None:

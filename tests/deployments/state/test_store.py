@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import sqlite3
 import subprocess
@@ -131,6 +132,20 @@ def test_what_is_no_json_is_refused_and_the_value_before_stays(where: str) -> No
         store.write("plan", {1, 2})
     assert store.read("plan") == [1]
     assert store.names("") == ["plan"]
+
+
+@pytest.mark.parametrize("relative", ["state.db", "state"])
+def test_a_store_is_the_same_one_under_another_working_directory(
+    relative: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = open_store(relative)
+    store.write("plan", 1)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert pickle.loads(pickle.dumps(store)).read("plan") == 1
+    assert list(elsewhere.iterdir()) == []
 
 
 def test_threads_may_share_a_store(where: str) -> None:

@@ -148,6 +148,18 @@ def test_a_store_is_the_same_one_under_another_working_directory(
     assert list(elsewhere.iterdir()) == []
 
 
+@pytest.mark.parametrize("where", ["~/state.db", "file://~/state.db", "~/state", "file://~/state"])
+def test_a_home_is_no_folder_of_that_name(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, here = tmp_path / "home", tmp_path / "here"
+    for folder in (home, here):
+        folder.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(here)
+    open_store(where).write("plan", 1)
+    assert list(here.iterdir()) == []
+    assert (home / where.rpartition("/")[2]).exists()
+
+
 def test_threads_may_share_a_store(where: str) -> None:
     store = open_store(where)
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 
 from threadpoolctl import threadpool_limits
 
+from catalog.machine_type import cpus_there, usable_cpus
 from deployments.session import GROUP, lead_session
 
 BACKGROUND_NICENESS = 19
@@ -18,13 +19,18 @@ sessions of their own, as nice: their parent's share of a core, beside other ses
 
 @contextmanager
 def processes(count: int | None = None, niceness: int = 0) -> Iterator[Executor]:
-    """As many as there are CPUs where no number is given; none is started before it has work.
+    """As many as this process has CPUs to run on where no number is given; none is started before it has work.
 
     They begin afresh instead of as copies of this one, whose threads and sockets they must not have. The higher
-    ``niceness``, the more they yield to others. They end with this process, also where it is killed.
+    ``niceness``, the more they yield to others. They end with this process, also where it is killed. What waits when
+    the block raises is not begun.
     """
-    with _pool(count or os.cpu_count() or 1, niceness) as pool:
-        yield pool
+    with _pool(count or min(usable_cpus(), cpus_there()), niceness) as pool:
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def _pool(count: int, niceness: int) -> ProcessPoolExecutor:

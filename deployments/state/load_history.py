@@ -46,7 +46,12 @@ class LoadHistory:
         return [name for name in names if name < LoadHistory.document(now_s - KEPT_HOURS * HOUR_S)]
 
     def restore(self, document: Mapping[str, Sequence[int | None]], now_s: float) -> None:
-        """Go on with the document of this instant, before anything is added to its hour."""
+        """Go on with the document of this instant, before anything is added to its hour.
+
+        Raises AttributeError, TypeError or ValueError where it is no such document, and takes up nothing of it.
+        """
+        for counts in document.values():
+            _numbers(counts)
         self._hours[int(now_s) // HOUR_S] = {endpoint: list(counts) for endpoint, counts in document.items()}
 
     def add(self, statistics: Statistics) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -35,7 +36,7 @@ def open_store(where: str) -> StateStore:
     local = where.removeprefix("file://")
     store: VersionedStore
     if local.endswith(SQLITE_SUFFIXES) and "://" not in local:
-        store = SqliteStateStore(Path(local))
+        store = SqliteStateStore(Path(os.path.expanduser(local)))  # `~`, as fsspec has it for folders
     else:
         store = FsspecStateStore(where)
     bring_up_to_date(store, where)

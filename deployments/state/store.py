@@ -50,7 +50,7 @@ class SqliteStateStore:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._path = path.absolute()  # another process may have another working directory
         self._one_at_a_time = threading.Lock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -116,6 +116,8 @@ class FsspecStateStore:
                 f"cannot keep the controller's state at {url}: {error}; give a path or a URL that fsspec knows, and "
                 "install its driver (`pip install 'accord[cloud]'`)"
             ) from error
+        if isinstance(self._files, LocalFileSystem):
+            self._url = str(self._folder)  # another process may have another working directory
         try:
             self._files.makedirs(self._folder, exist_ok=True)
             if isinstance(self._files, LocalFileSystem):
@@ -141,6 +143,8 @@ class FsspecStateStore:
         try:
             self._files.invalidate_cache(self._folder)  # another process may have written
             paths = self._files.ls(self._folder, detail=False)
+        except FileNotFoundError:
+            return []  # object stores have no folders: one without objects is not there
         except Exception as error:
             raise self._unusable(error) from error
         files = (str(path).rsplit("/", 1)[-1] for path in paths)

@@ -203,8 +203,13 @@ def _located(endpoint: EndpointConfig, base: Path) -> EndpointConfig:
 
 
 def _from(base: Path, location: str) -> str:
-    """A path relative to a folder; a URL as it is."""
-    return location if "://" in location else str(base / location)
+    """A path relative to a folder, with `~` as the home of its user; a URL as it is."""
+    if "://" in location:
+        return location
+    try:
+        return str(base / Path(location).expanduser())
+    except RuntimeError as error:
+        raise ConfigError(f"{location!r} begins with a user who has no home: {error}; give an absolute path") from error
 
 
 def _check_pools(config: AppConfig, catalogue: Catalogue) -> None:

@@ -37,7 +37,7 @@ class ControllerConfig(Strict):
     state: str | None = Field(
         default=None,
         description="where its state is kept: a `.db` or `.sqlite` file, or a folder or its URL that fsspec knows, "
-        "relative to where `serve run` is started; `null`: under `ACCORD_CACHE_DIR`",
+        "relative to where `serve run` is started, `~` being the home of its user; `null`: under `ACCORD_CACHE_DIR`",
     )
     num_cpus: float = Field(default=0.1, ge=0, description="CPUs that Ray reserves for it")
 

@@ -14,6 +14,8 @@ from serve_app.oip.raw_tensors import from_raw
 
 NO_ANSWER = 0
 """Status of a query that got no HTTP answer."""
+BAD_ANSWER = "bad_answer"
+"""Kind of the error where what came back makes no sense."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +44,11 @@ def read_answer(status: int, content: bytes, json_bytes: str | None = None) -> A
 
     ``json_bytes`` is the header that says how many bytes of it are JSON, with raw tensors behind.
     """
-    in_json = len(content) if json_bytes is None or not json_bytes.isdecimal() else int(json_bytes)
     try:
+        in_json = _json_size(content, json_bytes)
         body = orjson.loads(content[:in_json])
-    except orjson.JSONDecodeError:
-        body = None
+    except ValueError:  # it is no JSON, or `json_bytes` has more digits than Python converts
+        in_json, body = len(content), None
     if status != 200:
         return _refusal(status, body, content)
     try:
@@ -66,12 +68,12 @@ def read_answer(status: int, content: bytes, json_bytes: str | None = None) -> A
         )
     except (AttributeError, KeyError, TypeError, ValueError, IndexError, BadRequest):
         text = f"not an Open Inference Protocol answer: {_start(content)}"
-        return Answer(status, error_kind="bad_answer", error=text)
+        return Answer(status, error_kind=BAD_ANSWER, error=text)
 
 
 def read_response(content: bytes, json_bytes: str | None = None) -> dict[str, Any]:
     """The whole of an answer that `read_answer` could read, with the data of raw tensors as in JSON."""
-    at = len(content) if json_bytes is None else int(json_bytes)
+    at = _json_size(content, json_bytes)
     body: dict[str, Any] = orjson.loads(content[:at])
     for output in body["outputs"]:
         size_bytes = output.get("parameters", {}).get("binary_data_size")
@@ -79,6 +81,11 @@ def read_response(content: bytes, json_bytes: str | None = None) -> dict[str, An
             output["data"] = _flat(content[at : at + size_bytes], output)
             at += size_bytes
     return body
+
+
+def _json_size(content: bytes, json_bytes: str | None) -> int:
+    """How many bytes are JSON: all of them where the header does not tell."""
+    return len(content) if json_bytes is None or not json_bytes.isdecimal() else int(json_bytes)
 
 
 def _flat(raw: bytes, output: Mapping[str, Any]) -> list[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from yarl import URL
 
-from serve_app.loadgen.answer import NO_ANSWER, Answer, read_answer
+from serve_app.loadgen.answer import BAD_ANSWER, NO_ANSWER, Answer, read_answer
 from serve_app.loadgen.dataset import JSON_BYTES, Dataset
 from serve_app.loadgen.failure import CATCH, describe_failure
 from serve_app.loadgen.record import Record, Run
@@ -116,6 +116,10 @@ class OpenLoopClient:
             done_s = self._clock() - self._start
             kind, text = describe_failure(error, self._server_url, self._timeout_s)
             answer = Answer(NO_ANSWER, error_kind=kind, error=text)
+        except Exception as error:  # a redirect to what cannot be a host is a UnicodeError, for one
+            done_s = self._clock() - self._start
+            text = f"cannot read what {self._server_url} answered: {type(error).__name__}: {error}"
+            answer = Answer(NO_ANSWER, error_kind=BAD_ANSWER, error=text)
         truth = self._dataset.label(index)
         correct = None
         if truth is not None and answer.label is not None and (self._dataset.of_emulated or not answer.emulated):

@@ -47,7 +47,9 @@ def _guard(pipe: int, manager: int) -> None:
         for line in told:  # until the supervisor ends
             if handle >= 0:
                 os.close(handle)
-            handle = os.pidfd_open(int(line))
+            handle = -1
+            with suppress(ProcessLookupError):  # one that ended at once; the next is told of, too
+                handle = os.pidfd_open(int(line))
     if handle < 0:
         return
     ended_s = time.monotonic()

@@ -1,9 +1,12 @@
 """Where HAProxy speaks TLS, by environment variables."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from shlex import quote  # HAProxy reads quotes as a shell does
 
 CERTIFICATE, ADDRESS = "ACCORD_TLS_CERT", "ACCORD_TLS_BIND"
+BRACKETED = re.compile(r"\[[^]]*\]$")
 
 
 @dataclass(frozen=True)
@@ -15,7 +18,7 @@ class Tls:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> "Tls | None":
-        """None where nothing is set; raises ValueError where one is missing, or the address has no port."""
+        """None where nothing is set; raises ValueError where one is missing, or the address is no host and port."""
         certificate, address = (environment.get(name, "") for name in (CERTIFICATE, ADDRESS))
         if not certificate and not address:
             return None
@@ -23,6 +26,11 @@ class Tls:
             raise ValueError(
                 f"{CERTIFICATE}={certificate!r} and {ADDRESS}={address!r}: set both, a PEM file with certificate and "
                 "key and an address such as 0.0.0.0:8443, or neither"
+            )
+        if ":" in BRACKETED.sub("", address.rpartition(":")[0]):
+            raise ValueError(
+                f"{ADDRESS}={address!r}: where the host ends is not clear; give one address, with an IPv6 host in "
+                "brackets, such as [::1]:8443"
             )
         return cls(certificate, address)
 
@@ -35,4 +43,4 @@ class Tls:
     @property
     def line(self) -> str:
         """The ``bind`` of HAProxy's frontend."""
-        return f"bind {self.address} ssl crt {self.certificate} ssl-min-ver TLSv1.2 alpn http/1.1"
+        return f"bind {self.address} ssl crt {quote(self.certificate)} ssl-min-ver TLSv1.2 alpn http/1.1"

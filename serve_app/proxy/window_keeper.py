@@ -3,6 +3,7 @@
 import asyncio
 import csv
 import re
+import sys
 from collections.abc import Sequence
 
 from serve_app.proxy.admin_socket import ask
@@ -16,9 +17,11 @@ VALUE = re.compile(r"value=<(\d+)>")
 async def keep_windows(socket: str, servers: Sequence[Server]) -> None:
     """Go round until cancelled; ``socket`` may be gone now and then. A new HAProxy begins with `FIRST`.
 
-    Begun anew whenever the routers are others.
+    Begun anew whenever the routers are others. An answer that makes no sense, as one that is cut off, changes no
+    window; what is wrong with it is written to the error stream, once until it is something else.
     """
     sizes = dict.fromkeys(servers, FIRST)
+    wrong = ""
     clock = asyncio.get_running_loop().time
     began_s = clock()
     while servers:
@@ -27,6 +30,13 @@ async def keep_windows(socket: str, servers: Sequence[Server]) -> None:
             await _once(socket, sizes, clock() - began_s)
         except OSError:
             sizes = dict.fromkeys(servers, FIRST)
+        except Exception as error:  # nobody waits for this task, which would end unnoticed
+            before, wrong = wrong, f"{type(error).__name__}: {error}"
+            if wrong != before:
+                sys.stderr.write(
+                    f"what HAProxy says of its routers cannot be read, and windows stay as they are: {wrong}\n"
+                )
+                sys.stderr.flush()
 
 
 async def _once(socket: str, sizes: dict[Server, int], age_s: float) -> None:
@@ -48,8 +58,8 @@ async def look(socket: str, servers: Sequence[Server]) -> dict[Server, Seen]:
         rows = {row["svname"]: row for row in csv.DictReader(text.removeprefix("# ").splitlines())}
         for server in here:
             told = VALUE.search((await ask(socket, f"get var {server.variable}")).decode(errors="replace"))
-            row = rows.get(server.name)
-            if told is not None and row is not None:
-                waiting = int(rows["BACKEND"]["qcur"] or 0) + int(row["qcur"] or 0)
+            row, total = rows.get(server.name), rows.get("BACKEND")
+            if told is not None and row is not None and total is not None:
+                waiting = int(total["qcur"] or 0) + int(row["qcur"] or 0)
                 found[server] = Seen(int(told[1]), int(row["scur"] or 0), waiting)
     return found

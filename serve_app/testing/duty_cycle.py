@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from catalog.errors import ConfigError
@@ -38,31 +38,41 @@ def neighbour(share: float) -> Iterator[None]:
 def brake(pids: Sequence[int], slower: float, from_s: float) -> Iterator[None]:
     """What processes compute takes ``slower`` times as long from ``from_s``, of the monotonic clock, in the block.
 
-    Raises `ConfigError` where the system does not tell the processor time of another process.
+    Those that end meanwhile are let go of. Raises `ConfigError` where the system does not tell the processor time of
+    another process.
     """
     if not sys.platform.startswith("linux"):
         raise ConfigError(f"making a worker slower needs Linux, and this is {sys.platform}; leave the condition out")
-    with _process("brake", f"{slower}", f"{from_s}", *map(str, pids)):
-        yield
+    try:
+        with _process("brake", f"{slower}", f"{from_s}", *map(str, pids)):
+            yield
+    finally:
+        _signal(pids, signal.SIGCONT)  # a brake that was killed could not
 
 
 @contextmanager
-def _process(*arguments: str) -> Iterator[None]:
-    command = [sys.executable, "-m", "serve_app.testing.duty_cycle", f"{os.getpid()}", *arguments]
+def _process(what: str, *arguments: str) -> Iterator[None]:
+    """Raises RuntimeError at the end of the block where the process has failed before."""
+    command = [sys.executable, "-m", "serve_app.testing.duty_cycle", f"{os.getpid()}", what, *arguments]
     process = subprocess.Popen(command, start_new_session=True)
     try:
         yield
     finally:
+        code = process.poll()
         process.terminate()
         process.wait(STOP_S)
+    if code:
+        raise RuntimeError(
+            f"the {what} ended by itself with {code}, so that what was measured is not what was asked for"
+        )
 
 
 def compute(share: float, parent: int) -> None:
     """Compute for ``share`` of the time, by the processor's account, until ``parent`` is gone."""
     began_s, used_s = time.monotonic(), time.process_time()
     while os.getppid() == parent:
-        while time.process_time() - used_s < share * (time.monotonic() - began_s):
-            sum(range(1000))
+        while time.process_time() - used_s < share * (time.monotonic() - began_s) and os.getppid() == parent:
+            sum(range(1000))  # without an end where there is less than that share of a core to be had
         time.sleep(NEIGHBOUR_PERIOD_S * (1.0 - share))
 
 
@@ -71,23 +81,31 @@ def hold_back(pids: Sequence[int], slower: float, from_s: float, parent: int) ->
     with contextlib.suppress(PermissionError):
         os.nice(-10)  # a brake that waits for a core does not brake; it takes next to none itself
     time.sleep(max(0.0, from_s - time.monotonic()))
-    before_s = {pid: _computed_s(pid) for pid in pids}
+    before_s = _all_computed_s(pids)
     stopped_s = dict.fromkeys(pids, 0.0)
     try:
-        while os.getppid() == parent:
+        while os.getppid() == parent and (computed_s := _all_computed_s(before_s)):
+            owed_s = {
+                pid: stop_for_s(so_far_s - before_s[pid], stopped_s[pid], slower)
+                for pid, so_far_s in computed_s.items()
+            }
+            for pid, stop_s in _stop({pid: each_s for pid, each_s in owed_s.items() if each_s}).items():
+                stopped_s[pid] += stop_s
             time.sleep(LOOK_S)
-            for pid in pids:
-                owed_s = stop_for_s(_computed_s(pid) - before_s[pid], stopped_s[pid], slower)
-                if owed_s:
-                    stop_s = time.monotonic()
-                    _signal([pid], signal.SIGSTOP)
-                    time.sleep(owed_s)
-                    _signal([pid], signal.SIGCONT)
-                    stopped_s[pid] += time.monotonic() - stop_s
-    except ProcessLookupError:
-        return  # it has ended
     finally:
         _signal(pids, signal.SIGCONT)
+
+
+def _stop(for_s: Mapping[int, float]) -> dict[int, float]:
+    """Stop processes all at once, each for so long; gives how long each was stopped."""
+    began_s = time.monotonic()
+    _signal(for_s, signal.SIGSTOP)
+    stopped_s = {}
+    for pid in sorted(for_s, key=for_s.__getitem__):
+        time.sleep(max(0.0, began_s + for_s[pid] - time.monotonic()))
+        _signal([pid], signal.SIGCONT)
+        stopped_s[pid] = time.monotonic() - began_s
+    return stopped_s
 
 
 def stop_for_s(computed_s: float, stopped_s: float, slower: float) -> float:
@@ -96,15 +114,16 @@ def stop_for_s(computed_s: float, stopped_s: float, slower: float) -> float:
     return min(owed_s, MOST_STOP_S) if owed_s >= LEAST_STOP_S else 0.0
 
 
-def _computed_s(pid: int) -> float:
-    """Processor time of all threads of a process (clock_getcpuclockid of Linux). Raises ProcessLookupError."""
-    try:
-        return time.clock_gettime((~pid << 3) | 2)
-    except OSError as error:
-        raise ProcessLookupError(pid) from error
+def _all_computed_s(pids: Iterable[int]) -> dict[int, float]:
+    """Processor time of all threads of each process that is still there (clock_getcpuclockid of Linux)."""
+    found = {}
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            found[pid] = time.clock_gettime((~pid << 3) | 2)
+    return found
 
 
-def _signal(pids: Sequence[int], number: int) -> None:
+def _signal(pids: Iterable[int], number: int) -> None:
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)

@@ -1,5 +1,6 @@
 """A service that runs, what is sent to it, and which of its processes are the workers."""
 
+import re
 import sys
 import time
 import urllib.request
@@ -27,7 +28,7 @@ WAIT_S, LOOK_EVERY_S = 3.0, 0.2
 """For one answer about whether a service is ready, and between two of them."""
 
 WORKER_TITLE = "ray::ServeReplica:{application}:{pool}"
-"""What Ray calls the process of a worker."""
+"""What Ray calls the process of a worker; after a dot goes on the method that it runs there at the moment."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ class Service:
         """The process ids of the workers of a pool. Raises RuntimeError where there are none."""
         title = WORKER_TITLE.format(application=application, pool=pool)
         family = psutil.Process(self.pid).children(recursive=True)
-        found = [process.pid for process in family if _title(process) == title]
+        called = re.compile(rf"{re.escape(title)}(\.\w+)?")
+        found = [process.pid for process in family if called.fullmatch(_title(process))]
         if not found:
             raise RuntimeError(f"no process below {self.pid} is called {title!r}; there is no worker to slow down")
         return found

@@ -1,9 +1,11 @@
 """Processes for long computations: how nice they are, and that none outlives its parent."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +18,32 @@ from deployments.processes import BACKGROUND_NICENESS, background_process, proce
 def test_processes_begin_afresh_with_the_niceness_that_is_asked_for() -> None:
     with processes(1, niceness=3) as pool:
         assert pool.submit(_niceness).result(60) >= 3
+
+
+@pytest.mark.skipif(os.cpu_count() == 1, reason="needs two CPUs")
+def test_there_are_no_more_than_cpus_that_this_process_may_run_on() -> None:
+    usable, before = os.sched_getaffinity(0), set(multiprocessing.active_children())
+    try:
+        os.sched_setaffinity(0, {min(usable)})
+        with processes() as pool:
+            for _ in range(3):
+                pool.submit(os.getpid)
+            assert len(set(multiprocessing.active_children()) - before) == 1
+    finally:
+        os.sched_setaffinity(0, usable)
+
+
+def test_what_waits_when_the_block_raises_is_not_begun() -> None:
+    waiting: list[Future[int]] = []
+
+    def fail() -> None:
+        with processes(1) as pool:
+            waiting.extend(pool.submit(os.getpid) for _ in range(10))
+            raise ValueError("one was wrong")
+
+    with pytest.raises(ValueError, match="one was wrong"):
+        fail()
+    assert waiting[-1].cancelled()
 
 
 def _niceness() -> int:

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from typing import Any
 
 import pytest
 from controller_parts import DictStore
@@ -89,6 +90,15 @@ def test_documents_of_old_are_read_and_those_that_are_damaged_are_left_out(caplo
     assert len(series) == HOUR_S
     assert series.loads_qps[:3].tolist() == [0, 5, 0]
     assert sum("is left out" in record.message for record in caplog.records) == 4
+
+
+@pytest.mark.parametrize("counts", [[1, 2], [-1] * HOUR_S, ["x"] * HOUR_S, 3])
+def test_a_damaged_document_is_refused_and_the_hour_begins_anew(counts: Any) -> None:
+    history = LoadHistory()
+    with pytest.raises((TypeError, ValueError)):
+        history.restore({"b": [None] * HOUR_S, "a": counts}, HOUR)
+    history.add(window(HOUR + 3000.0, a=2))
+    assert history.take_documents()[LoadHistory.document(HOUR)]["a"][2999:3001] == [None, 2]
 
 
 def test_hours_are_counted_without_the_one_under_way() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import sqlite3
 import subprocess
@@ -9,17 +10,18 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from uuid import uuid4
 
 import fsspec
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.errors import ConfigError, StateUnavailable
 from deployments.state import store as state_store
-from deployments.state.opening import open_store
+from deployments.state.opening import open_or_wait, open_store
 from deployments.state.store import FsspecStateStore, SqliteStateStore, StateStore
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
@@ -42,20 +44,46 @@ def folder_of_files(folder: Path) -> str:
     return str(folder / "deep" / "state")
 
 
-def bucket(folder: Path) -> str:
+def memory(folder: Path) -> str:
     return f"memory://{folder.name}"
 
 
-@pytest.fixture(params=[sqlite_file, folder_of_files, bucket])
+class Objects(MemoryFileSystem):  # type: ignore[misc]
+    """Objects by their keys, as S3 has them: no folder can be made, and one without objects is not found."""
+
+    protocol = "objects"
+    store: ClassVar[dict[str, Any]] = {}
+    pseudo_dirs: ClassVar[list[str]] = [""]
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        stripped: str = super()._strip_protocol(path.removeprefix("objects://"))
+        return stripped
+
+    def makedirs(self, path: str, exist_ok: bool = False) -> None:
+        """Leaves nothing behind."""
+
+    def mkdir(self, path: str, create_parents: bool = True, **kwargs: Any) -> None:
+        """Leaves nothing behind."""
+
+
+def bucket(folder: Path) -> str:
+    return f"objects://{folder.name}/accord/state"
+
+
+fsspec.register_implementation("objects", Objects, clobber=True)
+
+
+@pytest.fixture(params=[sqlite_file, folder_of_files, memory, bucket])
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     place: Callable[[Path], str] = request.param
     yield place(tmp_path)
-    memory = fsspec.filesystem("memory")
-    if memory.exists(tmp_path.name):
-        memory.rm(tmp_path.name, recursive=True)
+    for files in (fsspec.filesystem("memory"), fsspec.filesystem("objects")):
+        if files.exists(tmp_path.name):
+            files.rm(tmp_path.name, recursive=True)
 
 
-@pytest.mark.parametrize("place", [sqlite_file, folder_of_files, bucket])
+@pytest.mark.parametrize("place", [sqlite_file, folder_of_files, memory, bucket])
 @given(writes=WRITES, prefix=NAMES)
 @settings(max_examples=30)
 def test_a_store_holds_what_a_dict_would(
@@ -88,6 +116,15 @@ def test_the_place_tells_the_kind_of_store(tmp_path: Path) -> None:
     assert (tmp_path / "d").is_dir()
 
 
+def test_a_new_place_begins_empty_and_keeps_what_is_written(where: str) -> None:
+    store = open_or_wait(where)
+    assert store.names("") == []
+    store.write("plan", 1)
+    assert open_or_wait(where).read("plan") == 1
+    store.delete("plan")
+    assert open_or_wait(where).names("") == []
+
+
 def test_what_is_no_json_is_refused_and_the_value_before_stays(where: str) -> None:
     store = open_store(where)
     store.write("plan", [1])
@@ -95,6 +132,32 @@ def test_what_is_no_json_is_refused_and_the_value_before_stays(where: str) -> No
         store.write("plan", {1, 2})
     assert store.read("plan") == [1]
     assert store.names("") == ["plan"]
+
+
+@pytest.mark.parametrize("relative", ["state.db", "state"])
+def test_a_store_is_the_same_one_under_another_working_directory(
+    relative: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = open_store(relative)
+    store.write("plan", 1)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert pickle.loads(pickle.dumps(store)).read("plan") == 1
+    assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize("where", ["~/state.db", "file://~/state.db", "~/state", "file://~/state"])
+def test_a_home_is_no_folder_of_that_name(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, here = tmp_path / "home", tmp_path / "here"
+    for folder in (home, here):
+        folder.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(here)
+    open_store(where).write("plan", 1)
+    assert list(here.iterdir()) == []
+    assert (home / where.rpartition("/")[2]).exists()
 
 
 def test_threads_may_share_a_store(where: str) -> None:

@@ -122,6 +122,22 @@ def test_models_of_forecasters_are_found_from_the_folder_too() -> None:
     assert resolve_paths(config(), Path("/srv")).controller.forecast is None
 
 
+@pytest.mark.parametrize(
+    ("state", "resolved"),
+    [("state.db", "/srv/state.db"), ("~/state.db", "/home/me/state.db"), ("s3://~/state", "s3://~/state")],
+)
+def test_the_state_is_in_the_home_that_is_asked_for(state: str, resolved: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    given = config().model_copy(update={"controller": ControllerConfig(state=state)})
+    assert resolve_paths(given, Path("/srv")).controller.state == resolved
+
+
+def test_a_home_that_is_not_there_is_named() -> None:
+    given = config().model_copy(update={"controller": ControllerConfig(state="~nobody-at-all/state.db")})
+    with pytest.raises(ConfigError, match=r"'~nobody-at-all/state.db'.*absolute path"):
+        resolve_paths(given, Path("/srv"))
+
+
 TWO_OBJECTIVES = {
     "endpoints": {
         "strict": {"task": "toy", "slo_ms": 100, "pools": ["one"]},

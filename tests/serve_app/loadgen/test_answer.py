@@ -6,7 +6,7 @@ from catalog.tensor import TensorSpec
 from dispatch.commands import Answer as Given
 from dispatch.query import Query
 from serve_app.http.endpoint_info import EndpointInfo
-from serve_app.loadgen.answer import Answer, read_answer
+from serve_app.loadgen.answer import Answer, read_answer, read_response
 from serve_app.loadgen.timing import Timing
 from serve_app.oip.answer import encode
 from serve_app.oip.request import InferRequest
@@ -73,3 +73,15 @@ def test_a_refusal_without_reason_counts_under_its_status() -> None:
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"null", b'{"outputs": [{"name": "label", "data": []}]}'])
 def test_an_answer_that_makes_no_sense_is_an_error(content: bytes) -> None:
     assert read_answer(200, content).error_kind == "bad_answer"
+
+
+@pytest.mark.parametrize("status", [200, 429])
+def test_a_number_of_bytes_beyond_all_sizes_makes_no_sense(status: int) -> None:
+    kind = "bad_answer" if status == 200 else "http_429"
+    assert read_answer(status, b'{"outputs": []}', "9" * 5000).error_kind == kind
+
+
+def test_an_answer_whose_header_tells_no_number_is_json_throughout() -> None:
+    content = orjson.dumps({"outputs": [{"name": "label", "data": [7]}]})
+    assert read_answer(200, content, "all").label == 7
+    assert read_response(content, "all") == {"outputs": [{"name": "label", "data": [7]}]}

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from aiohttp import web
 
+from serve_app.loadgen.answer import BAD_ANSWER, NO_ANSWER
 from serve_app.loadgen.client import WRONG_ANSWER, OpenLoopClient
 from serve_app.loadgen.dataset import Dataset
 from serve_app.loadgen.record import Run
@@ -107,6 +108,22 @@ async def test_errors_are_counted_by_kind(server: Any) -> None:
         "connection_lost": 5,
     }
     assert summarise(run, 1000.0).total.violations == 20
+
+
+async def test_an_answer_that_cannot_be_followed_is_an_error_too(server: Any) -> None:
+    async def redirect(request: web.Request, number: int) -> web.StreamResponse:
+        if number % 2:
+            return web.Response(headers={"Inference-Header-Content-Length": "9" * 5000})
+        return web.Response(status=307, headers={"Location": f"http://{'a' * 300}/"})
+
+    server.handler = redirect
+    run = await send(server.infer_url, 50, 0.2)
+    assert run.sent == len(run.records) == 10
+    assert Counter((record.status, record.error_kind) for record in run.records) == {
+        (NO_ANSWER, BAD_ANSWER): 5,
+        (200, BAD_ANSWER): 5,
+    }
+    assert "UnicodeError" in str(run.records[0].error)
 
 
 async def test_a_query_without_an_answer_times_out(server: Any) -> None:

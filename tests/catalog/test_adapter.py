@@ -133,6 +133,12 @@ def test_a_module_that_cannot_be_imported_is_refused_with_the_reason(module: Cal
         import_function(f"{name}:crop")
 
 
+@pytest.mark.parametrize("ending", ["raise SystemExit(0)", "import asyncio; raise asyncio.CancelledError"])
+def test_a_module_that_would_end_the_process_is_refused(module: Callable[[str], str], ending: str) -> None:
+    with pytest.raises(ConfigError, match=r"cannot be imported: (SystemExit: 0|CancelledError: );"):
+        import_function(f"{module(ending)}:crop")
+
+
 def test_a_wrong_declaration_in_a_module_is_refused_as_what_it_is(module: Callable[[str], str]) -> None:
     name = module(MODULE.replace("FP32[-1,8]", "FP32[8]"))
     with pytest.raises(ConfigError, match=rf"'{name}:crop': tensor 'x' is declared as 'FP32\[8\]'"):

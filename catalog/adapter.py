@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import partial
 from importlib import import_module
-from inspect import Parameter, signature
+from inspect import Parameter, isasyncgenfunction, iscoroutinefunction, signature
 from sys import modules
 from typing import Any
 
@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from catalog.errors import ConfigError
 from catalog.faults import describe, nearest
 from catalog.tensor import TensorSpec
+from catalog.user_code.ending import ENDING
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +31,7 @@ class Declared:
     @property
     def name(self) -> str:
         """Where the function stands, as a config names it."""
-        module = getattr(self.function, "__module__", type(self.function).__module__)
-        return f"{module}:{getattr(self.function, '__qualname__', type(self.function).__qualname__)}"
+        return _name_of(self.function)
 
     def __call__(self, **tensors: Any) -> Any:
         """Call the function."""
@@ -102,7 +102,7 @@ def import_function(path: str) -> Adapter | Condition:
         found: Any = import_module(module_name)
     except ConfigError as error:
         raise ConfigError(f"{path!r}: {error}") from error
-    except Exception as error:
+    except (Exception, *ENDING) as error:  # a module that calls sys.exit would end the command without a word
         raise ConfigError(
             f"{path!r} cannot be imported: {type(error).__name__}: {error}; the module must be on PYTHONPATH of every "
             "process, or in an installed package"
@@ -129,7 +129,7 @@ def specs_of(tensors: dict[str, str]) -> tuple[TensorSpec, ...]:
         try:
             if not bracket or not axes.endswith("]"):
                 raise ValueError("it is not of the form DATATYPE[-1,n,...]")
-            shape = tuple(int(axis) for axis in axes[:-1].split(","))
+            shape = tuple(_length_of(axis) for axis in axes[:-1].split(","))
             found.append(TensorSpec(name=name, datatype=datatype, shape=shape))
         except ValueError as error:
             reason = describe(error) if isinstance(error, ValidationError) else str(error)
@@ -139,12 +139,35 @@ def specs_of(tensors: dict[str, str]) -> tuple[TensorSpec, ...]:
     return tuple(found)
 
 
+def _length_of(axis: str) -> int:
+    try:
+        return int(axis)
+    except ValueError:
+        raise ValueError(f"axis {axis!r} is no whole number") from None
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    """Where it stands; an object that can be called goes by its class."""
+    module = getattr(function, "__module__", type(function).__module__)
+    return f"{module}:{getattr(function, '__qualname__', type(function).__qualname__)}"
+
+
 def _optional(function: Callable[..., Any], inputs: tuple[TensorSpec, ...]) -> frozenset[str]:
+    """The inputs that have a default; raises `ConfigError` where the function cannot be called with these by name."""
     parameters = signature(function).parameters
     names = [spec.name for spec in inputs]
     if sorted(names) != sorted(parameters):
         raise ConfigError(
-            f"{function.__module__}:{function.__qualname__} declares the inputs {', '.join(names)} and has the "
+            f"{_name_of(function)} declares the inputs {', '.join(names)} and has the "
             f"parameters {', '.join(parameters)}; give both the same names"
         )
+    for name, parameter in parameters.items():
+        if parameter.kind not in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY):
+            raise ConfigError(
+                f"{_name_of(function)} has the parameter {name}, which is {parameter.kind.description}, but is called "
+                "with its inputs by name; make it a plain parameter"
+            )
+    called: Any = function
+    if any(test(each) for test in (iscoroutinefunction, isasyncgenfunction) for each in (called, called.__call__)):
+        raise ConfigError(f"{_name_of(function)} is async, and nobody would wait for it; write def, without async")
     return frozenset(name for name in names if parameters[name].default is not Parameter.empty)

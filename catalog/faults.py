@@ -62,7 +62,8 @@ def _sentence(fault: ErrorDetails, model: type[Any] | None) -> str:
         return f"{path} is {given}; give {KINDS[kind]}"
     bound = next((name for name in BOUNDS if name in context), None)
     if bound is not None:
-        return f"{path} is {given}; give a number {BOUNDS[bound]} {context[bound]:g}"
+        limit = context[bound]
+        return f"{path} is {given}; give a number {BOUNDS[bound]} {limit if isinstance(limit, int) else f'{limit:g}'}"
     if kind in ("too_short", "too_long"):
         least = context.get("min_length")
         wanted = f"at least {least}" if least is not None else f"at most {context.get('max_length')}"

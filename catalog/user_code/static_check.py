@@ -38,7 +38,8 @@ def _check(variant: Variant, folder: str) -> None:
     except OSError as error:
         raise ConfigError(f"{where} cannot be read: {error.strerror}; check its permissions") from error
     name = path.partition(":")[2]
-    found = next((node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name), None)
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name]
+    found = classes[-1] if classes else None  # of several, Python keeps the last
     if found is None:
         _check_bound(tree, name, where)
     elif not found.decorator_list and not found.keywords:

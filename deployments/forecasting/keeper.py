@@ -26,6 +26,9 @@ from forecast.series.series import LoadSeries
 logger = logging.getLogger("ray.serve")
 
 LOOK_EVERY_S = 10.0
+FETCH_EVERY_S = 60.0
+"""Models that the config names and that cannot be fetched are tried again as often."""
+
 READY_S = 10.0
 """A new controller waits so long, before its first plan, for its forecasters."""
 
@@ -71,7 +74,7 @@ class ForecastKeeper:
             await self._begin()
         except Exception:
             logger.exception("Not all that was known of the load and its forecasters could be taken up.")
-        training = asyncio.create_task(self._trainer.run())
+        tasks = (asyncio.create_task(self._trainer.run()), asyncio.create_task(self._fetch_missing()))
         try:
             while True:
                 try:
@@ -81,7 +84,8 @@ class ForecastKeeper:
                 self._ready.set()
                 await asyncio.sleep(LOOK_EVERY_S)
         finally:
-            training.cancel()
+            for task in tasks:
+                task.cancel()
 
     async def catch_up(self) -> None:
         """Wait for the forecasters, `READY_S` at most, and learn of what routers reported late."""
@@ -116,9 +120,23 @@ class ForecastKeeper:
         for name, content in (await self._trainer.restore()).items():
             if (model := await self._opened(name, f"kept for {name}", content)) is not None:
                 self._promoted[name] = model
+        await self._fetch_given()
+
+    async def _fetch_given(self) -> None:
+        """Take up the models that the config names, but for those that are here."""
         for name, uri in self._forecast.artifacts.items():
-            if (model := await self._opened(name, uri)) is not None:
+            if name not in self._given and (model := await self._opened(name, uri)) is not None:
                 self._given[name] = model
+                self._unreadable.pop(name, None)
+
+    async def _fetch_missing(self) -> None:
+        """Try again, until cancelled, what could not be fetched."""
+        while True:
+            await asyncio.sleep(FETCH_EVERY_S)
+            try:
+                await self._fetch_given()
+            except Exception:
+                logger.exception("The models that the config names could not be fetched; they are tried again.")
 
     def _import(self) -> None:
         """Networks are imported for seconds: not when the first of them is promoted, in the middle of the day."""
@@ -137,7 +155,8 @@ class ForecastKeeper:
                 return await asyncio.to_thread(fetched, where)
             return await asyncio.to_thread(opened, content, where)
         except ArtifactError as error:
-            logger.error("Endpoint %s: %s", endpoint, error)
+            if self._unreadable.get(endpoint) != str(error):
+                logger.error("Endpoint %s: %s", endpoint, error)
             self._unreadable[endpoint] = str(error)
             return None
 

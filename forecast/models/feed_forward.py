@@ -14,6 +14,7 @@ from forecast.series.windows import Origins, targets
 
 HIDDEN = (32, 32)
 EPOCHS = 30
+BATCH = 256
 
 
 class FeedForward(PointModel):
@@ -33,7 +34,7 @@ class FeedForward(PointModel):
         self.unit_qps = np.array(max(float(truth.mean()), 1.0))
         seen = self._seen(series, at)
         wanted = truth / self.unit_qps - 1 if self.task.point == "mean" else np.log1p(truth) - self.level
-        network = MLPRegressor(hidden_layer_sizes=HIDDEN, random_state=fitting.seed, batch_size=256)
+        network = MLPRegressor(hidden_layer_sizes=HIDDEN, random_state=fitting.seed, batch_size=min(BATCH, len(seen)))
         for epoch in range(EPOCHS):
             network.partial_fit(seen, wanted)
             fitting.report(epoch + 1, EPOCHS, float(network.loss_))

@@ -51,6 +51,12 @@ class PointModel:
         """One number per origin, in queries per second; may be negative, which counts as 0."""
         raise NotImplementedError
 
+    def points_to_measure(
+        self, series: LoadSeries, at: Origins, held_out: Origins
+    ) -> tuple[Origins, NDArray[np.float64]]:
+        """Origins with points whose ratios to the truth are the spread: the newest of ``at``, not learned from yet."""
+        return held_out, self.points(series, held_out)
+
     def fit(self, series: LoadSeries, fitting: Fitting | None = None) -> None:
         """See `Forecaster.fit`."""
         found = enough(series, self.task, self.reach_s, self.task.block_s, LEAST_EXAMPLES)
@@ -64,10 +70,10 @@ class PointModel:
                 f"{self._enough_s} s in one piece, or a shorter window"
             )
         self.learn(series, older, fitting or Fitting())
-        held_out = found[found >= newest]
-        truth_qps, point_qps = targets(series, self.task, held_out), np.maximum(self.points(series, held_out), 0.0)
+        measured, points_qps = self.points_to_measure(series, found, found[found >= newest])
+        truth_qps, point_qps = targets(series, self.task, measured), np.maximum(points_qps, 0.0)
         self.ratios = ratios(truth_qps, point_qps)
-        begins_s = self._begins_s(series, held_out)
+        begins_s = self._begins_s(series, measured)
         self.ratios_by_clock = ratios_by_clock(truth_qps, point_qps, begins_s, self.task.block_s)
         if not self.once:
             self.learn(series, found, fitting or Fitting())

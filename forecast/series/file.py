@@ -49,7 +49,8 @@ def read_series(
     times_s, loads_qps = times_s[order], loads_qps[order]
     last = np.append(times_s[1:] != times_s[:-1], True)
     times_s, loads_qps = times_s[last], loads_qps[last]
-    _check_grid(where, times_s, step_s)
+    if table.has_times:
+        _check_grid(where, times_s, step_s)
 
     series = LoadSeries(times_s, loads_qps, step_s)
     zeros = int((loads_qps == 0).sum()) if zeros_are_gaps else 0

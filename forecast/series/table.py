@@ -43,6 +43,8 @@ class SeriesTable:
         is_parquet = where.partition("?")[0].lower().endswith(PARQUET)
         frame = _frame(where, is_parquet)
         names = [str(name).strip() for name in frame.columns]
+        if twice := [name for name in (LOAD, TIME, ENDPOINT) if names.count(name) > 1]:
+            raise ConfigError(f"{where} has several columns of the name {twice[0]}; keep one, or rename the others")
         frame.columns = names
         return cls(where, _rows_of(frame, where, endpoint), _load_column(names, where), is_parquet)
 
@@ -111,7 +113,7 @@ def _frame(where: str, is_parquet: bool) -> Any:
             frame = _with_index(pandas.read_parquet(content))
         else:
             # an empty line of a file of one column is a step that nobody observed
-            frame = pandas.read_csv(content, low_memory=False, skip_blank_lines=False, dtype={ENDPOINT: str})
+            frame = _read_csv(content, skipinitialspace=True, skip_blank_lines=False)
             frame = _with_unnamed_times(frame)
     except ImportError as error:
         raise ConfigError(
@@ -169,11 +171,24 @@ def _are_instants(column: Any) -> bool:
     return bool(pandas.to_datetime(column, utc=True, format="ISO8601", errors="coerce").notna().any())
 
 
+def _read_csv(content: io.BytesIO, **options: Any) -> Any:
+    """A CSV under the names of its first line, where pandas numbers those that come again; endpoints are texts."""
+    header = pandas.read_csv(content, header=None, nrows=1, dtype=str, keep_default_na=False, **options)
+    written = [name.strip() for name in header.iloc[0]]
+    content.seek(0)
+    # a converter sees cells as they are: NA is a name, and 01 another than 1
+    converters = {place: str.strip for place, name in enumerate(written) if name == ENDPOINT}
+    frame = pandas.read_csv(content, low_memory=False, converters=converters, **options)
+    if len(written) == len(frame.columns):
+        frame.columns = [name or numbered for name, numbered in zip(written, frame.columns, strict=True)]
+    return frame
+
+
 def _load_column(names: list[str], where: str) -> str:
     """The column of loads: the one of that name, or the only one."""
     if LOAD in names:
         return LOAD
-    if len(names) != 1:
+    if len(names) != 1 or names[0] in (TIME, ENDPOINT):
         raise ConfigError(f"{where} has columns {', '.join(names)}, but none is {LOAD}; give {COLUMNS}")
     try:
         float(names[0])
@@ -188,9 +203,15 @@ def _rows_of(frame: Any, where: str, endpoint: str | None) -> Any:
         if endpoint is not None:
             raise ConfigError(f"{where} has no column {ENDPOINT}, so that {endpoint!r} is not in it; leave it out")
         return frame
-    frame = frame.dropna(how="all")  # blank lines name no endpoint
-    column = frame[ENDPOINT].fillna("").astype(str)
-    known = sorted(column.unique())
+    named = frame[ENDPOINT].notna() & (frame[ENDPOINT] != "")
+    frame = frame[named | frame.drop(columns=ENDPOINT).notna().any(axis=1)]  # blank lines name no endpoint
+    column = frame[ENDPOINT].astype(object).where(named, "").astype(str)
+    known = sorted({*column} - {""})
+    if endpoint is None and known and not named[frame.index].all():
+        raise ConfigError(
+            f"{where} has {int((column == '').sum())} rows that name no endpoint; name one there, or choose one of "
+            f"{', '.join(known)}"
+        )
     if endpoint is None and len(known) > 1:
         raise ConfigError(f"{where} has the load of {len(known)} endpoints; choose one of {', '.join(known)}")
     if endpoint is not None and endpoint not in known:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from catalog.errors import BadSeries
+from catalog.errors import BadSeries, ConfigError
 from forecast.forecaster import Forecast, Forecaster
 from forecast.series.report import instant
 from forecast.series.series import LoadSeries
@@ -47,7 +47,15 @@ def backtest(forecaster: Forecaster, series: LoadSeries, from_s: float, every_s:
 
 
 def origins_from(series: LoadSeries, task: ForecastTask, reach_s: int, from_s: float, every_s: int) -> Origins:
-    """Origins at ``from_s`` or later, ``every_s`` of observed steps apart; raises `BadSeries` where there is none."""
+    """Origins at ``from_s`` or later, ``every_s`` of observed steps apart; raises `BadSeries` where there is none.
+
+    Raises `ConfigError` where ``every_s`` is no multiple of a step.
+    """
+    task.check_step(series.step_s)
+    if every_s % series.step_s:
+        raise ConfigError(
+            f"forecasts are to be {every_s} s apart, but the series has steps of {series.step_s} s; give a multiple"
+        )
     first = series.position(from_s)
     every = max(1, every_s // series.step_s)
     everywhere = origins(series, task, reach_s, series.step_s)

@@ -5,15 +5,19 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import lightning.pytorch as pl
+import numpy as np
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 from torch.utils.data import DataLoader
 
 from forecast.forecaster import Fitting
 from forecast.training.sequences import StretchBatches
+
+logger = logging.getLogger(__name__)
 
 EPOCH_BATCHES = 50
 LEAST_EPOCHS, MOST_EPOCHS = 8, 80
@@ -43,6 +47,14 @@ class Training(pl.LightningModule):
         """The batches of this epoch, whether or not those before it were drawn here."""
         self._batches.seed = (self._fitting.seed, self.current_epoch)
         return DataLoader(self._batches, batch_size=None)
+
+    def on_train_batch_start(self, batch: Any, at: int) -> None:
+        """Dropout is drawn by the step, so that a training that goes on from a checkpoint draws as one that was whole.
+
+        Checkpoints do not hold the state of torch's generator.
+        """
+        drawn = np.random.SeedSequence((self._fitting.seed, self.global_step)).generate_state(1)
+        torch.manual_seed(int(drawn[0]))
 
     def training_step(self, batch: Any, at: int) -> torch.Tensor:
         """See Lightning."""
@@ -83,19 +95,28 @@ def train(network: torch.nn.Module, batches: StretchBatches, fitting: Fitting) -
 
 
 def _last(folder: Path | None) -> Path | None:
+    """The checkpoint to go on from; none where it cannot be read, as after a full disk: it is written over."""
     file = folder / f"{LAST}.ckpt" if folder is not None else None
-    return file if file is not None and file.exists() else None
+    if file is None or not file.exists():
+        return None
+    try:
+        torch.load(file, weights_only=True)
+    except (OSError, EOFError, RuntimeError, UnpicklingError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        logger.warning("The checkpoint %s cannot be read, and the training begins anew: %s", file, reason)
+        return None
+    return file
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Lightning greets, and advises on hardware and workers for loading, which do not matter here."""
-    logger = logging.getLogger("lightning.pytorch")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+    greeter = logging.getLogger("lightning.pytorch")
+    level = greeter.level
+    greeter.setLevel(logging.ERROR)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             yield
         finally:
-            logger.setLevel(level)
+            greeter.setLevel(level)

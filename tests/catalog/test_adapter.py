@@ -1,7 +1,8 @@
 """Functions between stages declare what they take and give, and are found by where they stand."""
 
 import pickle
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,11 @@ def test_a_tensors_fault_is_told_in_one_line() -> None:
     )
 
 
+def test_an_axis_that_is_no_number_is_quoted() -> None:
+    with pytest.raises(ConfigError, match=r"declared as 'FP32\[\]': axis '' is no whole number; write for instance"):
+        specs_of({"x": "FP32[]"})
+
+
 def test_a_functions_parameters_are_its_inputs_and_those_with_a_default_are_optional() -> None:
     @adapter(inputs={"x": "FP32[-1]", "y": "FP32[-1]"}, outputs={"z": "FP32[-1]"})
     def some(x: Any, y: Any = None) -> dict[str, Any]:
@@ -90,6 +96,54 @@ def test_a_functions_parameters_are_its_inputs_and_those_with_a_default_are_opti
         @condition(inputs={"x": "FP32[-1]"})
         def some_other(a: Any) -> bool:
             return True
+
+
+class Scaler:
+    def __call__(self, x: Any, /) -> dict[str, Any]:
+        return {"z": x}
+
+    async def later(self, x: Any) -> dict[str, Any]:
+        return {"z": x}
+
+
+class AsyncScaler:
+    async def __call__(self, x: Any) -> dict[str, Any]:
+        return {"z": x}
+
+
+async def stream(x: Any) -> AsyncIterator[Any]:
+    yield x
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (
+            lambda x, /: x,
+            "lambda> has the parameter x, which is positional-only, but is called with its inputs by name",
+        ),
+        (lambda *x: x, "lambda> has the parameter x, which is variadic positional"),
+        (lambda **x: x, "lambda> has the parameter x, which is variadic keyword"),
+        (Scaler(), "Scaler has the parameter x, which is positional-only"),
+        (Scaler().later, r"Scaler.later is async, and nobody would wait for it; write def"),
+        (AsyncScaler(), "AsyncScaler is async"),
+        (partial(Scaler().later), "functools:partial is async"),
+        (stream, "stream is async"),
+        (partial(lambda a, b: a, 1), "functools:partial declares the inputs x and has the parameters b; give both"),
+    ],
+)
+def test_a_function_that_cannot_be_called_with_its_inputs_by_name_is_refused(
+    function: Callable[..., Any], words: str
+) -> None:
+    with pytest.raises(ConfigError, match=words):
+        adapter(inputs={"x": "FP32[-1]"}, outputs={"z": "FP32[-1]"})(function)
+    with pytest.raises(ConfigError, match=words):
+        condition(inputs={"x": "FP32[-1]"})(function)
+
+
+def test_objects_that_can_be_called_are_functions() -> None:
+    declared = adapter(inputs={"x": "FP32[-1]"}, outputs={"z": "FP32[-1]"})(partial(lambda y, x: {"z": x + y}, 1))
+    assert declared.name == "functools:partial"
 
 
 def test_functions_are_found_by_where_they_stand(module: Callable[[str], str]) -> None:
@@ -131,6 +185,12 @@ def test_a_module_that_cannot_be_imported_is_refused_with_the_reason(module: Cal
     name = module("1 / 0")
     with pytest.raises(ConfigError, match=f"'{name}:crop' cannot be imported: ZeroDivisionError: division by zero"):
         import_function(f"{name}:crop")
+
+
+@pytest.mark.parametrize("ending", ["raise SystemExit(0)", "import asyncio; raise asyncio.CancelledError"])
+def test_a_module_that_would_end_the_process_is_refused(module: Callable[[str], str], ending: str) -> None:
+    with pytest.raises(ConfigError, match=r"cannot be imported: (SystemExit: 0|CancelledError: );"):
+        import_function(f"{module(ending)}:crop")
 
 
 def test_a_wrong_declaration_in_a_module_is_refused_as_what_it_is(module: Callable[[str], str]) -> None:

@@ -187,6 +187,11 @@ def test_a_picture_is_drawn(series: str, model: str, tmp_path: Path) -> None:
             2,
             "statistic is 'p99'; use one of 'max'",
         ),
+        (
+            ("--series", "x", "--model", "ewma", "--out", "x", "--seed", 2**32),
+            2,
+            "seed is 4294967296; give a number of at most 4294967295",
+        ),
         (("--config", "/nowhere.yaml"), 2, "cannot read /nowhere.yaml"),
     ],
 )

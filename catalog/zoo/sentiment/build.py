@@ -19,7 +19,7 @@ import yaml
 from pydantic import TypeAdapter
 from tqdm import tqdm
 
-from catalog.errors import ConfigError
+from catalog.errors import AccordError, ConfigError
 from catalog.evaluation.accuracy_file import (
     MeasuredAccuracies,
     accuracy_path,
@@ -203,8 +203,11 @@ def main() -> None:
             bar.set_description_str(what)
             bar.update(100 * share - bar.n)
 
-        folder = given.folder or cache_dir() / "zoo" / f"sentiment-{_build_key(given.trained)}"
-        catalogue = build(folder, given.trained, shown)
+        try:
+            folder = given.folder or cache_dir() / "zoo" / f"sentiment-{_build_key(given.trained)}"
+            catalogue = build(folder, given.trained, shown)
+        except AccordError as error:
+            parser.exit(2, f"error: {error}\n")
     print(catalogue)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from catalog.errors import ConfigError
+from catalog.errors import AccordError, ConfigError
 from catalog.texts.labelled_texts import LabelledTexts, read_labelled
 from catalog.texts.token_estimate import estimated_tokens
 from catalog.texts.tokens import TextTokenizer
@@ -202,7 +202,10 @@ def main() -> None:
             bar.set_description_str(name)
             bar.update(order.index(name) + share - bar.n)
 
-        train(files, given.out, Settings(given.task, labels, given.threads, given.bf16), on_progress=shown)
+        try:
+            train(files, given.out, Settings(given.task, labels, given.threads, given.bf16), on_progress=shown)
+        except AccordError as error:
+            parser.exit(2, f"error: {error}\n")
 
 
 if __name__ == "__main__":

@@ -1,15 +1,17 @@
 """What training leaves: small files that, with the pretrained weights, make the variants."""
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save_file
 
 from catalog.errors import ArtifactError, ConfigError
@@ -96,20 +98,23 @@ class TrainedFiles:
             raise ArtifactError(f"cannot read {file}: {error}; train again, or restore the file") from error
 
     def write_tensors(self, name: str, tensors: Tensors, fingerprint: str) -> None:
-        """Keep tensors of a variant, floats in half precision, and what they were trained from."""
+        """Keep tensors of a variant, floats in half precision, and what they were trained from: whole or not at all."""
         kept = {key: array.astype(np.float16) if array.dtype.kind == "f" else array for key, array in tensors.items()}
-        save_file(
-            {key: np.ascontiguousarray(array) for key, array in kept.items()},
-            self._file(name),
-            {_FINGERPRINT: fingerprint},
-        )
+        with TemporaryDirectory(prefix=".saving-", dir=self.folder) as beside:
+            written = Path(beside) / self._file(name).name
+            tensors = {key: np.ascontiguousarray(array) for key, array in kept.items()}
+            save_file(tensors, written, {_FINGERPRINT: fingerprint})
+            os.replace(written, self._file(name))
 
     def fingerprint(self, name: str) -> str | None:
-        """What the tensors of a variant were trained from; None where there are none."""
+        """What the tensors of a variant were trained from; None where there are none that can be read."""
         if not self._file(name).exists():
             return None
-        with safe_open(self._file(name), "numpy") as file:
-            return (file.metadata() or {}).get(_FINGERPRINT)
+        try:
+            with safe_open(self._file(name), "numpy") as file:
+                return (file.metadata() or {}).get(_FINGERPRINT)
+        except (OSError, SafetensorError):
+            return None
 
     def _file(self, name: str) -> Path:
         return self.folder / f"{name}.safetensors"

@@ -41,7 +41,7 @@ class TrainJob(BaseModel):
     statistic: Statistic = ForecastTask.statistic
     point: Point = ForecastTask.point
     hold_out: float = Field(default=HOLD_OUT, ge=0, lt=1)
-    seed: int = Field(default=0, ge=0)
+    seed: int = Field(default=0, ge=0, le=2**32 - 1)  # what scikit-learn takes
     checkpoint: Path | None = None
     out: str
 

@@ -44,7 +44,9 @@ def train(
     block_s: Annotated[int | None, typer.Option(help="Seconds of a block of the context; default 10.")] = None,
     memory_s: Annotated[int | None, typer.Option(help="Seconds that it remembers surges; default 0.")] = None,
     statistic: Annotated[str | None, typer.Option(help="Of the window: max (default) or mean.")] = None,
-    point: Annotated[str | None, typer.Option(help="The best single guess: median (default) or mean.")] = None,
+    point: Annotated[
+        str | None, typer.Option(help="The best single guess, of models with two: median (default) or mean.")
+    ] = None,
     hold_out: Annotated[
         float | None, typer.Option(help=f"Share of the history, the newest, to score on; default {HOLD_OUT}.")
     ] = None,

@@ -78,7 +78,7 @@ INSTALL_TIMEOUT_S = 1200.0
 
 def run(
     config: Annotated[
-        Path | None, typer.Argument(help="A Serve config file. [default: serve.yaml, else configs/quickstart.yaml]")
+        Path | None, typer.Argument(help=r"A Serve config file. \[default: serve.yaml, else configs/quickstart.yaml]")
     ] = None,
     emulate: Annotated[
         bool, typer.Option("--emulate", help="Run no model: every variant takes the time that its profile says.")

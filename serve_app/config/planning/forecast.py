@@ -28,7 +28,8 @@ class ForecastConfig(Strict):
     )
     artifacts: dict[Name, str] = Field(
         default_factory=dict,
-        description="endpoint to the file or URL of a model to begin with; relative to where `serve run` is started",
+        description="endpoint to the file or URL of a model to begin with; relative to where `serve run` is started. "
+        "One that cannot be fetched is tried again every minute",
     )
     retrain_every_s: float | None = Field(
         default=DAY_S, ge=60, description="seconds between trainings, once 23 hours of load are known; `null`: never"

@@ -24,6 +24,7 @@ def check(folder: Path, text: str, import_path: str = "mine:Doubles", **changes:
         "class Doubles:\n    async def setup(self, device, threads): ...\n    async def predict(self, x, *, k=1): 1\n",
         "class Doubles:\n    def setup(self, device, *, threads): ...\n    def predict(self, *batches): ...\n",
         "class Doubles(Base):\n    def predict(self, inputs): ...\n",
+        "class Doubles: ...\nclass Doubles:\n    def setup(self, device): ...\n    def predict(self, inputs): ...\n",
         "from elsewhere import Doubles\n",
         "from elsewhere import *\n",
         "if True:\n    class Doubles: ...\n",

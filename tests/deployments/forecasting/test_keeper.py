@@ -81,6 +81,27 @@ def test_a_model_that_cannot_be_read_is_told_of_and_nobody_forecasts(
     play(monkeypatch, scene, forecasting(artifacts={"digits": str(path)}), DictStore())
 
 
+def test_a_model_of_the_config_that_comes_later_serves_then(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    series = waves()
+
+    async def scene(keeper: ForecastKeeper) -> None:
+        await asyncio.sleep(200.0)
+        assert "cannot read the forecaster" in seen(keeper)["why"]
+        saved(trained(series), tmp_path)
+        await asyncio.sleep(71.0)
+        assert seen(keeper)["model"] == "linear"
+        (tmp_path / "linear.safetensors").unlink()
+        await asyncio.sleep(71.0)
+        assert seen(keeper)["model"] == "linear", "what is here is not fetched again"
+
+    uri = str(tmp_path / "linear.safetensors")
+    play(monkeypatch, scene, forecasting(artifacts={"digits": uri}, retrain_every_s=None), store_with(digits=series))
+    told = [each for each in caplog.records if "cannot read the forecaster" in each.getMessage()]
+    assert len([each for each in told if each.levelname == "ERROR"]) == 1, "the same reason is told once"
+
+
 def test_until_enough_is_known_a_model_waits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     uri = saved(trained(waves()), tmp_path)
 

@@ -34,6 +34,12 @@ def test_without_times_the_beginning_may_be_said(tmp_path: Path) -> None:
     assert series.times_s.tolist() == [NOON_S, NOON_S + 1]
 
 
+def test_without_times_no_two_rows_with_a_load_need_be_adjacent(tmp_path: Path) -> None:
+    series, report = read_series(written(tmp_path, "requests_per_s\n5\n\n6\n\n7\n"))
+    assert series.times_s.tolist() == [0, 2, 4]
+    assert (series.step_s, report.gaps) == (1, 2)
+
+
 def test_the_only_column_may_have_any_name(tmp_path: Path) -> None:
     series, _ = read_series(written(tmp_path, " load\n5\n6\n"))
     assert series.loads_qps.tolist() == [5.0, 6.0]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from catalog.errors import BadSeries
+from catalog.errors import BadSeries, ConfigError
 from forecast.forecaster import LEVELS, Fitting, Forecast, State
 from forecast.registry import NAMES, make
 from forecast.series.series import LoadSeries
@@ -94,6 +94,13 @@ def test_a_long_test_is_forecast_in_parts() -> None:
 def test_where_nothing_can_be_tested_the_error_says_what_it_takes() -> None:
     with pytest.raises(BadSeries, match=r"nothing to forecast from day 0 00:09:50 on: .* 25 s in one piece after it"):
         backtest(Newest(), LoadSeries.regular(waves(600)), 590, 1)
+
+
+def test_forecasts_a_part_of_a_step_apart_are_refused() -> None:
+    series = LoadSeries.regular(waves(600), step_s=5)
+    assert np.diff(backtest(Newest(reach_s=5), series, 0, 10).at_s).tolist()[0] == 10
+    with pytest.raises(ConfigError, match="forecasts are to be 12 s apart, but the series has steps of 5 s; give a"):
+        backtest(Newest(reach_s=5), series, 0, 12)
 
 
 @pytest.fixture

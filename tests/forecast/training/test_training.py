@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import fsspec
@@ -117,7 +118,7 @@ class Stop(Exception):
 
 
 @pytest.mark.parametrize("name", ["deepar", "lstm"])
-def test_a_training_that_was_ended_goes_on_and_gives_as_good_a_model(
+def test_a_training_that_was_ended_goes_on_and_gives_the_same_model(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("forecast.training.network.MOST_EPOCHS", 3)
@@ -136,6 +137,22 @@ def test_a_training_that_was_ended_goes_on_and_gives_as_good_a_model(
     assert resumed.held_out is not None
     assert whole.held_out is not None
     assert resumed.held_out.scores.smape_pct == pytest.approx(whole.held_out.scores.smape_pct, rel=0.1)
+    np.testing.assert_array_equal(resumed.held_out.forecast.quantiles, whole.held_out.forecast.quantiles)
+
+
+@pytest.mark.parametrize("damage", [lambda content: content[:2000], lambda content: b"", lambda content: b"nonsense"])
+def test_a_checkpoint_that_is_damaged_is_told_of_and_the_training_begins_anew(
+    damage: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("forecast.training.network.MOST_EPOCHS", 1)
+    first = train(request("lstm", checkpoint=tmp_path))
+    [file] = tmp_path.rglob("*.ckpt")
+    file.write_bytes(damage(file.read_bytes()))
+    steps: list[int] = []
+    again = train(request("lstm", checkpoint=tmp_path), lambda done, total, loss: steps.append(done))
+    assert steps[0] == 1
+    assert again.model.card.scores == first.model.card.scores
+    assert f"The checkpoint {file} cannot be read, and the training begins anew" in caplog.text
 
 
 def test_a_model_is_written_to_and_read_from_a_url() -> None:

@@ -21,6 +21,11 @@ def test_help_names_the_commands() -> None:
         assert command in result.stdout
 
 
+def test_help_of_run_names_what_is_served_by_default() -> None:
+    shown = CliRunner().invoke(app, ["run", "--help"], terminal_width=200).stdout
+    assert "[default: serve.yaml, else configs/quickstart.yaml]" in " ".join(shown.replace("│", " ").split())
+
+
 def test_an_unknown_command_exits_with_two() -> None:
     assert CliRunner().invoke(app, ["lode"]).exit_code == 2
 

@@ -79,3 +79,18 @@ def test_every_alert_says_what_is_wrong_and_is_on_the_page() -> None:
         told = set(re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"]))
         kept = {label for each in aggregations(promql_parser.parse(rule["expr"])) for label in each.modifier.labels}
         assert told <= (kept or SERVE_TAGS), rule["alert"]
+
+
+def test_a_pool_that_its_plan_wants_empty_has_no_alert() -> None:
+    [rule] = [rule for rule in alerts() if rule["alert"] == "AccordNoWorker"]
+    wanted = "max by (application, pool) (ray_accord_pool_workers_wanted) > 0"
+    parsed = promql_parser.parse(rule["expr"])
+    assert isinstance(parsed, promql_parser.BinaryExpr)
+    assert str(parsed.op) == "and"
+    assert parsed.rhs.prettify() == promql_parser.parse(wanted).prettify()
+
+
+def test_an_alert_waits_before_it_fires_also_where_its_series_has_just_begun() -> None:
+    """A range over a young series holds the few samples that there are."""
+    for rule in alerts():
+        assert "for" in rule, rule["alert"]

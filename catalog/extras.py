@@ -9,6 +9,9 @@ from catalog.errors import ConfigError
 
 Extra = Literal["torch", "transformers", "planning", "forecast", "plots", "text", "interference", "chaos", "evaluate"]
 
+TO_INSTALL = "pip install -c constraints.txt -e '.[{}]'"
+"""The command for an extra, in the folder of Accord's sources: no package index has them."""
+
 MODULES: Mapping[Extra, tuple[str, ...]] = MappingProxyType(
     {
         "torch": ("torch",),
@@ -31,5 +34,5 @@ def require(extra: Extra, what: str) -> None:
     if missing:
         verb = "is" if len(missing) == 1 else "are"
         raise ConfigError(
-            f"{what} needs {', '.join(missing)}, which {verb} not installed; run `pip install 'accord[{extra}]'`"
+            f"{what} needs {', '.join(missing)}, which {verb} not installed; run `{TO_INSTALL.format(extra)}`"
         )

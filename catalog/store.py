@@ -15,6 +15,7 @@ from catalog.artifacts.http_download import download_http
 from catalog.artifacts.places import local_path
 from catalog.artifacts.rules import ArtifactRules, located
 from catalog.errors import ArtifactError
+from catalog.extras import TO_INSTALL
 from catalog.user_code.source import source_of
 from catalog.variant import Artifact
 
@@ -164,7 +165,7 @@ def _download(location: str, target: Path, root: str, rules: ArtifactRules) -> N
         raise
     except ImportError as error:
         raise ArtifactError(
-            f"cannot reach {location}: {error}; install the driver with `pip install 'accord[cloud]'`"
+            f"cannot reach {location}: {error}; install the driver with `{TO_INSTALL.format('cloud')}`"
         ) from error
     except ValueError as error:
         raise ArtifactError(

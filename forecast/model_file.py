@@ -8,6 +8,7 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from catalog.errors import ArtifactError
+from catalog.extras import TO_INSTALL
 from forecast.artifact import SUFFIX, Model, load, loads
 
 
@@ -57,7 +58,7 @@ def _located(where: str) -> tuple[Any, str]:
         files, path = fsspec.core.url_to_fs(where)
     except ImportError as error:
         raise ArtifactError(
-            f"cannot reach {where}: {error}; install the driver with `pip install 'accord[cloud]'`"
+            f"cannot reach {where}: {error}; install the driver with `{TO_INSTALL.format('cloud')}`"
         ) from error
     except ValueError as error:
         raise ArtifactError(f"cannot reach {where}: {error}; use a path, s3://, gs:// or another URL") from error

@@ -14,6 +14,7 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from catalog.errors import ConfigError, StateRefused, StateUnavailable
+from catalog.extras import TO_INSTALL
 from deployments.state.durable_file import PARTIAL, remove_partial, write_durably
 
 VERSION_FILE = "schema-version"
@@ -114,7 +115,7 @@ class FsspecStateStore:
         except (ImportError, ValueError) as error:
             raise ConfigError(
                 f"cannot keep the controller's state at {url}: {error}; give a path or a URL that fsspec knows, and "
-                "install its driver (`pip install 'accord[cloud]'`)"
+                f"install its driver (`{TO_INSTALL.format('cloud')}`)"
             ) from error
         if isinstance(self._files, LocalFileSystem):
             self._url = str(self._folder)  # another process may have another working directory

@@ -11,6 +11,7 @@ import pyarrow
 from numpy.typing import NDArray
 
 from catalog.errors import BadSeries, ConfigError
+from catalog.extras import TO_INSTALL
 
 LOAD, TIME, ENDPOINT = "requests_per_s", "time", "endpoint"
 
@@ -117,7 +118,7 @@ def _frame(where: str, is_parquet: bool) -> Any:
             frame = _with_unnamed_times(frame)
     except ImportError as error:
         raise ConfigError(
-            f"cannot reach {where}: {error}; install the driver with `pip install 'accord[cloud]'`"
+            f"cannot reach {where}: {error}; install the driver with `{TO_INSTALL.format('cloud')}`"
         ) from error
     except (UnicodeDecodeError, pandas.errors.ParserError, pandas.errors.EmptyDataError, pyarrow.ArrowInvalid) as error:
         kind = "Parquet" if is_parquet else "CSV"

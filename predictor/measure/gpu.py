@@ -8,6 +8,7 @@ from threading import Event, Thread
 from typing import Any
 
 from catalog.errors import ConfigError
+from catalog.extras import TO_INSTALL
 
 _EVERY_S = 0.05
 _KIBIBYTE = 1024
@@ -25,7 +26,7 @@ class GpuProbe:
         except ImportError as error:
             raise ConfigError(
                 f"measuring on GPU {index} needs pynvml, which is not installed; "
-                "run `pip install 'accord[interference]'`"
+                f"run `{TO_INSTALL.format('interference')}`"
             ) from error
         self._nvml: Any = pynvml
         try:

@@ -17,9 +17,9 @@ class ControllerConfig(Strict):
     planner: str = Field(
         default=planners.DEFAULT.name,
         description="`everywhere`: every worker holds all variants of its endpoints, which choose among them batch by "
-        "batch; `proteus`: decided for all endpoints and workers at once (needs `accord[planning]`); `cocktail`: "
+        "batch; `proteus`: decided for all endpoints and workers at once (needs the extra `planning`); `cocktail`: "
         "workers for each member of ensembles, as many as it is asked; `ipa`: variants, batches and workers for every "
-        "stage of pipelines (needs `accord[planning]`)",
+        "stage of pipelines (needs the extra `planning`)",
     )
     ipa: IpaConfig | None = Field(default=None, description="what planner `ipa` weighs; `null`: its defaults")
     proteus: ProteusConfig | None = Field(
@@ -31,7 +31,7 @@ class ControllerConfig(Strict):
     )
     interference: InterferenceConfig | None = Field(
         default=None,
-        description="plan with what workers of one node do to each other's latency (needs `accord[interference]`); "
+        description="plan with what workers of one node do to each other's latency (needs the extra `interference`); "
         "`null`: as if each were alone",
     )
     state: str | None = Field(

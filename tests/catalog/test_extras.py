@@ -35,7 +35,7 @@ def test_everything_is_there_here() -> None:
         (
             "planning",
             {"ortools"},
-            r"this needs ortools, which is not installed; run `pip install 'accord\[planning\]'`",
+            r"this needs ortools, which is not installed; run `pip install -c constraints.txt -e '.\[planning\]'`",
         ),
         ("transformers", {"torch", "transformers"}, "this needs torch, transformers, which are not installed"),
     ],
@@ -53,7 +53,7 @@ def test_a_config_that_needs_an_extra_is_refused_before_anything_starts(lacking:
     args = {"endpoints": {"digits": endpoint}, "pools": {"cpu": {}}, "controller": {"planner": "proteus"}}
     app_config(args)
     lacking.add("ortools")
-    with pytest.raises(ConfigError, match=r"controller.planner 'proteus' needs ortools.*accord\[planning\]"):
+    with pytest.raises(ConfigError, match=r"controller.planner 'proteus' needs ortools.*-e '.\[planning\]"):
         app_config(args)
 
 
@@ -61,5 +61,5 @@ def test_networks_need_their_extra_and_averages_none(lacking: set[str]) -> None:
     lacking |= {"torch", "gluonts", "lightning", "pandas", "pyarrow"}
     task = ForecastTask()
     make("ewma", task)
-    with pytest.raises(ConfigError, match=r"forecaster 'deepar' needs torch.*accord\[forecast\]"):
+    with pytest.raises(ConfigError, match=r"forecaster 'deepar' needs torch.*-e '.\[forecast\]"):
         make("deepar", task)

@@ -121,7 +121,9 @@ def test_a_missing_driver_says_what_to_install(tmp_path: Path, monkeypatch: pyte
         raise ImportError("Install s3fs to access S3")
 
     monkeypatch.setattr("fsspec.core.url_to_fs", missing)
-    with pytest.raises(ArtifactError, match=r"s3://bucket/x: Install s3fs.*pip install 'accord\[cloud\]'"):
+    with pytest.raises(
+        ArtifactError, match=r"s3://bucket/x: Install s3fs.*pip install -c constraints.txt -e '.\[cloud\]'"
+    ):
         FsspecStore(".", tmp_path).fetch(Artifact("s3://bucket/x"))
 
 

@@ -6,6 +6,7 @@ from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 
+from catalog.extras import TO_INSTALL
 from serve_app.cli.cells import percent
 from serve_app.cli.evaluate.figures import Evaluated
 
@@ -43,7 +44,7 @@ def _page(found: Evaluated, pictures: list[Path]) -> str:
     images = [
         f'<img alt="{escape(each.stem)}" src="data:image/png;base64,{base64.b64encode(each.read_bytes()).decode()}">'
         for each in pictures
-    ] or ["<p>No pictures: matplotlib is not installed (pip install 'accord[plots]').</p>"]
+    ] or [f"<p>No pictures: matplotlib is not installed ({escape(TO_INSTALL.format('plots'))}).</p>"]
     parts = [f"<h1>{escape(title)}</h1>", _variants(found), *images]
     if found.of_classes:
         parts += ["<h2>Right together</h2>", _together(found)]

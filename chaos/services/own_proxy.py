@@ -17,6 +17,9 @@ def own_proxy() -> Iterator[tuple[Path, dict[str, str]]]:
         yield (
             folder,
             {
+                # Serve's own proxies of two services would share their port, and answer for each other.
+                "RAY_SERVE_FALLBACK_PROXY_HTTP_PORT": str(find_free_port()),
+                "RAY_SERVE_FALLBACK_PROXY_GRPC_PORT": str(find_free_port()),
                 "RAY_SERVE_HAPROXY_METRICS_PORT": str(find_free_port()),
                 "RAY_SERVE_HAPROXY_STATS_PORT": str(find_free_port()),
                 "RAY_SERVE_HAPROXY_CONFIG_FILE_LOC": str(folder / "haproxy.cfg"),

@@ -27,6 +27,7 @@ from serve_app.cli.config_file import ServeFile, read_serve_file, write_served
 from serve_app.cli.console import ERR, FAILURE, exit_codes
 from serve_app.cli.options import DEFAULT_URL
 from serve_app.cli.profile import prepare
+from serve_app.cli.run.inner_ports import inner_ports
 from serve_app.cli.run.listening import curl_option, refuse_unsafe, watching_headers
 from serve_app.cli.run.log_file import LogFile, log_path
 from serve_app.cli.run.session import Session
@@ -117,7 +118,7 @@ def run(
                 path = log_path(urllib.parse.urlsplit(file.url).port or 0)
                 output = stack.enter_context(path.open("wb"))
                 log = stack.enter_context(LogFile(path))
-            own = {} if "RAY_ADDRESS" in os.environ else OWN_CLUSTER_ENV
+            own = {} if "RAY_ADDRESS" in os.environ else OWN_CLUSTER_ENV | inner_ports(os.environ)
             env = SERVE_ENV | _grpc_env(file) | proxy | own | os.environ | module_paths(file)
             session = Session([serve, "run", str(served)], env, output)
             raise typer.Exit(_supervise(session, file, stopping, log))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from math import floor
-from statistics import median
+from statistics import fmean, median
 from typing import Any, Protocol
 
 import numpy as np
@@ -38,7 +38,8 @@ class Row:
     `TARGET_RATE`, which their rungs are made for. ``broken`` says what of the promise chance does not explain.
     ``first`` is the session before, of a system with tables, in which they came as they were made. ``slack_share`` is
     what feedback let policies spend of the slack, on average, ``live`` and ``simulated``. What is simulated are medians
-    over seeds, with the least and the greatest in ``spread``.
+    over seeds, with the least and the greatest in ``spread``. ``ahead`` has the mean ``lead`` of batches over the load,
+    and the share of it in which all were launched ahead.
     """
 
     system: str
@@ -58,6 +59,7 @@ class Row:
     first: Outcome | None = None
     slack_share: dict[str, float] = field(default_factory=dict)
     spread: dict[str, tuple[float, float]] = field(default_factory=dict)
+    ahead: dict[str, float] = field(default_factory=dict)
 
     @property
     def accuracy_difference(self) -> float | None:
@@ -114,7 +116,17 @@ def row_of(
         None if first is None else outcome(~first.queries.violated, first.queries.accuracy),
         {"live": played.slack_share, "simulated": median(each.slack_shares[number] for each in simulated)},
         spread_of(simulations),
+        _ahead(played),
     )
+
+
+def _ahead(played: Played) -> dict[str, float]:
+    if not played.ahead:
+        return {}
+    return {
+        "lead": fmean(each.lead for each in played.ahead),
+        "all_ahead": fmean(each.all_ahead for each in played.ahead),
+    }
 
 
 def median_of(outcomes: Sequence[Outcome]) -> Outcome:

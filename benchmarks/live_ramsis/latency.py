@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Self
 
 import numpy as np
@@ -50,6 +51,31 @@ class MeasuredLatency:
             run_tail=float(tail),
             typical_run_s=float(np.average(profiled_s, weights=batches)),
         )
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """How batches were launched ahead of results from some instant on, as `LatencyEstimator` has it."""
+
+    from_s: float
+    lead: float
+    all_ahead: bool
+
+
+def ahead_of(snapshots: Sequence[Snapshot], begin_s: float, zero_s: float) -> tuple[Ahead, ...]:
+    """What each look saw, from half way since the one before on, the first from ``begin_s`` on, which is relative to
+    ``zero_s`` as the given instants are. Empty where no status came.
+    """
+    found: list[Ahead] = []
+    before_s = -inf
+    for snapshot in snapshots:
+        if workers := [each["latency"] for each in snapshot.status["workers"].values()]:
+            at_s = snapshot.told_s - zero_s
+            from_s = max((before_s + at_s) / 2.0, begin_s)
+            lead = statistics.fmean(each["lead"] for each in workers)
+            found.append(Ahead(from_s, lead, all(each["all_ahead"] for each in workers)))
+            before_s = at_s
+    return tuple(found)
 
 
 def estimates_of(snapshots: Sequence[Snapshot], typical_run_s: float) -> tuple[LatencyEstimate, ...]:

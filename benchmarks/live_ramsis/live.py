@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.live_ramsis.latency import MeasuredLatency, estimates_of
+from benchmarks.live_ramsis.latency import Ahead, MeasuredLatency, ahead_of, estimates_of
 from benchmarks.live_ramsis.loads import Case, Floats
 from benchmarks.live_ramsis.scene import ENDPOINT, Scene, dataset
 from catalog.profiles.profile import LatencyProfile
@@ -36,7 +36,8 @@ class Played:
 
     ``sent_s`` are the instants at which all its queries left, from the begin of the first case; ``from_s`` is the one
     from which on they count, and ``queries`` are those. ``path`` is what their batches needed, ``estimates`` what the
-    service reckoned with, look by look. ``promise`` is the service's own account at the end.
+    service reckoned with, look by look; ``ahead`` is how it launched ahead of results, likewise. ``promise`` is the
+    service's own account at the end.
     ``slack_share`` is what feedback let policies spend of the slack, the mean over looks.
     """
 
@@ -49,6 +50,7 @@ class Played:
     promise: Mapping[str, Any]
     tables: Mapping[str, Any]
     slack_share: float = 1.0
+    ahead: Sequence[Ahead] = ()
 
 
 def play(scene: Scene, system: str, cases: Sequence[Case], folder: Path, say: Say) -> list[Played]:
@@ -94,9 +96,10 @@ def _played(
     endpoint = last.endpoint(ENDPOINT)
     counted = whole.where(whole.intended_s >= from_s)
     path = MeasuredLatency.of(counted, profiles)
+    sent_s = np.sort(whole.sent_s) - zero_s
     return Played(
         case,
-        np.sort(whole.sent_s) - zero_s,
+        sent_s,
         from_s - zero_s,
         counted,
         path,
@@ -104,6 +107,7 @@ def _played(
         endpoint["guarantee"],
         endpoint["tables"],
         statistics.fmean(each.endpoint(ENDPOINT)["feedback"]["slack_factor"] for each in snapshots),
+        ahead_of(snapshots, float(sent_s[0]), zero_s),
     )
 
 

@@ -57,6 +57,7 @@ def simulate(scene: Scene, system: str, session: Sequence[Played], folder: Path,
     """A whole session on one dispatcher, as live, so that what a case leaves behind is there for the next; `SEEDS`
     times, with other draws. It begins with what a router has learned when it says ready.
 
+    Batches are launched ahead of results as the router did at that time.
     Before that it is played with run times as the emulation draws them, then with those so many times as long as live
     runs were longer than that in each case: threads that wake up late on a busy machine.
     """
@@ -65,7 +66,7 @@ def simulate(scene: Scene, system: str, session: Sequence[Played], folder: Path,
     grids = make_tables(scene, system, session, folder, progress) if system in BY_TABLES else None
     workers = {f"w{number:03}": DEVICE for number in range(scene.workers)}
     ready_s = app.warm_up_s
-    shifted = [replace(each, sent_s=each.sent_s + ready_s, from_s=each.from_s + ready_s) for each in session]
+    shifted = [_later(each, ready_s) for each in session]
     sent_s = np.concatenate([each.sent_s for each in session])
     paths = [each.path for each in session]
 
@@ -78,6 +79,7 @@ def simulate(scene: Scene, system: str, session: Sequence[Played], folder: Path,
         _warm_up(estimator, served, workers, latency, ready_s)
         host = Host(Plan(1, {ENDPOINT: served}), workers, latency, estimator=estimator)
         latency.slack_share = partial(host.slack_share, ENDPOINT)
+        latency.ahead_of = estimator
         return latency, host.run({ENDPOINT: sent_s + ready_s})
 
     as_drawn, _ = played([1.0] * len(session), scene.seed)
@@ -91,6 +93,11 @@ def simulate(scene: Scene, system: str, session: Sequence[Played], folder: Path,
         found.append(Simulated(sent_s, in_time, accuracy, latency.slack_shares))
         progress.advance(bar)
     return found
+
+
+def _later(played: Played, by_s: float) -> Played:
+    ahead = [replace(each, from_s=each.from_s + by_s) for each in played.ahead]
+    return replace(played, sent_s=played.sent_s + by_s, from_s=played.from_s + by_s, ahead=ahead)
 
 
 def plan_of(scene: Scene, system: str, folder: Path) -> tuple[EndpointPlan, Mapping[str, LatencyProfile]]:
@@ -177,6 +184,7 @@ class SessionLatency:
 
     Runs of each case take its one of ``slowdowns`` times as long as drawn. A way is lognormal, with the measured mean
     and 95th percentile. ``slack_share`` says what policies may spend of the slack when a batch is launched.
+    ``ahead_of`` are estimates that follow how the router launched ahead of results.
     """
 
     def __init__(
@@ -187,6 +195,8 @@ class SessionLatency:
         seed: int,
     ) -> None:
         self.slack_share: Callable[[], float] = lambda: 1.0
+        self.ahead_of: LatencyEstimator | None = None
+        self._ahead = [each for case in session for each in case.ahead]
         self._slack_sums = [0.0] * len(session)
         self._counted = [0] * len(session)
         self._count_from_s = [each.from_s for each in session]
@@ -201,6 +211,7 @@ class SessionLatency:
 
     def times_s(self, device: str, batch: Batch) -> tuple[float, float]:
         """The next draw of both."""
+        self._launch_ahead_as_at(batch.launched_s)
         case = max(bisect_right(self._starts_s, batch.launched_s) - 1, 0)
         run_s, way_s = self.draw_s(case, batch.variant, batch.rows)
         self._ran_s[case] += run_s
@@ -209,6 +220,11 @@ class SessionLatency:
             self._counted[case] += 1
             self._slack_sums[case] += self.slack_share()
         return run_s, way_s
+
+    def _launch_ahead_as_at(self, now_s: float) -> None:
+        if self.ahead_of is not None and self._ahead:
+            now = self._ahead[max(bisect_right(self._ahead, now_s, key=lambda each: each.from_s) - 1, 0)]
+            self.ahead_of.lead, self.ahead_of.all_ahead = now.lead, now.all_ahead
 
     def draw_s(self, case: int, variant: str, rows: int) -> tuple[float, float]:
         """What a batch takes in a case: its run and its way."""

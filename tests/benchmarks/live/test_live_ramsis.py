@@ -15,7 +15,6 @@ from benchmarks.live_ramsis.loads import CONSTANT, TRACE, capacity_qps, cases, e
 from benchmarks.live_ramsis.scene import ENDPOINT, Scene
 from benchmarks.live_ramsis.simulated import (
     SEEDS,
-    SessionLatency,
     loads_between,
     make_tables,
     plan_of,
@@ -25,7 +24,6 @@ from catalog.errors import ConfigError
 from catalog.profiles.profile import BatchLatency, LatencyProfile
 from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 from dispatch.latency.estimate import LatencyEstimate
-from dispatch.query import Batch, StageKey
 from dispatch.selection.ramsis.tables.work import NEAR
 from serve_app.testing.queries import Queries
 from simulator.latency import lognormal
@@ -269,29 +267,3 @@ def test_slow_motion_is_the_same_workload_at_a_part_of_the_load(tmp_path: Path) 
     assert slow.slo_ms == 4.0 * made.slo_ms
     assert slow.profiled["small"].profile.p95_s(4) == pytest.approx(4.0 * made.profiled["small"].profile.p95_s(4))
     assert capacity_qps(made) / 4.0 < capacity_qps(slow) < capacity_qps(made) / 2.0, "the way is shorter beside a run"
-
-
-def test_runs_take_so_many_times_as_long_as_they_did_live(tmp_path: Path) -> None:
-    made = scene(tmp_path)
-    profile = made.profiled["small"].profile
-    case = cases(made, None, (0.1,), (CONSTANT,), seconds=2.0, warm_s=0.0)[0]
-    session = [
-        Played(case, np.array([at_s]), from_s, queries([False]), PATH, [ESTIMATE], {}, {})
-        for at_s, from_s in ((0, 0), (10, 12))
-    ]
-    latency = SessionLatency({"small": profile}, session, [1.0, 1.5], seed=1)
-    drawn = {
-        at_s: np.mean(
-            [latency.times_s("cpu", Batch(1, "w", StageKey("e"), "small", 0.6, (), 4, at_s))[0] for _ in range(2000)]
-        )
-        for at_s in (5.0, 15.0)
-    }
-    assert drawn[15.0] == pytest.approx(1.5 * drawn[5.0], rel=0.02)
-    first, second = latency.run_factors
-    assert first == pytest.approx(drawn[5.0] / profile.p95_s(4))
-    assert second == pytest.approx(drawn[15.0] / profile.p95_s(4))
-    assert latency.slack_shares == [1.0, 1.0]
-    latency.slack_share = lambda: 0.5
-    for at_s in (11.0, 5.0, 5.0):
-        latency.times_s("cpu", Batch(1, "w", StageKey("e"), "small", 0.6, (), 4, at_s))
-    assert latency.slack_shares == [pytest.approx(2001 / 2002), 1.0], "what is launched before 12 s does not count"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.live_ramsis.latency import estimates_of
+from benchmarks.live_ramsis.latency import Ahead, ahead_of, estimates_of
 from serve_app.testing.status_watch import Snapshot
 
 
@@ -19,3 +19,14 @@ def test_estimates_are_means_over_workers_look_by_look() -> None:
     )
     with pytest.raises(RuntimeError, match="gave no status"):
         estimates_of([look()], typical_run_s=0.07)
+
+
+def test_how_batches_are_launched_ahead_holds_until_half_way_to_the_next_look() -> None:
+    def look(told_s: float, *known: tuple[float, bool]) -> Snapshot:
+        workers = {f"w{i}": {"latency": {"lead": lead, "all_ahead": all_}} for i, (lead, all_) in enumerate(known)}
+        return Snapshot(told_s - 0.1, told_s, {"workers": workers})
+
+    looks = [look(105.0, (0.9, True), (0.5, True)), look(106.0), look(107.0, (0.4, True), (0.4, False))]
+    found = ahead_of(looks, begin_s=2.0, zero_s=100.0)
+    assert found == (Ahead(2.0, pytest.approx(0.7), True), Ahead(6.0, pytest.approx(0.4), False))
+    assert ahead_of([look(106.0)], begin_s=2.0, zero_s=100.0) == ()

@@ -1,0 +1,56 @@
+"""What batches take in a simulated session of live RAMSIS, and how they are launched."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from benchmarks.live_ramsis.latency import Ahead, MeasuredLatency
+from benchmarks.live_ramsis.live import Played
+from benchmarks.live_ramsis.loads import CONSTANT, Case
+from benchmarks.live_ramsis.simulated import SessionLatency
+from catalog.profiles.profile import BatchLatency, LatencyProfile
+from dispatch.latency.estimate import LatencyEstimate
+from dispatch.latency.estimator import LatencyEstimator
+from dispatch.query import Batch, StageKey
+from serve_app.testing.queries import Queries
+from workload.rate import RateSchedule, RateStep
+
+CASE = Case(CONSTANT, 0.1, RateSchedule((RateStep(10.0, 2.0),)), 2.0, 0.0, 1)
+PATH = MeasuredLatency(path_s=0.002, path_tail_s=0.004, run_factor=1.0, run_tail=1.0, typical_run_s=0.09)
+PROFILE = LatencyProfile(
+    "cpu", {rows: BatchLatency(9, ms, 0.05 * ms, *(ms,) * 4) for rows, ms in ((1, 5.0), (4, 12.5))}
+)
+
+
+def played(at_s: float, from_s: float, ahead: Sequence[Ahead] = ()) -> Played:
+    nobody = Queries(*(np.empty(0) for _ in range(14)))
+    return Played(CASE, np.array([at_s]), from_s, nobody, PATH, [LatencyEstimate()], {}, {}, ahead=ahead)
+
+
+def batch(at_s: float) -> Batch:
+    return Batch(1, "w", StageKey("e"), "small", 0.6, (), 4, at_s)
+
+
+def test_batches_are_launched_ahead_as_the_router_did_at_that_time() -> None:
+    session = [played(0.0, 0.0, [Ahead(0.0, 0.9, True), Ahead(5.0, 0.3, False)])]
+    latency = SessionLatency({"small": PROFILE}, session, [1.0], seed=1)
+    latency.ahead_of = estimates = LatencyEstimator(0.01)
+    for at_s, wanted in ((0.1, (0.9, True)), (5.0, (0.3, False)), (9.0, (0.3, False)), (1.0, (0.9, True))):
+        latency.times_s("cpu", batch(at_s))
+        assert (estimates.lead, estimates.all_ahead) == wanted
+
+
+def test_runs_take_so_many_times_as_long_as_they_did_live() -> None:
+    session = [played(0.0, 0.0), played(10.0, 12.0)]
+    latency = SessionLatency({"small": PROFILE}, session, [1.0, 1.5], seed=1)
+    drawn = {at_s: np.mean([latency.times_s("cpu", batch(at_s))[0] for _ in range(2000)]) for at_s in (5.0, 15.0)}
+    assert drawn[15.0] == pytest.approx(1.5 * drawn[5.0], rel=0.02)
+    first, second = latency.run_factors
+    assert first == pytest.approx(drawn[5.0] / PROFILE.p95_s(4))
+    assert second == pytest.approx(drawn[15.0] / PROFILE.p95_s(4))
+    assert latency.slack_shares == [1.0, 1.0]
+    latency.slack_share = lambda: 0.5
+    for at_s in (11.0, 5.0, 5.0):
+        latency.times_s("cpu", batch(at_s))
+    assert latency.slack_shares == [pytest.approx(2001 / 2002), 1.0], "what is launched before 12 s does not count"

@@ -37,7 +37,7 @@ def read_yaml(path: Path, what: str, give: str) -> Any:
     except OSError as error:
         raise ConfigError(f"cannot read {what}: {error.strerror}; give {give}") from error
     try:
-        return yaml.load(content.decode(), UniqueKeys)  # noqa: S506: a SafeLoader
+        return yaml.load(content.decode(), UniqueKeys)  # a SafeLoader
     except (yaml.YAMLError, ValueError, OverflowError) as error:  # a value such as 2001-99-99 is a ValueError
         raise ConfigError(f"{what} is not YAML: {error}") from error
     except RecursionError as error:

@@ -119,7 +119,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--slo-multiple", type=float, default=2.0, help="objectives (default %(default)s)")
     parser.add_argument("--slower", type=float, default=4.0, help="times of profiles (default %(default)s)")
     parser.add_argument("--overload", type=float, default=0.5, help="of saturation, at the peak (default %(default)s)")
-    parser.add_argument("--seconds", type=float, default=35.0, help="of each load that count (default %(default)s)")
+    parser.add_argument("--seconds", type=float, default=90.0, help="of each load that count (default %(default)s)")
     parser.add_argument("--warm-s", type=float, default=8.0, help="of each load before them (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of thinning and ways (default %(default)s)")
     parser.add_argument("--only", type=_systems, default=list(SYSTEMS), help=f"of {','.join(SYSTEMS)} (default all)")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from statistics import median
 from typing import Any
 
@@ -17,6 +18,9 @@ from serve_app.testing.queries import Queries
 Floats = NDArray[np.float64]
 
 OURS = "accord"
+FRONTIER = ("accord", "accord_roomy")
+"""Accord with as much room as it ships with, and with more: what lies between is had with each a part of the time."""
+
 SCALING = ("sommelier", "sommelier_tight", "infaas")
 """Baselines that scale accuracy; the others are placed once, at one end of it."""
 
@@ -154,7 +158,10 @@ def goals_of(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
     }
     for trace in dict.fromkeys(row.trace for row in rows):
         own = {row.system: row.live for row in rows if row.trace == trace}
-        beaten = {name: _against(own[name], own.get(OURS)) for name in SCALING if name in own}
+        frontier = [own[name] for name in FRONTIER if name in own]
+        beaten = {
+            name: _against(own[name], own.get(OURS)) | at_drop(frontier, own[name]) for name in SCALING if name in own
+        }
         found[f"fewer_violations_{trace}"] = {
             "met": len(beaten) == len(SCALING) and all(each["met"] for each in beaten.values()),
             "wanted_times": FEWER,
@@ -176,4 +183,20 @@ def _against(theirs: Outcome, ours: Outcome | None) -> dict[str, Any]:
         "no_more_drop": no_more_drop,
         "our_violation_pct": None if ours is None else ours.violation_pct,
         "our_drop_pct": None if ours is None else ours.drop_pct,
+    }
+
+
+def at_drop(frontier: Sequence[Outcome], theirs: Outcome) -> dict[str, Any]:
+    """Violations at the drop of a baseline by the frontier, and how many times fewer those are; null where all of the
+    frontier drops more, or nothing violates. No goal counts it."""
+    accurate = [each for each in frontier if each.drop_pct <= theirs.drop_pct + ROUNDING]
+    least_pct = [each.violation_pct for each in accurate]
+    for ours, roomier in product(accurate, frontier):
+        if roomier.drop_pct > theirs.drop_pct + ROUNDING:
+            part = max(theirs.drop_pct - ours.drop_pct, 0.0) / (roomier.drop_pct - ours.drop_pct)
+            least_pct.append(ours.violation_pct + part * (roomier.violation_pct - ours.violation_pct))
+    found_pct = min(least_pct, default=None)
+    return {
+        "violation_pct_at_their_drop": found_pct,
+        "times_fewer_at_their_drop": theirs.violation_pct / found_pct if found_pct else None,
     }

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.live_proteus.figures import Outcome, Row, goals_of, median_of
+from benchmarks.live_proteus.figures import Outcome, Row, at_drop, goals_of, median_of
 from benchmarks.live_ramsis.figures import spread_of
 
 
@@ -70,6 +70,24 @@ def test_every_baseline_counts_and_only_what_ships_stands_beside_it() -> None:
     }
     assert [name for name, each in goal["baselines"].items() if not each["no_more_drop"]] == ["infaas"]
     assert not goal["met"]
+
+
+def test_beside_a_baseline_stands_what_the_frontier_has_at_its_drop() -> None:
+    tight, roomy = Outcome(96.0, 0.0, 0.4), Outcome(94.0, 0.0, 0.1)
+
+    def beside(accuracy_pct: float, violation_pct: float, *frontier: Outcome) -> tuple[float | None, float | None]:
+        found = at_drop(frontier, Outcome(accuracy_pct, 0.0, violation_pct))
+        return found["violation_pct_at_their_drop"], found["times_fewer_at_their_drop"]
+
+    assert beside(95.0, 1.0, tight, roomy) == (pytest.approx(0.25), pytest.approx(4.0))
+    assert beside(94.0, 1.0, tight, roomy) == (pytest.approx(0.1), pytest.approx(10.0))
+    assert beside(90.0, 1.0, tight, roomy) == (pytest.approx(0.1), pytest.approx(10.0)), "with less drop"
+    assert beside(96.5, 1.0, tight, roomy) == (None, None)
+    assert beside(95.0, 1.0, tight) == (pytest.approx(0.4), pytest.approx(2.5))
+    assert beside(95.0, 1.0) == (None, None)
+    assert beside(95.0, 1.0, Outcome(95.5, 0.0, 0.0)) == (0.0, None)
+    worse = Outcome(94.0, 0.0, 0.9)
+    assert beside(95.0, 1.0, tight, worse) == (pytest.approx(0.4), pytest.approx(2.5)), "nobody takes the worse part"
 
 
 @pytest.mark.parametrize("rows", [[row("accord", (97.0, 0.0))], BASELINES, [row("accord", (97.0, 0.5)), BASELINES[0]]])

@@ -190,7 +190,8 @@ def _most_connections(text: str) -> int:
 def _change_frontend(section: _Section, settings: Settings, most_connections: int) -> None:
     many = most_connections * CLOSE_FROM_PCT // 100
     lines = [
-        *([] if settings.tls is None else [f"    {settings.tls.line}"]),
+        # Redirects to paths without a slash at their end would lead to plain HTTP otherwise.
+        *([] if settings.tls is None else [f"    {settings.tls.line}", f"    {settings.tls.told}"]),
         f"    timeout http-request {REQUEST_S}s",
         "    option http-buffer-request",
         _received(settings),

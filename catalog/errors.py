@@ -69,7 +69,7 @@ class UnknownVersion(UnknownEndpoint):
 
 
 class MethodNotAllowed(AccordError):
-    """The path exists, with another HTTP method."""
+    """The path is that of inference, which takes POST alone."""
 
     status = 405
 

@@ -37,8 +37,15 @@ def decode(request: pb.ModelInferRequest, endpoint: EndpointInfo) -> InferReques
         raise BadRequest(
             f"raw_input_contents has {len(raw)} entries for {len(request.inputs)} inputs; send one for each, or none"
         )
+    if raw and (doubled := [each.name for each in request.inputs if each.contents.ByteSize()]):
+        raise BadRequest(f"input {shown(doubled[0])} has contents beside raw_input_contents; send one of them")
     tensors = [
-        {"name": each.name, "shape": list(each.shape), "datatype": each.datatype, "parameters": {}}
+        {
+            "name": each.name,
+            "shape": list(each.shape),
+            "datatype": each.datatype,
+            "parameters": values(each.parameters),
+        }
         for each in request.inputs
     ]
     content = {
@@ -58,11 +65,16 @@ def values(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _packed(tensor: pb.ModelInferRequest.InferInputTensor) -> Raw:
-    """The typed contents of a tensor as raw bytes, so that there is one way to check them."""
+    """The typed contents of a tensor as raw bytes, so that there is one way to check them; raises `BadRequest`."""
     field = CONTENTS.get(tensor.datatype)
+    if field is None and tensor.datatype not in DTYPES:
+        return b""  # which is said where the datatype is checked
+    given = () if field is None else getattr(tensor.contents, field)
+    if not given and tensor.contents.ByteSize():
+        right = "goes in raw_input_contents" if field is None else f"goes in {field}, which has none"
+        raise BadRequest(f"input {shown(tensor.name)} has contents, and {shown(tensor.datatype)} {right}")
     if field is None:
-        return b""  # of an unknown datatype, or one without typed contents: the length says it
-    given = getattr(tensor.contents, field)
+        return b""
     if field == "bytes_contents":
         return pack_elements(given)
     dtype = DTYPES[tensor.datatype]

@@ -47,7 +47,7 @@ _VARIES = (b"vary", ACCEPTED)
 _INTERNAL = orjson.dumps(
     {"error": "internal error in the router; see its log", "reason": "Internal", "retryable": False}
 )
-MODELS, VERSIONS = "/v2/models/", "/versions/"
+MODELS, VERSIONS, INFER = "/v2/models/", "/versions/", "/infer"
 
 
 class Edge:
@@ -73,7 +73,7 @@ class Edge:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection event."""
         if scope["type"] == "http":
-            endpoint = inferred_endpoint(scope["path"][len(scope.get("root_path", "")) :])
+            endpoint = inferred_endpoint(_below_root(scope))
             if endpoint is not None:
                 await self.serve_inference(endpoint, scope, receive, send)
                 return
@@ -118,8 +118,8 @@ class Edge:
         """
         if scope["method"] != "POST":
             raise MethodNotAllowed(f"inference takes POST, not {scope['method']}")
-        if VERSIONS in scope["path"]:
-            check_version(scope["path"].split("/")[-2])
+        if version := _below_root(scope)[len(MODELS) + len(endpoint) : -len(INFER)]:
+            check_version(version.removeprefix(VERSIONS))
         info = self._inference.endpoint(endpoint)
         head = begun(self._intake, self._router, endpoint, scope)
         if more := self._intake.refused_by_proxy(scope, head):
@@ -186,11 +186,17 @@ def _echoed(given: Mapping[bytes, bytes], watched: bool) -> Headers:
     return headers
 
 
+def _below_root(scope: Scope) -> str:
+    """The path without the prefix of the application, which may be anything."""
+    path: str = scope["path"]
+    return path[len(scope.get("root_path", "")) :]
+
+
 def inferred_endpoint(path: str) -> str | None:
     """The endpoint that ``/v2/models/{endpoint}[/versions/{version}]/infer`` names; None for another path."""
-    if not path.startswith(MODELS) or not path.endswith("/infer"):
+    if not path.startswith(MODELS) or not path.endswith(INFER):
         return None
-    endpoint, *version = path[len(MODELS) : -len("/infer")].split("/")
+    endpoint, *version = path[len(MODELS) : -len(INFER)].split("/")
     if version and (len(version) != 2 or version[0] != "versions"):
         return None
     return endpoint

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from catalog.errors import AccordError
+from catalog.errors import AccordError, MethodNotAllowed
 
 MOST_RETRY_S = 30
 """Nobody is told to stay away for longer: a queue may drain sooner than it seems."""
@@ -24,8 +24,9 @@ def error_body(error: AccordError) -> bytes:
 
 
 def error_headers(error: AccordError) -> list[tuple[bytes, bytes]]:
-    """The headers of an error beside those of its body: ``x-accord-reason``, and ``Retry-After`` from a second on."""
-    headers = []
+    """The headers of an error beside those of its body: ``x-accord-reason``, ``Retry-After`` from a second on, and
+    ``Allow`` where another method was asked for."""
+    headers = [(b"allow", b"POST")] if isinstance(error, MethodNotAllowed) else []
     if error.code:
         headers.append((REASON, error.code.encode()))
     after_s = error.retry_after_s

@@ -11,6 +11,9 @@ from serve_app.oip.words import kind, names, shown
 SHORTEST_S, LONGEST_S = 1e-6, 86_400.0
 """What a client's latency objective may be."""
 
+NOT_SERVED = ("classification", "shared_memory_region")
+"""Parameters of tensors that ask for them in another form or at another place, of extensions that are not served."""
+
 
 def parameters_of(owner: Mapping[str, Any]) -> dict[str, Any]:
     """``parameters`` of a request, a tensor or an output; raises `BadRequest`."""
@@ -79,8 +82,22 @@ def wanted_of(
                 f"output {shown(name)} is unknown; endpoint {endpoint.name!r} gives {names(endpoint.outputs)}"
             )
         of_it = parameters_of(output) if isinstance(output, dict) else {}
+        refuse_not_served(f"output {name!r}", of_it)
         binary[name] = _flag(of_it, "binary_data", by_default)
     return tuple(binary), frozenset(name for name, raw in binary.items() if raw)
+
+
+def refuse_not_served(tensor: str, parameters: Mapping[str, Any]) -> None:
+    """Raise `BadRequest` for a tensor that a client would look for in another form or place than it has here.
+
+    A ``classification`` of 0 asks for nothing.
+    """
+    for key in NOT_SERVED:
+        if parameters.get(key):
+            raise BadRequest(
+                f"{tensor}: parameters.{key} is of an extension that is not served, GET /v2 lists those that are; "
+                "leave it out"
+            )
 
 
 def _flag(parameters: dict[str, Any], key: str, default: bool) -> bool:

@@ -17,7 +17,14 @@ from catalog.tensor import Arrays, TensorSpec
 from dispatch.query import NORMAL_PRIORITY
 from serve_app.http.endpoint_info import EndpointInfo
 from serve_app.oip.json_values import flat, may_hold_booleans, typed
-from serve_app.oip.parameters import accuracy_of, parameters_of, priority_of, slo_s_of, wanted_of
+from serve_app.oip.parameters import (
+    accuracy_of,
+    parameters_of,
+    priority_of,
+    refuse_not_served,
+    slo_s_of,
+    wanted_of,
+)
 from serve_app.oip.raw_request import raw_request
 from serve_app.oip.raw_tensors import Raw, from_raw
 from serve_app.oip.words import kind, names, shown
@@ -30,6 +37,11 @@ SHORT = 16_384
 
 MANY = 4096
 """Values."""
+
+NO_HEADER = (
+    "tensors behind the JSON (binary_data_size) need the header inference-header-content-length with the length of the "
+    "JSON, and the request has none"
+)
 
 ONLY_BINARY = frozenset(("FP16", "BF16"))
 """Have no form in JSON."""
@@ -72,7 +84,8 @@ def decode(body: bytes, endpoint: EndpointInfo, json_bytes: int | None = None) -
     try:
         content = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise BadRequest(f"the body is not JSON: {error}") from error
+        behind = f"; {NO_HEADER}" if json_bytes is None and b'"binary_data_size"' in body else ""
+        raise BadRequest(f"the body is not JSON: {error}{behind}") from error
     if not isinstance(content, dict):
         raise BadRequest(f"the body must be a JSON object with 'inputs', not {kind(content)}")
     raw = {} if json_bytes is None else _split(content.get("inputs"), memoryview(body)[json_bytes:])
@@ -120,7 +133,7 @@ def read(
         raise BadRequest(f"all inputs must have the same first axis, the batch; given {sizes}")
     if endpoint.lengths is not None:
         endpoint.lengths.check(arrays)
-    request_id = content.get("id")
+    request_id = None if content.get("id") == "" else content.get("id")
     if request_id is not None and not isinstance(request_id, str):
         raise BadRequest(f"'id' must be a string, not {kind(request_id)}")
     if request_id is not None and len(request_id) > LONGEST_ID:
@@ -176,11 +189,15 @@ def _array(
         raise BadRequest(
             f"the batch has {shape[0]} items and may have {max_rows} at most; split it into several requests"
         )
+    if tensor.get("parameters"):
+        refuse_not_served(f"input {spec.name!r}", parameters_of(tensor))
     if raw is not None:
         if tensor.get("data") is not None:
             raise BadRequest(f"input {spec.name!r} has 'data' and binary_data_size; send one of them")
         array = from_raw(raw, shape, spec)
     elif "data" not in tensor:
+        if "binary_data_size" in parameters_of(tensor):
+            raise BadRequest(f"input {spec.name!r} has no 'data'; {NO_HEADER}")
         raise BadRequest(f"input {spec.name!r} has no 'data'; send values in JSON, or raw with binary_data_size")
     elif spec.datatype in ONLY_BINARY:
         raise BadRequest(

@@ -1,7 +1,7 @@
 """The HAProxy configuration that Serve writes, changed for overload and for failures."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from serve_app.proxy.refusals import ERRORS, LOADING, SATURATED
@@ -126,8 +126,10 @@ def change(text: str, settings: Settings) -> Changed:
             _insert_below_bind(section, [_received(settings), _NOT_REFUSED])
         elif section.header == METRICS:
             section.replace(r"bind \*?:", f"bind {host}:")
-        elif section.header == "backend default_backend" and _loading(text):
+        elif section.header == "backend default_backend" and _loading(sections, FRONTEND):
             section.lines = [f"    http-request {LOADING.rule}"]
+        elif section.header == "backend default_grpc_backend" and _loading(sections, GRPC_FRONTEND):
+            section.lines = ["    mode http", f"    http-request {LOADING.grpc_rule}"]
         elif (backend := BACKEND.match(section.header)) is not None and "-via-ingress" not in section.header:
             variable = f"proc.accord_wait_{len(servers)}"
             servers += _change_backend(section, backend["name"], variable, settings.boot_id)
@@ -163,9 +165,13 @@ def _table(name: str, stored: str, expires: str = "") -> _Section:
     return _Section(f"backend {name}", [f"    stick-table type string len 256 size 10k{expires} store {stored}"])
 
 
-def _loading(text: str) -> bool:
-    """Whether Serve has told its proxy of no route yet, or of none any more: a path that is not found may exist."""
-    return re.search(r"(?m)^\s+use_backend ", text) is None
+def _loading(sections: Sequence[_Section], frontend: str) -> bool:
+    """Whether Serve has told its proxy of no route yet, or of none any more: a path that is not found may exist.
+
+    Over gRPC one call has a backend whatever Serve knows: the one that lists applications.
+    """
+    lines = (line.split() for section in sections if section.header == frontend for line in section.lines)
+    return not any(words[:1] == ["use_backend"] and words[1] != "grpc_fallback_backend" for words in lines)
 
 
 def _change_defaults(section: _Section, settings: Settings) -> None:
@@ -184,7 +190,8 @@ def _most_connections(text: str) -> int:
 def _change_frontend(section: _Section, settings: Settings, most_connections: int) -> None:
     many = most_connections * CLOSE_FROM_PCT // 100
     lines = [
-        *([] if settings.tls is None else [f"    {settings.tls.line}"]),
+        # Redirects to paths without a slash at their end would lead to plain HTTP otherwise.
+        *([] if settings.tls is None else [f"    {settings.tls.line}", f"    {settings.tls.told}"]),
         f"    timeout http-request {REQUEST_S}s",
         "    option http-buffer-request",
         _received(settings),

@@ -4,6 +4,9 @@ import json
 from dataclasses import dataclass
 from http import HTTPStatus
 
+UNAVAILABLE = 14
+"""Of gRPC's statuses."""
+
 
 @dataclass(frozen=True)
 class Refusal:
@@ -27,6 +30,14 @@ class Refusal:
         """The answer as a ``return`` of HAProxy's ``http-request`` rules, without its condition."""
         headers = "".join(f" hdr {name} {value}" for name, value in self._headers.items())
         return f"return status {self.status} content-type application/json string '{self.body}'{headers}"
+
+    @property
+    def grpc_rule(self) -> str:
+        """The same for a call over gRPC, which can be tried again: as `serve_app.grpc.status` tells of errors."""
+        told = {"x-accord-error": self.reason, **self._headers}
+        headers = "".join(f" hdr {name} {value}" for name, value in told.items())
+        status = f"hdr grpc-status {UNAVAILABLE} hdr grpc-message '{self.error}'"
+        return f"return status 200 content-type application/grpc {status}{headers}"
 
     @property
     def file(self) -> str:

@@ -44,3 +44,8 @@ class Tls:
     def line(self) -> str:
         """The ``bind`` of HAProxy's frontend."""
         return f"bind {self.address} ssl crt {quote(self.certificate)} ssl-min-ver TLSv1.2 alpn http/1.1"
+
+    @property
+    def told(self) -> str:
+        """What tells routers that a request came so: the addresses in their answers begin with ``https``."""
+        return "http-request set-header x-forwarded-proto https if { ssl_fc }"

@@ -20,9 +20,13 @@ import pytest
 import yaml
 from http_scene import digit
 
+from catalog.tensor import TensorSpec
 from catalog.zoo.digits import held_out
-from mirror_models import write_mirror_catalogue
+from mirror_models import MIRRORED, write_mirror_catalogue
 from run_scene import ROOT, started
+from serve_app.loadgen.answer import read_response
+from serve_app.loadgen.binary_bodies import binary_bodies
+from serve_app.loadgen.dataset import JSON_BYTES
 from serve_app.testing.free_ports import find_free_port
 
 pytestmark = [
@@ -129,6 +133,21 @@ def test_a_compressed_body_is_held_to_the_size_of_what_it_holds(serving: Serving
     bomb = gzip.compress(b" " * 200_000_000)
     refused = httpx2.post(f"{serving.url}{INFER}", content=bomb, headers=headers, timeout=30)
     assert (refused.status_code, refused.json()["reason"]) == (413, "TooLarge")
+
+
+def test_a_query_and_its_answer_may_be_as_large_as_bodies_may(serving: Serving) -> None:
+    """They go to the worker and back as messages, for which Serve and gRPC have bounds of their own."""
+    specs = {f"in_{name}": TensorSpec(f"in_{name}", name, (-1, 3)) for name in MIRRORED}
+    text = "x" * 2_500_000
+    arrays = {
+        name: np.full((1, 3), text if spec.datatype == "BYTES" else 1, spec.dtype) for name, spec in specs.items()
+    }
+    (body,), (json_bytes,) = binary_bodies(arrays, specs, None, {})
+    headers = {JSON_BYTES: str(json_bytes)}
+    response = httpx2.post(f"{serving.url}/v2/models/mirror/infer", content=body, headers=headers, timeout=60)
+    assert response.status_code == 200, response.text[:1000]
+    outputs = read_response(response.content, response.headers[JSON_BYTES])["outputs"]
+    assert next(each["data"] for each in outputs if each["name"] == "out_BYTES") == [text] * 3
 
 
 def test_a_long_answer_is_compressed_where_that_is_taken(serving: Serving) -> None:

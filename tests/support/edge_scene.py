@@ -42,14 +42,16 @@ class Request:
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
     direct: bool = True
     path: str = "/v2/models/digits/infer"
+    root: str = ""
+    endpoint: str = "digits"
     sent: list[Message] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._left = asyncio.Event()
         self._read = False
-        scope = {"type": "http", "method": "POST", "path": self.path, "headers": self.headers}
+        scope = {"type": "http", "method": "POST", "path": self.path, "headers": self.headers, "root_path": self.root}
         scope |= {DIRECT: True} if self.direct else {}
-        serving = self.edge.serve_inference("digits", scope, self._receive, self._send, watched=True)
+        serving = self.edge.serve_inference(self.endpoint, scope, self._receive, self._send, watched=True)
         self.task = asyncio.create_task(serving)
 
     async def _receive(self) -> Message:

@@ -33,8 +33,13 @@ WITHIN_S = 30.0
 def render(
     folder: Path, port: int, routers: list[tuple[str, int]], fallback: int | None = None, grpc_port: int | None = None
 ) -> str:
-    """The configuration as Ray writes it; without routers, before it knows any route."""
+    """The configuration as Ray writes it; without routers, before it knows any route. With a ``grpc_port`` Serve's own
+    proxy, the fallback, lists applications."""
+    from ray.serve._private.haproxy import ServerConfig
+
     api = _api(folder, port, grpc_port)
+    if grpc_port is not None and fallback is not None:
+        api.set_grpc_fallback_server(ServerConfig(name="fallback", host="127.0.0.1", port=fallback))
     if routers:
         api.set_backend_configs(_backends(routers, fallback))
     api._generate_config_file_internal()

@@ -41,6 +41,9 @@ from serve_app.shadowing import refuse_shadows
 SERVE_ENV = {
     "RAY_SERVE_ENABLE_HA_PROXY": "1",
     "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
+    # A batch, and its answers, go between router and worker as one message, which could have 4 MiB: what eight pictures
+    # of 3 x 224 x 224 take. How large queries are is bounded at the edge, and batches by their rows.
+    "RAY_SERVE_REPLICA_GRPC_MAX_MESSAGE_LENGTH": str(2**31 - 1),
     "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "serve_app.http.fast_path.middlewares",
     # HAProxy's four threads would take turns with the router and the workers on a small machine.
     "RAY_SERVE_HAPROXY_NBTHREAD": str(max(1, min(4, cpus_there() // 2))),

@@ -118,6 +118,19 @@ def test_faults_are_told() -> None:
         decode(message("FP32", [np.nan], raw=False), info("FP32"))
     with pytest.raises(BadRequest, match="'inputs' must be a list of tensors"):
         decode(pb.ModelInferRequest(), info("FP32"))
+    both = message("FP32", [1.0], raw=False)
+    both.raw_input_contents.append(b"1234")
+    with pytest.raises(BadRequest, match="input 'x' has contents beside raw_input_contents"):
+        decode(both, info("FP32"))
+    for datatype, told in (("FP64", "goes in fp64_contents, which has none"), ("FP16", "goes in raw_input_contents")):
+        wrong = message("FP32", [1.0], raw=False)
+        wrong.inputs[0].datatype = datatype
+        with pytest.raises(BadRequest, match=f"input 'x' has contents, and '{datatype}' {told}"):
+            decode(wrong, info(datatype))
+    shared = pb.ModelInferRequest(inputs=[{"name": "x", "datatype": "FP32", "shape": [1]}])
+    shared.inputs[0].parameters["shared_memory_region"].string_param = "here"
+    with pytest.raises(BadRequest, match=r"input 'x': parameters\.shared_memory_region is of an extension"):
+        decode(shared, info("FP32"))
 
 
 @given(st.binary(max_size=60), st.lists(st.integers(-(2**63), 2**63 - 1), max_size=4), st.text(max_size=5))

@@ -34,6 +34,19 @@ async def test_a_version_that_is_not_there_is_said_so() -> None:
         assert (first.status, second.status, second.answer["reason"]) == (200, 404, "UnknownVersion")
 
 
+@virtually
+async def test_a_version_is_what_the_path_has_behind_the_endpoint() -> None:
+    """And not what the prefix of the application, or the endpoint's own name, says of versions."""
+    async with serving() as (_, edge):
+        root = "/api/versions/2"
+        below = [Request(edge, path=f"{root}/v2/models/digits{v}/infer", root=root) for v in ("", "/versions/3")]
+        named = Request(edge, path="/v2/models/versions/infer", endpoint="versions")
+        await asyncio.gather(*(request.task for request in (*below, named)))
+        assert [request.status for request in below] == [200, 404]
+        assert "'3'" in below[1].answer["error"]
+        assert named.answer["reason"] == "UnknownEndpoint"
+
+
 @pytest.mark.parametrize(
     ("path", "endpoint"),
     [

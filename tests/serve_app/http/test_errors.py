@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from catalog.errors import BadRequest, Infeasible, NoWorker, Saturated
+from catalog.errors import BadRequest, Infeasible, MethodNotAllowed, NoWorker, Saturated
 from serve_app.http.errors import error_body, error_headers
 
 
@@ -40,3 +40,7 @@ def test_retry_after_is_in_whole_seconds_and_the_body_has_it_exactly(
 def test_who_finds_no_worker_is_told_when_one_may_be_there() -> None:
     assert dict(error_headers(NoWorker("nobody")))[b"retry-after"] == b"2"
     assert orjson.loads(error_body(NoWorker("nobody")))["retry_after_s"] == 2.0
+
+
+def test_who_asks_with_another_method_is_told_which_is_taken() -> None:
+    assert error_headers(MethodNotAllowed("inference takes POST, not GET")) == [(b"allow", b"POST")]

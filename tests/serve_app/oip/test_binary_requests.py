@@ -79,6 +79,14 @@ def test_a_header_longer_than_the_body_is_refused() -> None:
         decode(b"{}", INFO, 9)
 
 
+@pytest.mark.parametrize("tail", [b"", RAW_A], ids=["nothing", "a tensor"])
+def test_who_sends_raw_tensors_without_the_header_is_told_of_it(tail: bytes) -> None:
+    """A gateway may have taken it off."""
+    inputs = [raw("a", [2, 2], "FP32", len(RAW_A)), TEXT_B]
+    with pytest.raises(BadRequest, match="need the header inference-header-content-length"):
+        decode(orjson.dumps({"inputs": inputs}) + tail, INFO)
+
+
 @pytest.mark.parametrize("datatype", ["FP16", "BF16"])
 def test_floats_of_two_bytes_have_no_form_in_json(datatype: str) -> None:
     half = TensorSpec("half", datatype, (-1,))

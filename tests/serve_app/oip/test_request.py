@@ -198,6 +198,25 @@ def test_an_emulated_answer_says_so() -> None:
     assert given["parameters"]["emulated"] is True
 
 
+def test_an_empty_id_is_none() -> None:
+    """As over gRPC, where nobody can tell them apart."""
+    assert decode(body(id=""), endpoint()).id is None
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("classification", 3), ("shared_memory_region", "here")], ids=["classes", "shared memory"]
+)
+def test_a_tensor_is_not_sent_otherwise_than_its_client_will_look_for_it(key: str, value: Any) -> None:
+    outputs = [{"name": "label", "parameters": {key: value}}]
+    with pytest.raises(BadRequest, match=f"output 'label': parameters.{key} is of an extension that is not served"):
+        decode(body(outputs=outputs), endpoint())
+    with pytest.raises(BadRequest, match=f"input 'image': parameters.{key} is of an extension"):
+        decode(body(tensor(parameters={key: value})), endpoint())
+    assert decode(body(outputs=[{"name": "label", "parameters": {key: type(value)()}}]), endpoint()).outputs == (
+        "label",
+    )
+
+
 def test_only_the_wanted_outputs_are_sent_under_the_given_id() -> None:
     request = InferRequest(None, {}, 1, None, ("label",))
     given = orjson.loads(encode(request, answer(), endpoint(), "r-7").content)

@@ -3,11 +3,13 @@
 import subprocess
 from pathlib import Path
 
+import grpc
 import pytest
 
 from haproxy_scene import render
 from serve_app.proxy.command import binary
 from serve_app.proxy.config_text import Changed, Server, Settings, change, error_files
+from serve_app.proxy.refusals import LOADING
 
 PORT = 20_001
 
@@ -58,6 +60,29 @@ def test_no_error_of_haproxys_own_is_a_500(tmp_path: Path) -> None:
 def test_what_serve_has_not_told_yet_is_no_404(tmp_path: Path) -> None:
     assert "status 404" not in changed(tmp_path, []).text
     assert "status 404" in changed(tmp_path, [("r1", 30001)]).text
+
+
+def test_over_grpc_as_well(tmp_path: Path, free_ports: list[int]) -> None:
+    """Serve's proxy, which lists applications there, is no route to a router."""
+    port, grpc_port = free_ports
+    rendered = render(tmp_path, port, [], 30009, grpc_port=grpc_port)
+    assert "use_backend grpc_fallback_backend" in rendered
+    done = verdict(tmp_path, text := change(rendered, Settings(f"{tmp_path}/h.sock", str(tmp_path), "boot")).text)
+    assert done.returncode == 0, done.stderr
+    assert "status 404" not in text
+    process = subprocess.Popen([binary(), "-db", "-f", str(tmp_path / "changed.cfg")], stderr=subprocess.DEVNULL)
+    try:
+        with grpc.insecure_channel(f"127.0.0.1:{grpc_port}") as channel:
+            ready = channel.unary_unary("/inference.GRPCInferenceService/ServerReady")
+            with pytest.raises(grpc.RpcError) as refused:
+                ready(b"", timeout=30, wait_for_ready=True)
+    finally:
+        process.kill()
+        process.wait()
+    assert refused.value.code() is grpc.StatusCode.UNAVAILABLE
+    assert refused.value.details() == LOADING.error
+    told = dict(refused.value.trailing_metadata())
+    assert (told["x-accord-error"], told["x-accord-reason"], told["retry-after"]) == ("Loading", "loading", "1")
 
 
 def test_what_is_set_by_an_operator_stays(tmp_path: Path) -> None:

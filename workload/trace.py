@@ -85,6 +85,10 @@ def _load(
     if not lengths_s or min(lengths_s) <= 0:
         raise ConfigError(f"trace {path}: time_s must have at least two lines and rise from each to the next")
     lengths_s.append(lengths_s[-1])
+    if not loads_qps.any():
+        raise ConfigError(
+            f"trace {path}: load_qps is 0 on every line, so that it never sends a query; give one with load"
+        )
     schedule = RateSchedule(tuple(map(RateStep, loads_qps.tolist(), lengths_s)))
     if mean_rate_qps is None:
         return RecordedLoad(schedule, seed)

@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from benchmarks.arguments import at_least_0, picture_file, seed, whole
 from benchmarks.cocktail.comparison import Comparison, compare, steps
 from benchmarks.cocktail.figures import medians, ratios
 from benchmarks.cocktail.goals import goals_of
@@ -41,8 +42,6 @@ def main() -> None:
     os.environ["OMP_NUM_THREADS"] = "1"  # for the processes: each has one core
     inputs = Inputs(args.series, args.prices, args.class_accuracy, args.correlation, args.lost_per_hour, args.seed)
     try:
-        if args.picture is not None:
-            args.picture.parent.mkdir(parents=True, exist_ok=True)
         with Progress(console=console, disable=not console.is_terminal) as bar:
             task = bar.add_task("choosing sets of members", total=steps(args.seeds))
 
@@ -115,23 +114,26 @@ def _arguments() -> argparse.Namespace:
         "--class-accuracy", type=Path, help="CSV with variant, class_wnid, correct_of_50 (default: synthetic)"
     )
     parser.add_argument(
-        "--correlation", type=float, default=CORRELATION, help="of members' errors (default %(default)s)"
+        "--correlation", type=_correlation, default=CORRELATION, help="of members' errors (default %(default)s)"
     )
     parser.add_argument(
-        "--lost-per-hour", type=float, default=0.1, help="part of the spot machines taken away (default %(default)s)"
+        "--lost-per-hour",
+        type=at_least_0,
+        default=0.1,
+        help="part of the spot machines taken away (default %(default)s)",
     )
-    parser.add_argument("--seeds", type=_whole, default=3, help="reported hours (default %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of all that is drawn (default %(default)s)")
-    parser.add_argument("--processes", type=_whole, default=2, help="at once (default %(default)s)")
-    parser.add_argument("--picture", type=Path, help="PNG with the frontiers")
+    parser.add_argument("--seeds", type=whole, default=3, help="reported hours (default %(default)s)")
+    parser.add_argument("--seed", type=seed, default=0, help="of all that is drawn (default %(default)s)")
+    parser.add_argument("--processes", type=whole, default=2, help="at once (default %(default)s)")
+    parser.add_argument("--picture", type=picture_file, help="PNG with the frontiers")
     return parser.parse_args()
 
 
-def _whole(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not above 0")
-    return number
+def _correlation(text: str) -> float:
+    value = at_least_0(text)
+    if not value < 1.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not below 1")
+    return value
 
 
 def _print(body: Mapping[str, Any]) -> None:

@@ -56,10 +56,10 @@ class Part:
 
 def part_of(series: LoadSeries, begin_s: int, length_s: int) -> Part:
     """A part of the hour that begins at ``begin_s``; raises `ConfigError` where the series does not have it."""
-    hour = series.between(begin_s, begin_s + int(HOUR_S)) if series.end_s > begin_s else None
-    if begin_s - WARM_S < series.start_s or hour is None or len(hour) < HOUR_S / 2:
+    hour_qps = series.loads_qps[series.position(begin_s) : series.position(begin_s + HOUR_S)]
+    if begin_s - WARM_S < series.start_s or len(hour_qps) < HOUR_S / 2 or not hour_qps.any():
         raise ConfigError(f"the series has no load from {begin_s - WARM_S} s on for two hours; give a longer one")
-    scale = MEAN_QPS / float(hour.loads_qps.mean())
+    scale = MEAN_QPS / float(hour_qps.mean())
     near = series.between(begin_s - WARM_S, begin_s + length_s)
     return Part(LoadSeries(near.times_s, near.loads_qps * scale), scale, begin_s, length_s)
 
@@ -90,12 +90,15 @@ def spot_prices(path: Path | None, seed: int) -> list[PriceSeries]:
         steps = rng.choice([-0.005, 0.0, 0.0, 0.005], size=(len(SPOT_LEVELS), SYNTHETIC_HOURS))
         return [PriceSeries(at_s, level + own) for level, own in zip(SPOT_LEVELS, steps, strict=True)]
     try:
-        with path.open(newline="") as file:
+        with path.open(newline="", encoding="utf-8-sig") as file:
             rows = list(csv.DictReader(file))
-        columns = [[float(row[f"spot{number}"]) for row in rows] for number in range(1, len(MACHINES) + 1)]
-    except (OSError, KeyError, ValueError) as error:
+        at_s = HOUR_S * np.arange(len(rows), dtype=np.float64)
+        return [
+            PriceSeries(at_s, np.array([float(row[f"spot{number}"] or "") for row in rows]))
+            for number in range(1, len(MACHINES) + 1)
+        ]
+    except (OSError, KeyError, ValueError, csv.Error, ConfigError) as error:
         raise ConfigError(f"cannot read prices {path}: {error}; give a CSV with time, spot1, ... spot4") from error
-    return [PriceSeries(HOUR_S * np.arange(len(rows), dtype=np.float64), np.array(column)) for column in columns]
 
 
 def shifted(prices: PriceSeries, by_s: float) -> PriceSeries:

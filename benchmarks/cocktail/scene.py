@@ -13,6 +13,7 @@ from benchmarks.cocktail.validation import Validation
 from benchmarks.cocktail.votes.class_accuracy import ClassAccuracy, read_class_accuracy, synthetic_class_accuracy
 from benchmarks.cocktail.votes.drawn_votes import draw_votes
 from benchmarks.cocktail.workload import Workload, workload_of
+from catalog.errors import ConfigError
 from catalog.votes import RecordedVotes
 from dispatch.ensemble.weights import ClassWeights
 from forecast.forecaster import Fitting, Forecaster
@@ -113,6 +114,8 @@ class Scene:
     def forecaster(self, part: Part) -> Forecaster:
         """Fitted to the days before the one that settings are tuned on, as the part is scaled."""
         until_s = (self._day - 1) * DAY_S
+        if self.series.start_s >= until_s:
+            raise ConfigError("the series has no day before the last two whole ones to learn from; give a longer one")
         before = self.series.between(until_s - FIT_DAYS * DAY_S, until_s)
         scaled = LoadSeries(before.times_s, before.loads_qps * part.scale)
         forecaster = make(FORECASTER, TASK)

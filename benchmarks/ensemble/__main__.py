@@ -22,6 +22,7 @@ from typing import Any
 import orjson
 import yaml
 
+from benchmarks.arguments import picture_file
 from benchmarks.ensemble.cases import SST2_TEST, Case, built_in, drawn, recorded
 from benchmarks.ensemble.picture import draw
 from benchmarks.ensemble.report import report
@@ -43,7 +44,7 @@ def main() -> None:
         help=f"labelled texts that sentiment is judged on, TSV (default {SST2_TEST}, where that is there)",
     )
     parser.add_argument("--class-accuracy", type=Path, help="accuracy by class of image models, CSV")
-    parser.add_argument("--picture", type=Path, help="where to draw the systems, PNG or SVG")
+    parser.add_argument("--picture", type=picture_file, help="where to draw the systems, PNG or SVG")
     args = parser.parse_args()
     if (args.votes is None) != (args.members is None):
         parser.error("--votes and --members belong together; give both")

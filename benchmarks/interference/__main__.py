@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 import yaml
 
+from benchmarks.arguments import positive, seed
 from benchmarks.interference.accuracy import OnStep, accuracy
 from benchmarks.interference.family import family
 from benchmarks.interference.goals import goals
@@ -37,8 +38,8 @@ def main() -> None:
     parser.add_argument("--measurements", type=Path, help="instead of measuring here; with --variants")
     parser.add_argument("--variants", type=Path, help="metrics of the variants in --measurements")
     parser.add_argument("--keep", type=Path, help="folder for what is measured here")
-    parser.add_argument("--budget-s", type=float, default=1080.0, help="seconds at most to measure for")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--budget-s", type=positive, default=1080.0, help="seconds at most to measure for")
+    parser.add_argument("--seed", type=seed, default=0)
     args = parser.parse_args()
     if (args.measurements is None) != (args.variants is None):
         parser.error("--measurements and --variants go together: give both, or none to measure here")

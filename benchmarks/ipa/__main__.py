@@ -20,6 +20,7 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
+from benchmarks.arguments import at_least_0, seed
 from benchmarks.ipa.comparison import JOBS, Result, compare
 from benchmarks.ipa.demand import Scene, learned, scene_of
 from benchmarks.ipa.excerpts import Kind, choose, scale_of, spans_of
@@ -176,11 +177,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--pipelines", type=_pipelines, default=PIPELINES, help="some of them, by comma (default all)")
     parser.add_argument(
         "--size-factor",
-        type=float,
+        type=at_least_0,
         default=1.0,
         help="of the exponent of parameters in latencies (default %(default)s)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of arrivals, latencies and fits (default %(default)s)")
+    parser.add_argument("--seed", type=seed, default=0, help="of arrivals, latencies and fits (default %(default)s)")
     parser.add_argument(
         "--processes", type=int, choices=range(1, 65), default=2, metavar="N", help="at once (default 2)"
     )

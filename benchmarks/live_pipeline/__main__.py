@@ -22,6 +22,7 @@ import orjson
 import yaml
 from rich.console import Console
 
+from benchmarks.arguments import picture_file
 from benchmarks.live_pipeline.figures import figures
 from benchmarks.live_pipeline.picture import save_picture
 from benchmarks.live_pipeline.scene import Phases, config, dataset, endpoint_of, victim
@@ -44,7 +45,7 @@ def main() -> None:
     parser.add_argument("--slo-ms", type=float, help="objective; default: that of the config")
     parser.add_argument("--rounds", type=int, default=3, help="loads, one after the other (default %(default)s)")
     parser.add_argument("--port", type=int, help="to serve on; default: that of the config")
-    parser.add_argument("--plot", type=Path, help="write a picture of the first round to this PNG file")
+    parser.add_argument("--plot", type=picture_file, help="write a picture of the first round to this PNG file")
     args = parser.parse_args()
     content = config(args.slo_ms, args.port)
     rounds, first = _rounds(content, Phases(args.rate, args.phase_s), args.rounds)

@@ -25,6 +25,7 @@ from rich.table import Table
 from autoscaler.planners.proteus.proteus_planner import ProteusPlanner
 from autoscaler.planners.proteus.search import Problem
 from autoscaler.planners.proteus.stages import largest_headroom
+from benchmarks.arguments import picture_file
 from benchmarks.live_proteus import loads
 from benchmarks.live_proteus.figures import Outcome, Row, goals_of, row_of
 from benchmarks.live_proteus.live import play
@@ -123,7 +124,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--warm-s", type=float, default=8.0, help="of each load before them (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of thinning and ways (default %(default)s)")
     parser.add_argument("--only", type=_systems, default=list(SYSTEMS), help=f"of {','.join(SYSTEMS)} (default all)")
-    parser.add_argument("--picture", type=Path, help="PNG file for accuracy drop over violations")
+    parser.add_argument("--picture", type=picture_file, help="PNG file for accuracy drop over violations")
     return parser.parse_args()
 
 

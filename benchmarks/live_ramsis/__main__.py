@@ -30,6 +30,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from benchmarks.arguments import picture_file
 from benchmarks.live_ramsis.figures import Outcome, Row, row_of
 from benchmarks.live_ramsis.goals import goals_of
 from benchmarks.live_ramsis.live import play
@@ -97,7 +98,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--shares", type=_shares, default=list(SHARES), help="of the capacity (default 0.2 to 0.95)")
     parser.add_argument("--traces", type=_traces, default=[CONSTANT, TRACE], help="constant, twitter (default both)")
-    parser.add_argument("--picture", type=Path, help="PNG file for a plot")
+    parser.add_argument("--picture", type=picture_file, help="PNG file for a plot")
     return parser.parse_args()
 
 

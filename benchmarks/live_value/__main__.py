@@ -27,6 +27,7 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.arguments import picture_file
 from benchmarks.live_value.figures import ACCORD, SECOND, Figures, Medians, goals_met, goals_of
 from benchmarks.live_value.picture import save_picture
 from benchmarks.live_value.queries import dataset
@@ -113,7 +114,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--limits", type=_limits, default=list(LIMITS), help="every N (default 2,3,4,6,8,12,16)")
     parser.add_argument("--rounds", type=int, default=3, help="of all systems (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of arrivals (default %(default)s)")
-    parser.add_argument("--picture", type=Path, help="PNG file for accuracy over violations")
+    parser.add_argument("--picture", type=picture_file, help="PNG file for accuracy over violations")
     return parser.parse_args()
 
 

@@ -9,6 +9,7 @@ import json
 import sys
 from typing import Any
 
+from benchmarks.arguments import seed, whole
 from benchmarks.machine import with_machine
 from benchmarks.placement import effect, scale
 from catalog.errors import AccordError
@@ -19,12 +20,12 @@ def main() -> None:
     """Run what is asked for, and print a table or one JSON object last."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.placement", description=__doc__)
     parser.add_argument("--json", action="store_true", help="print one JSON object, last")
-    parser.add_argument("--machines", type=int, default=1000, help="machines of seven types (default 1000)")
-    parser.add_argument("--variants", type=int, default=1000, help="variants to choose from (default 1000)")
-    parser.add_argument("--placements", type=int, default=200, help="variants to place (default 200)")
+    parser.add_argument("--machines", type=whole, default=1000, help="machines of seven types (default 1000)")
+    parser.add_argument("--variants", type=whole, default=1000, help="variants to choose from (default 1000)")
+    parser.add_argument("--placements", type=whole, default=200, help="variants to place (default 200)")
     parser.add_argument("--kind", choices=KINDS, default=FOREST, help=f"of predictor (default {FOREST})")
     parser.add_argument("--only", choices=("scale", "effect"), help="one of the two halves (default both)")
-    parser.add_argument("--seed", type=int, default=0, help="of all that is drawn (default 0)")
+    parser.add_argument("--seed", type=seed, default=0, help="of all that is drawn (default 0)")
     given = parser.parse_args()
     if given.only != "effect" and given.placements < scale.REMOVE_EVERY:
         parser.error(

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.arguments import picture_file
 from benchmarks.promise.cases.conditions import CONDITIONS, Cores
 from benchmarks.promise.cases.timeline import SETTLING_S
 from benchmarks.promise.systems import POLICIES
@@ -45,7 +46,7 @@ def parse(description: str | None, arguments: Sequence[str] | None = None) -> Op
     parser.add_argument("--highest-qps", type=_rate, help="the highest load, which is not searched for then")
     parser.add_argument("--one-core-highest-qps", type=_rate, help="the same on one core")
     parser.add_argument("--series", help="a recorded load, one row a second, whose strongest burst is played")
-    parser.add_argument("--picture", type=Path, help="write violations and accuracy over load to this PNG file")
+    parser.add_argument("--picture", type=picture_file, help="write violations and accuracy over load to this PNG file")
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--starts", action="store_true", help="only how long starts and tables take")
     only.add_argument("--table", action="store_true", help="only what `accord load` reports at 600/s and 1,000/s")

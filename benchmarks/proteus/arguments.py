@@ -2,9 +2,9 @@
 
 import argparse
 from collections.abc import Sequence
-from math import inf, nan
 from pathlib import Path
 
+from benchmarks.arguments import picture_file, positive, whole
 from benchmarks.proteus.sweep import HEADROOMS
 from benchmarks.proteus.testbed import SLO_RULES
 from workload.bursts import SHAPES
@@ -32,7 +32,7 @@ def arguments(description: str | None, given: Sequence[str] | None = None) -> ar
     parser.add_argument("--slo-ms", type=_numbers, help="objectives of single query types, as in bert=150,t5=600")
     parser.add_argument("--speedup", type=positive, help="factor on the trace's speed (default: to overload)")
     parser.add_argument(
-        "--seeds", type=_count, default=3, help="runs of the trace, one as recorded (default %(default)s)"
+        "--seeds", type=whole, default=3, help="runs of the trace, one as recorded (default %(default)s)"
     )
     parser.add_argument(
         "--headrooms", type=_headrooms, default=HEADROOMS, help="times the load, as in 1,1.5 (default five from 1 to 2)"
@@ -44,26 +44,8 @@ def arguments(description: str | None, given: Sequence[str] | None = None) -> ar
         "--break-before-make", action="store_true", help="workers that load a variant hold nothing meanwhile"
     )
     parser.add_argument("--report", type=Path, help="folder for plots over time and the JSON")
-    parser.add_argument("--plot", type=Path, help="PNG file for drop against violations at every headroom")
+    parser.add_argument("--plot", type=picture_file, help="PNG file for drop against violations at every headroom")
     return parser.parse_args(given)
-
-
-def positive(text: str) -> float:
-    """A number above 0; raises `ArgumentTypeError` for anything else."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = nan
-    if not 0.0 < value < inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
-    return value
-
-
-def _count(text: str) -> int:
-    value = positive(text)
-    if value != int(value):
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number")
-    return int(value)
 
 
 def _headrooms(text: str) -> tuple[float, ...]:

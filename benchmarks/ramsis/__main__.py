@@ -16,6 +16,7 @@ from pathlib import Path
 import orjson
 from rich.console import Console
 
+from benchmarks.arguments import picture_file, positive, whole
 from benchmarks.machine import with_machine
 from benchmarks.ramsis import workloads
 from benchmarks.ramsis.summary import as_json, as_table, increases, save_plot
@@ -81,9 +82,9 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--loads", type=_loads, default=LOADS_QPS, help="queries/s for --trace constant, as in 400,800")
     parser.add_argument(
-        "--repeats", type=_whole_number, help=f"seeds per point (default {REPEATS} for constant loads, 1 for a trace)"
+        "--repeats", type=whole, help=f"seeds per point (default {REPEATS} for constant loads, 1 for a trace)"
     )
-    parser.add_argument("--plot", type=Path, help="PNG file for a plot of accuracy")
+    parser.add_argument("--plot", type=picture_file, help="PNG file for a plot of accuracy")
     return parser.parse_args()
 
 
@@ -95,26 +96,12 @@ def _workloads(args: argparse.Namespace) -> list[Workload]:
     return [workloads.recorded(Path(args.trace))]
 
 
-def _positive(text: str) -> float:
-    value = float(text)
-    if not 0.0 < value < float("inf"):
-        raise ValueError
-    return value
-
-
 def _loads(text: str) -> list[float]:
-    return [_positive(part) for part in text.split(",")]
-
-
-def _whole_number(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
+    return [positive(part) for part in text.split(",")]
 
 
 def _whole_numbers(text: str) -> list[int]:
-    return [_whole_number(part) for part in text.split(",")]
+    return [whole(part) for part in text.split(",")]
 
 
 if __name__ == "__main__":

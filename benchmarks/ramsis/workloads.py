@@ -12,7 +12,7 @@ from dispatch.load.known import KnownLoad
 from dispatch.load.monitor import LoadMonitor
 from dispatch.load.moving_average import MovingAverage
 from workload.rate import RateSchedule
-from workload.renewal import Poisson
+from workload.renewal import Poisson, expected_queries
 from workload.trace import RecordedArrivals, read_trace
 
 CONSTANT_S = 30.0
@@ -38,6 +38,10 @@ class Workload:
     is_known: bool
     schedule: RateSchedule | None
     recorded_s: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        if self.schedule is not None:
+            expected_queries(self.schedule, self.duration_s)  # raises `ConfigError` for more than can be played
 
     def arrivals_s(self, seed: int) -> NDArray[np.float64]:
         """Ascending instants; a recorded trace has the same whatever the seed."""

@@ -17,6 +17,7 @@ import orjson
 import yaml
 from numpy.typing import NDArray
 
+from benchmarks.arguments import positive, whole
 from benchmarks.machine import with_machine
 from benchmarks.ramsis.task import DEVICE, PROFILES_FILE, read_candidates
 from benchmarks.ramsis.workloads import TWITTER_FILE
@@ -60,16 +61,20 @@ def main() -> None:
     parser.add_argument(
         "--trace", type=Path, default=TWITTER_FILE, help="time_s and load_qps, CSV (default %(default)s)"
     )
-    parser.add_argument("--workers", type=int, default=60)
-    parser.add_argument("--slo-ms", type=float, default=150.0)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--workers", type=whole, default=60)
+    parser.add_argument("--slo-ms", type=positive, default=150.0)
+    parser.add_argument("--repeats", type=whole, default=5)
     parser.add_argument("--report", type=Path, help="folder for the trace's report: report.json and a picture")
     args = parser.parse_args()
     try:
         candidates = read_candidates(args.profiles)
         trace = _trace(args.trace)
+        if args.report is not None:
+            args.report.mkdir(parents=True, exist_ok=True)
     except ConfigError as error:
         sys.exit(str(error))
+    except OSError as error:
+        sys.exit(f"cannot make a folder of {args.report}: {error.strerror}; name another with --report")
     grid = _grid(candidates, args.slo_ms / 1e3, args.workers)
     by_load = []
     for load_qps in LOADS_QPS:
@@ -80,11 +85,11 @@ def main() -> None:
     seconds, record = _play(candidates, grid, args, trace)
     if args.report is not None:
         _write(record, args.report)
-    whole = _figures(seconds, record)
+    of_trace = _figures(seconds, record)
     figures: dict[str, Any] = {
-        "queries_per_s": whole.pop("queries_per_s"),
+        "queries_per_s": of_trace.pop("queries_per_s"),
         f"twitter_{args.workers}_workers_s": seconds,
-        **whole,
+        **of_trace,
         "by_load": by_load,
     }
     figures = with_machine(figures, times=(f"twitter_{args.workers}_workers_s",), rates=("queries_per_s",))

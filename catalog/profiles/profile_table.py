@@ -6,6 +6,7 @@ One row per variant, device type and batch size. Of its columns ``Model``, ``Acc
 """
 
 import csv
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,20 +83,27 @@ def group_by_query_type(
     """The variants of each query type, and those of none.
 
     A variant belongs to the longest type whose name is within its own, whatever the case: with the types resnet,
-    resnest and bert, resnest14 is of resnest and roberta-base of bert. Raises `ConfigError` naming the types that are
-    left without a variant.
+    resnest and bert, resnest14 is of resnest and roberta-base of bert. Numbers count as a whole, so that resnest50 is
+    not of t5. Raises `ConfigError` naming the types that are left without a variant.
     """
     by_length = sorted(types, key=lambda each: (-len(each), each))
     grouped: dict[str, list[str]] = {each: [] for each in types}
     without: list[str] = []
     for variant in variants:
-        found = next((each for each in by_length if each.lower() in variant.lower()), None)
+        found = next((each for each in by_length if _is_within(each.lower(), variant.lower())), None)
         (without if found is None else grouped[found]).append(variant)
     if empty := sorted(each for each, names in grouped.items() if not names):
         raise ConfigError(
             f"no variant for query types {', '.join(empty)}; add variants whose names contain them, or leave them out"
         )
     return {each: tuple(names) for each, names in grouped.items()}, tuple(without)
+
+
+def _is_within(name: str, variant: str) -> bool:
+    """Whether a name is part of a variant's, and none of its numbers goes on before or behind it there."""
+    before = r"(?<!\d)" if name[:1].isdigit() else ""
+    behind = r"(?!\d)" if name[-1:].isdigit() else ""
+    return re.search(f"{before}{re.escape(name)}{behind}", variant) is not None
 
 
 @dataclass(frozen=True)

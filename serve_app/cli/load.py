@@ -44,7 +44,7 @@ def load(
     arrivals: Annotated[str | None, typer.Option(help=f"{', '.join(PROCESSES)}; default poisson, or trace.")] = None,
     shape: Annotated[float, typer.Option(help="Of gamma arrivals: below 1 is burstier than poisson.")] = 0.5,
     trace: Annotated[
-        Path | None, typer.Option(help="CSV file, with column arrival_ms or with time_s, load_qps.")
+        Path | None, typer.Option(help="CSV file, with column arrival_ms or arrival_s, or with time_s, load_qps.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same arrivals.")] = 0,
     slo_ms: SloMs = None,

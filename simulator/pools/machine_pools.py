@@ -29,7 +29,7 @@ LOST, READY, LOADED = range(3)
 class MachineTimes:
     """The data path reports every ``report_s``; a machine serves what it is to hold ``load_s`` after that is decided.
 
-    Until then it serves what it held.
+    Until then it serves what it held, and what is decided meanwhile takes as long anew.
     """
 
     report_s: float = 10.0
@@ -76,6 +76,7 @@ class MachinePools:
         self._ended: list[Lease] = []
         self._wanted: dict[str, frozenset[str]] = {}
         self._held: dict[str, frozenset[str]] = {}
+        self._loaded_s: dict[str, float] = {}  # by machine, when it will have what was decided last
         self.workers: dict[str, str] = {}
         self.lost = 0
         self.traffic = Traffic({})
@@ -108,7 +109,7 @@ class MachinePools:
         now_s = self.next_s
         if self._events and self._events[0][0] <= now_s:
             _, kind, worker = heappop(self._events)
-            if worker not in self._leases:
+            if worker not in self._leases or (kind == LOADED and self._loaded_s[worker] > now_s):
                 return []
             return self._lose(worker, dispatcher, now_s) if kind == LOST else self._hold([worker], dispatcher, now_s)
         self._reports += 1
@@ -140,7 +141,8 @@ class MachinePools:
             if (wanted := plan.held.get(worker, NOTHING)) != self._wanted.get(worker, NOTHING):
                 self._wanted[worker] = wanted
                 if lease.ready_s <= now_s:
-                    heappush(self._events, (now_s + self._times.load_s, LOADED, worker))
+                    self._loaded_s[worker] = now_s + self._times.load_s
+                    heappush(self._events, (self._loaded_s[worker], LOADED, worker))
         there = [lease.device for lease in self._leases.values()]
         sizes = {device: there.count(device) for device in self._pools}
         decided = self._sizing.decide(plan.pool_sizes, sizes, now_s)
@@ -193,3 +195,4 @@ class MachinePools:
         self._ended.append(replace(self._leases.pop(worker), ended_s=now_s))
         self._wanted.pop(worker)
         self._held.pop(worker, None)
+        self._loaded_s.pop(worker, None)

@@ -117,6 +117,15 @@ def test_a_missing_trace_or_profile_file_is_refused_in_words(run: Run, tmp_path:
         run("--profiles", str(tmp_path / "none.csv"))
 
 
+def test_more_queries_than_can_be_played_are_refused_before_anything_is_made(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"3e\+12 queries in 3 s, and one run has at most 100000000; lower the rate"):
+        run("--loads", "10,1e12")
+    trace = tmp_path / "loads.csv"
+    trace.write_text("time_s,load_qps\n0,3000\n1000000,40\n")
+    with pytest.raises(SystemExit, match=r"queries in 2e\+06 s, and one run has at most"):
+        run("--trace", str(trace))
+
+
 def test_variants_that_another_beats_in_accuracy_and_latency_do_not_enter(profiles: Path) -> None:
     front = read_front(profiles)
     assert [candidate.variant for candidate in front] == ["bert tiny", "bert-base", "out/of reach"]

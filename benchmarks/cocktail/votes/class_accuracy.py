@@ -15,6 +15,8 @@ from catalog.errors import ConfigError
 IMAGES = 50
 """Validation images per class of ImageNet: a file's counts are of so many."""
 
+COLUMNS = ("variant", "class_wnid", "correct_of_50")
+
 HARD_CLASSES = 0.9
 """Deviation of a class's difficulty among classes, in log-odds, where it is drawn; what the file's classes show."""
 
@@ -51,19 +53,35 @@ class ClassAccuracy:
 def read_class_accuracy(path: Path) -> ClassAccuracy:
     """Read a CSV with the columns variant, class_wnid and correct_of_50.
 
-    A class where a member was right k times of 50 has (k + 1/2) / 51, since none is sure. Raises `ConfigError` where a
-    member misses a class.
+    A class where a member was right k times of 50 has (k + 1/2) / 51, since none is sure. Raises `ConfigError` for a
+    file that cannot be used, such as one where a member misses a class.
     """
     counts: dict[str, dict[str, int]] = {}
-    with path.open(newline="") as file:
-        for row in csv.DictReader(file):
-            counts.setdefault(row["variant"], {})[row["class_wnid"]] = int(row["correct_of_50"])
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file)
+            if missing := [column for column in COLUMNS if column not in (reader.fieldnames or ())]:
+                raise ConfigError(f"{path} has no column {', '.join(missing)}; give {', '.join(COLUMNS)}")
+            for row in reader:
+                variant, name, count = (row[column] for column in COLUMNS)
+                counts.setdefault(variant, {})[name] = _count(f"{path}, line {reader.line_num}", count)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ConfigError(f"cannot read {path}: {error}; give a CSV with {', '.join(COLUMNS)}") from error
     names = sorted({name for own in counts.values() for name in own})
+    if len(names) < 2:
+        raise ConfigError(f"{path} has {len(names)} classes; give two or more")
     for member, own in counts.items():
         if missing := [name for name in names if name not in own]:
             raise ConfigError(f"{path}: {member!r} has no count for {len(missing)} classes, {missing[0]!r} among them")
     correct = np.array([[(counts[member][name] + 0.5) / (IMAGES + 1) for member in counts] for name in names])
     return ClassAccuracy(tuple(counts), correct)
+
+
+def _count(where: str, text: str | None) -> int:
+    count = int(text) if text is not None and text.strip().isdecimal() else IMAGES + 1
+    if count > IMAGES:
+        raise ConfigError(f"{where}: {COLUMNS[-1]} is {text!r}; give a whole number from 0 to {IMAGES}")
+    return count
 
 
 def synthetic_class_accuracy(accuracy: Mapping[str, float], classes: int, seed: int) -> ClassAccuracy:

@@ -11,7 +11,7 @@ from benchmarks.cocktail.load import MEAN_QPS, WARM_S, Part, load_series, part_o
 from benchmarks.cocktail.member_sets import at_once, ours
 from benchmarks.cocktail.models import ASKS, MODELS
 from benchmarks.cocktail.play import Outcome, play
-from benchmarks.cocktail.scene import TASK
+from benchmarks.cocktail.scene import TASK, Inputs, Scene
 from benchmarks.cocktail.systems import COCKTAIL, INFAAS, SYSTEMS, systems
 from benchmarks.cocktail.validation import Validation
 from benchmarks.cocktail.votes.class_accuracy import synthetic_class_accuracy
@@ -20,7 +20,7 @@ from benchmarks.cocktail.workload import Workload, workload_of
 from catalog.errors import ConfigError
 from dispatch.ensemble.weights import ClassWeights
 from forecast.registry import make
-from forecast.series.series import LoadSeries
+from forecast.series.series import DAY_S, LoadSeries
 
 VOTES = draw_votes(synthetic_class_accuracy({m.name: m.accuracy for m in MODELS.values()}, 20, 0), 6000, seed=0)
 WEIGHTS = ClassWeights.learned(VOTES.take(np.arange(2000)))
@@ -107,6 +107,39 @@ def test_prices_are_read_by_size(tmp_path: Path) -> None:
     path.write_text("time,spot1,spot2,spot3,spot4\n1,0.1,0.2,0.3,0.4\n2,0.2,0.3,0.4,0.5\n")
     prices = spot_prices(path, 0)
     assert [each.price_per_h(3600.0) for each in prices] == [0.2, 0.3, 0.4, 0.5]
-    path.write_text("time,spot1\n1,0.1\n")
-    with pytest.raises(ConfigError, match="cannot read prices"):
+    path.write_bytes(b"\xef\xbb\xbfspot1,spot2,spot3,spot4\r\n0.1,0.2,0.3,0.4\r\n")
+    assert [each.price_per_h(0.0) for each in spot_prices(path, 0)] == [0.1, 0.2, 0.3, 0.4], "as Windows writes it"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("time,spot1\n1,0.1\n", "'spot2'"),
+        ("time,spot1,spot2,spot3,spot4\n1,0.1\n", "could not convert"),
+        ("time,spot1,spot2,spot3,spot4\n1,0.1,0.2,0.3,dear\n", "could not convert"),
+        ("time,spot1,spot2,spot3,spot4\n1,0.1,0.2,nan,0.4\n", "not finite"),
+        ("time,spot1,spot2,spot3,spot4\n", "0 prices"),
+        ("", "0 prices"),
+    ],
+)
+def test_prices_that_cannot_be_used_are_refused_with_the_file(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "prices.csv"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=rf"cannot read prices .*prices\.csv: .*{message}.*; give a CSV with time"):
         spot_prices(path, 0)
+
+
+def test_hours_without_load_are_refused() -> None:
+    quiet = LoadSeries.regular(np.zeros(3 * WARM_S))
+    with pytest.raises(ConfigError, match="has no load from 0 s on for two hours"):
+        part_of(quiet, WARM_S, 60)
+    gap = LoadSeries(np.append(HOURS.times_s, 5 * WARM_S), np.append(HOURS.loads_qps, 1.0))
+    with pytest.raises(ConfigError, match="has no load from 7200 s on for two hours"):
+        part_of(gap, 3 * WARM_S, 60)
+
+
+def test_a_series_with_nothing_to_learn_from_is_refused() -> None:
+    scene = Scene(Inputs())
+    scene.__dict__["series"] = LoadSeries.regular(np.full(2 * DAY_S, 80.0))
+    with pytest.raises(ConfigError, match="no day before the last two whole ones to learn from"):
+        scene.forecaster(part_of(scene.series, WARM_S, 60))

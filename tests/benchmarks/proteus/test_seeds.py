@@ -37,6 +37,16 @@ def test_the_last_query_of_each_second_stays_where_it_is() -> None:
     assert after[last] == pytest.approx(before[last])
 
 
+@pytest.mark.parametrize("seed", range(1, 9))
+def test_no_query_comes_before_the_pause_that_it_came_after(seed: int) -> None:
+    late = np.array([100.2, 100.3, 100.5, 100.9, 104.0, 104.5, 105.1, 105.2])
+    after = shuffled({"rare": late}, seed)["rare"]
+    assert after[:4].min() == pytest.approx(100.2), "not before 100 s, which is when the second begins"
+    assert after[3] == pytest.approx(100.9)
+    assert after[4:6] == pytest.approx([104.0, 104.5])
+    assert after[6:] == pytest.approx([105.1, 105.2]) or after[6:] == pytest.approx([104.6, 105.2])
+
+
 def test_a_seed_makes_the_same_again_and_another_seed_another() -> None:
     first, again, other = (shuffled(trace(), seed)["a"].tolist() for seed in (1, 1, 2))
     assert first == again

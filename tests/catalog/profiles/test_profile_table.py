@@ -145,6 +145,12 @@ def test_a_variant_is_of_the_longest_type_in_its_name() -> None:
     assert without == ("gpt2",)
 
 
+def test_a_number_in_the_name_of_a_type_is_no_part_of_another() -> None:
+    grouped, without = group_by_query_type(["t5", "7b"], ["T5-small", "resnest50", "resnet50_v1", "my-t5", "7b", "17b"])
+    assert grouped == {"t5": ("T5-small", "my-t5"), "7b": ("7b",)}
+    assert without == ("resnest50", "resnet50_v1", "17b")
+
+
 def test_types_without_a_variant_are_refused_by_name() -> None:
     with pytest.raises(ConfigError, match="no variant for query types t5, yolo;"):
         group_by_query_type(["yolo", "bert", "t5"], ["bert-base"])

@@ -1,7 +1,7 @@
 """Machines in virtual time, by hand: reports every 10 s, 20 s to start, 5 s to load."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
@@ -80,12 +80,17 @@ def said(batch: Batch) -> list[dict[str, Any]]:
 
 
 def play(
-    initial: ClusterPlan, plans: list[ClusterPlan], until_s: float, pool: MachinePool = STEADY, idle_s: float = 0.0
+    initial: ClusterPlan,
+    plans: list[ClusterPlan],
+    until_s: float,
+    pool: MachinePool = STEADY,
+    idle_s: float = 0.0,
+    times: MachineTimes | None = None,
 ) -> tuple[Record, MachinePools, Scripted, list[Answer]]:
     """A query at 0.5, 1.5, 2.5... s; every report asks for a plan."""
     planner, answers = Scripted(plans), list[Answer]()
     loop = ControlLoop(10.0, Recorded(), None, initial)
-    pools = MachinePools(loop, planner, Sizing(idle_s), [pool], np.random.default_rng(0), MachineTimes())
+    pools = MachinePools(loop, planner, Sizing(idle_s), [pool], np.random.default_rng(0), times)
     plan = dispatched(votes())
     latency = PlannedLatency(*plan.endpoints.values())
     host = Host(plan, pools.workers, latency, pools, outputs=said, on_answer=answers.append)
@@ -131,6 +136,14 @@ def test_a_machine_loads_what_it_is_to_hold_and_serves_the_old_meanwhile() -> No
     _, _, _, answers = play(BOTH, [KEPT, planned({"vm": 2}, vm1="one", vm2="one")], 50.0)
     assert voters(answers, 0.0, 24.0) == {"one+two"}
     assert voters(answers, 26.0, 50.0) == {"one"}
+
+
+def test_what_is_decided_while_a_machine_loads_takes_as_long_to_load_as_anything() -> None:
+    both = replace(planned({"vm": 1}), held={"vm/0000": frozenset(["one", "two"])})
+    plans = [planned({"vm": 1}, vm1="two"), both]
+    _, _, _, answers = play(planned({"vm": 1}, new1="one"), plans, 60.0, times=MachineTimes(load_s=15.0))
+    assert voters(answers, 0.0, 35.0) == {"one"}, "decided at 10 s, and otherwise at 20 s"
+    assert voters(answers, 36.0, 60.0) == {"one+two"}
 
 
 def test_spare_machines_go_after_the_idle_timeout() -> None:

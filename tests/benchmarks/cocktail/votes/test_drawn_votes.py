@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -69,3 +71,34 @@ def test_a_member_without_all_classes_is_refused(tmp_path) -> None:  # type: ign
     path.write_text("variant,class_wnid,correct_of_50\na,n1,0\na,n2,1\nb,n1,25\n")
     with pytest.raises(ConfigError, match="'b' has no count for 1 classes, 'n2'"):
         read_class_accuracy(path)
+
+
+HEADER = "variant,class_wnid,correct_of_50\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "has no column variant, class_wnid, correct_of_50; give"),
+        ("variant,class_wnid\na,n1\n", r"has no column correct_of_50; give variant"),
+        (HEADER, "has 0 classes; give two or more"),
+        (HEADER + "a,n1,7\nb,n1,8\n", "has 1 classes; give two or more"),
+        (HEADER + "a,n1,7\na,n2,51\n", r"line 3: correct_of_50 is '51'; give a whole number from 0 to 50"),
+        (HEADER + "a,n1,-1\n", r"line 2: correct_of_50 is '-1'"),
+        (HEADER + "a,n1,0.5\n", r"line 2: correct_of_50 is '0.5'"),
+        (HEADER + "a,n1\n", r"line 2: correct_of_50 is None"),
+    ],
+)
+def test_counts_that_cannot_be_used_are_refused_in_words(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "counts.csv"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=rf"counts\.csv.*{message}"):
+        read_class_accuracy(path)
+
+
+def test_counts_are_read_as_windows_writes_them_and_a_missing_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "counts.csv"
+    path.write_bytes(b"\xef\xbb\xbfcorrect_of_50,variant,class_wnid\r\n50,a,n1\r\n0,a,n2\r\n")
+    assert read_class_accuracy(path).correct == pytest.approx(np.array([[50.5], [0.5]]) / 51)
+    with pytest.raises(ConfigError, match=r"cannot read .*none\.csv"):
+        read_class_accuracy(tmp_path / "none.csv")

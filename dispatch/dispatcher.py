@@ -45,11 +45,9 @@ class Dispatcher:
         self.workers: dict[str, WorkerState] = {}
         self.queues = queues = AllQueues()
         self._endpoints, self._running, self._health = queues.by_name, queues.running, queues.health
-        self._batches = BatchMaker(self._health)
-        self._timed = TimedFlows(self._endpoints)
+        self._batches, self._timed = BatchMaker(self._health), TimedFlows(self._endpoints)
         self._watch = BatchWatch(self.workers, measured=latency is not None)
-        self._retries = Retries()
-        self.shadows = Shadows(self._endpoints)
+        self._retries, self.shadows = Retries(), Shadows(self._endpoints)
         self._wake_ups = WakeUps(self.workers, self._endpoints, self._timed, self._watch, latency)
         self._refresh()
 
@@ -219,6 +217,8 @@ class Dispatcher:
             commands += self._wake_ups.at(self._timed.due_s)
 
     def _enqueue(self, job: Job, stage: StageQueues, now_s: float, commands: list[Command]) -> None:
+        if stage.endpoint.timed and not self._timed.wants(job):
+            return
         if (worker := stage.join(job, now_s)) is None:
             for idle in stage.idle(now_s):
                 if not stage.common.queue.rows:

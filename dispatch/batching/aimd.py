@@ -21,8 +21,8 @@ class AdditiveIncrease:
 
     With ``on_timeouts`` the limit shrinks when a query of the batch was answered late, its time in the queue included,
     as Proteus, section 6.4, describes Clipper. Under overload that spirals down: smaller batches make longer queues.
-    A worker that changes its variant begins anew; where a failing variant is avoided for a while, the other goes on with
-    the limit, as far as its own batches go.
+    A worker that changes its variant begins anew; where one that fails is avoided for a while, another goes on with the
+    limit, as far as its own batches go.
     """
 
     name: ClassVar[str] = "aimd"

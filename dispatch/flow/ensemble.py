@@ -161,6 +161,11 @@ class EnsembleFlow:
                 self._answer(vote, now_s, withdraw, outcomes)
         return Step((), withdraw, outcomes)
 
+    def waits_for(self, job: Job) -> bool:
+        """See `TimedFlow.waits_for`."""
+        vote = self._open.get(job.query.id)
+        return vote is not None and job.id in vote.waiting
+
     def on_limits(self, *, drop_late: bool) -> None:
         """See `TimedFlow.on_limits`: those that have voted answer whatever is dropped."""
 

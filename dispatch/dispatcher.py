@@ -45,11 +45,9 @@ class Dispatcher:
         self.workers: dict[str, WorkerState] = {}
         self.queues = queues = AllQueues()
         self._endpoints, self._running, self._health = queues.by_name, queues.running, queues.health
-        self._batches = BatchMaker(self._health)
-        self._timed = TimedFlows(self._endpoints)
+        self._batches, self._timed = BatchMaker(self._health), TimedFlows(self._endpoints)
         self._watch = BatchWatch(self.workers, measured=latency is not None)
-        self._retries = Retries()
-        self.shadows = Shadows(self._endpoints)
+        self._retries, self.shadows = Retries(), Shadows(self._endpoints)
         self._wake_ups = WakeUps(self.workers, self._endpoints, self._timed, self._watch, latency)
         self._refresh()
 
@@ -72,8 +70,11 @@ class Dispatcher:
         stage.on_row(now_s) if job.rows == 1 else stage.on_rows(job.rows, now_s)
         rows = job.rows + endpoint.on_rows(others, now_s) if others else job.rows
         if endpoint.rows + rows > endpoint.max_queued_rows:
-            endpoint.flow.withdraw(query)
-            return [*commands, Reject(query, refusals.no_room(endpoint.plan, endpoint.rows, rows))]
+            if not (room := endpoint.make_room(query, rows)):
+                endpoint.flow.withdraw(query)
+                return [*commands, Reject(query, refusals.no_room(endpoint.plan, endpoint.rows, rows))]
+            for out, why in room:
+                self._fail(out, endpoint, why, now_s, commands)
         self._enqueue(job, stage, now_s, commands)
         for other in others:
             self._enqueue(other, endpoint.stages[other.stage], now_s, commands)
@@ -135,8 +136,7 @@ class Dispatcher:
         endpoint = self._running.pop(batch_id)
         done = quick(BatchDone, (batch, outputs, run_s, now_s, endpoint.on_done(batch, now_s), waited_s))
         commands: list[Command] = [done]
-        if self.shadows.by_endpoint:
-            self.shadows.on_answered(done)
+        self.shadows.on_answered(done)
         self._follow(endpoint.flow.on_done(done), endpoint, now_s, commands)
         return self._go_on(state, now_s, commands)
 
@@ -212,13 +212,14 @@ class Dispatcher:
             if endpoint.removed:
                 self._fail(job, endpoint, refusals.removed_endpoint(job.query), now_s, commands)
                 continue
-            stage = endpoint.stages[job.stage]
-            stage.on_rows(job.rows, now_s)
-            self._enqueue(job, stage, now_s, commands)
+            endpoint.on_rows((job,), now_s)
+            self._enqueue(job, endpoint.stages[job.stage], now_s, commands)
         if step.enqueue:
             commands += self._wake_ups.at(self._timed.due_s)
 
     def _enqueue(self, job: Job, stage: StageQueues, now_s: float, commands: list[Command]) -> None:
+        if stage.endpoint.timed and not self._timed.wants(job):
+            return
         if (worker := stage.join(job, now_s)) is None:
             for idle in stage.idle(now_s):
                 if not stage.common.queue.rows:
@@ -252,8 +253,7 @@ class Dispatcher:
                     self._fail(job, self._endpoints[job.query.endpoint], error, now_s, commands)
             if worker.batch is not None:  # it got one of the jobs that flows made of those that ended
                 return
-        if worker.hold_s < inf:
-            commands += self._wake_ups.at(worker.hold_s)
+        commands += self._wake_ups.at(worker.hold_s)
 
     def _go_on(self, worker: WorkerState, now_s: float, commands: list[Command]) -> list[Command]:
         """A worker is idle: it gets its next batch; what stays idle may run what no client waits for."""

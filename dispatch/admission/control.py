@@ -1,6 +1,6 @@
 """Admission control of one endpoint: who is let in, who makes room, and when variants have to be fast enough."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
@@ -139,8 +139,8 @@ class AdmissionControl:
         if self._lagging:
             self.press(now_s)
         verdict = self._judge(query, now_s) if self._only is None else self._judge_one(self._only, query, now_s)
-        if verdict is None and waiting_rows + query.rows > self._plan.limits.max_queued_rows:
-            verdict = self._make_room(query, waiting_rows)
+        if verdict is None or verdict.refusal is None:
+            verdict = self._within_bound(verdict, query, waiting_rows)
         if verdict is None or verdict.refusal is None:
             self._admitted_s = now_s
             self._lowest = max(self._lowest, query.priority)
@@ -182,8 +182,8 @@ class AdmissionControl:
         if query.priority < self._lowest:
             rate = sum(pace_of(each).rate for each in (stage.lanes if lane is stage.common else (lane,)))
             rows = max(1, round((end_s - limit_s) * rate + 0.5))
-            if out := displaced(lane, query, rows, ahead=True):
-                return self._with_room(out)
+            if out := displaced(lane.queue, query, rows, ahead=True):
+                return Verdict(None, self._room_of(out))
         if query.priority >= min(self._lowest, NORMAL_PRIORITY):  # those that go first are judged one by one
             self._full_from_s, self._full_end_s = query.deadline_s, end_s
             self._full_for = min(query.priority, self._lowest)
@@ -216,19 +216,38 @@ class AdmissionControl:
         soon = not expected and query.deadline_s - now_s < WORKER_COMES_S
         return Verdict(refusals.nobody_home(self._plan)) if soon else None
 
-    def _make_room(self, query: Query, waiting_rows: int) -> Verdict:
-        """The queue is full."""
-        rows = waiting_rows + query.rows - self._plan.limits.max_queued_rows
-        if query.priority < self._lowest and query.rows <= self._plan.limits.max_queued_rows:
-            for stage in self._stages.values():
-                for lane in stage.distinct_lanes():
-                    if out := displaced(lane, query, rows, ahead=False):
-                        return self._with_room(out)
-        return Verdict(no_room(self._plan, waiting_rows, query.rows))
+    def _within_bound(self, verdict: Verdict | None, query: Query, waiting_rows: int) -> Verdict | None:
+        """The verdict, with more who make room where the queue is full, or the refusal where there are not enough.
 
-    def _with_room(self, out: Sequence[Job]) -> Verdict:
+        How many rows the jobs of a query of several stages have is seen when it has begun (`make_room`).
+        """
+        out = () if verdict is None else [job for job, _ in verdict.displaced]
+        room = self.make_room(query, query.rows, waiting_rows - sum([job.rows for job in out]), out)
+        if room is None:
+            return Verdict(no_room(self._plan, waiting_rows, query.rows))
+        if self._only is None or not room:
+            return verdict
+        return Verdict(None, [*(() if verdict is None else verdict.displaced), *room])
+
+    def make_room(
+        self, query: Query, rows: int, waiting_rows: int, besides: Collection[Job] = ()
+    ) -> Sequence[tuple[Job, AccordError]] | None:
+        """Those that are displaced where a query's jobs, of so many ``rows``, are more than the queue may hold beside
+        ``waiting_rows``; None where there are not enough. Those ``besides`` make room already.
+        """
+        most = self._plan.limits.max_queued_rows
+        if waiting_rows + rows <= most:
+            return ()
+        if query.priority < self._lowest and rows <= most:
+            waiting = [job for s in self._stages.values() for lane in s.distinct_lanes() for job in lane.queue]
+            if out := displaced(waiting, query, waiting_rows + rows - most, besides=besides):
+                return self._room_of(out)
+        return None
+
+    def _room_of(self, out: Sequence[Job]) -> Sequence[tuple[Job, AccordError]]:
+        """Jobs that are displaced, each with why."""
         self.forget()
-        return Verdict(None, [(job, refusals.making_room(self._plan)) for job in out])
+        return [(job, refusals.making_room(self._plan)) for job in out]
 
     def _refused(self, end_s: float, query: Query, now_s: float) -> Verdict:
         self.refusing(query.rows, now_s)

@@ -21,7 +21,8 @@ class AdditiveIncrease:
 
     With ``on_timeouts`` the limit shrinks when a query of the batch was answered late, its time in the queue included,
     as Proteus, section 6.4, describes Clipper. Under overload that spirals down: smaller batches make longer queues.
-    A worker that changes its variant begins anew.
+    A worker that changes its variant begins anew; where one that fails is avoided for a while, another goes on with the
+    limit, as far as its own batches go.
     """
 
     name: ClassVar[str] = "aimd"
@@ -32,7 +33,7 @@ class AdditiveIncrease:
         """As much as the limit allows; the limit is the choice's state."""
         candidate, last = settled(view), view.last
         first_rows = float(candidate.max_batch) if self.begins_full else 1.0
-        limit_rows = first_rows if view.state is None else view.state
+        limit_rows = first_rows if view.state is None else min(view.state, float(candidate.max_batch))
         if last is not None and (last.late if self.on_timeouts else last.overran):
             limit_rows = max(limit_rows * DECREASE, 1.0)
         elif last is not None:

@@ -27,6 +27,9 @@ LATENCY_STEP_S = 0.001
 CLEAR = 1e-9
 """A lead that is larger than another by no more than this may only be so by rounding."""
 
+EASED_REMEMBERED = 64
+"""Constraints that could not be met of which is known what members were chosen for instead; the oldest goes."""
+
 ROUNDING_STEPS = 1e-6
 """Part of a step by which a whole number of them may come out too small: instants count from the machine's start."""
 
@@ -67,6 +70,7 @@ class EnsembleFlow:
         self._ids = count(1)
         self._open: dict[int, OpenVote] = {}
         self._due: list[tuple[float, int]] = []
+        self._eased: dict[Constraint, Constraint] = {}
 
     @property
     def open_queries(self) -> int:
@@ -130,6 +134,11 @@ class EnsembleFlow:
         """What a query asks of its members."""
         return self.constraint_of(query.allowed_s, query.accuracy)
 
+    def constraint_met(self, query: Query) -> Constraint:
+        """What the members of such a query were chosen for of late: what it asks, or less where that cannot be."""
+        asked = self.constraint(query)
+        return self._eased.get(asked, asked)
+
     def constraint_of(self, allowed_s: float, accuracy: float | None = None) -> Constraint:
         """What a query with so much time, which asks for so much accuracy or for none, asks of its members."""
         steps = floor(allowed_s * self._latency_share / LATENCY_STEP_S + ROUNDING_STEPS)
@@ -160,6 +169,11 @@ class EnsembleFlow:
             if vote.voted:
                 self._answer(vote, now_s, withdraw, outcomes)
         return Step((), withdraw, outcomes)
+
+    def waits_for(self, job: Job) -> bool:
+        """See `TimedFlow.waits_for`."""
+        vote = self._open.get(job.query.id)
+        return vote is not None and job.id in vote.waiting
 
     def on_limits(self, *, drop_late: bool) -> None:
         """See `TimedFlow.on_limits`: those that have voted answer whatever is dropped."""
@@ -197,11 +211,18 @@ class EnsembleFlow:
         constraint = self.constraint(query)
         served = self._served or frozenset(self._columns)
         try:
-            return constraint, self.chooser.choose(constraint, served, now_s)
+            members = self.chooser.choose(constraint, served, now_s)
         except ConstraintUnmet:
             if not self._best_effort:
                 self.chooser.choose(constraint, self._columns, now_s)  # what all members can is not the client's fault
-        return self._best_of(query, served, now_s)
+            easier, members = self._best_of(query, served, now_s)
+            self._eased.pop(constraint, None)
+            if len(self._eased) >= EASED_REMEMBERED:
+                del self._eased[next(iter(self._eased))]
+            self._eased[constraint] = easier
+            return easier, members
+        self._eased.pop(constraint, None)
+        return constraint, members
 
     def _best_of(self, query: Query, served: frozenset[str], now_s: float) -> tuple[Constraint, MemberSet]:
         """The members that come nearest to what a query asks; raises `ConstraintUnmet` where there is none."""

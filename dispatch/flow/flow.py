@@ -66,6 +66,10 @@ class TimedFlow(QueryFlow, Protocol):
         """The time has come."""
         ...
 
+    def waits_for(self, job: Job) -> bool:
+        """Whether a job is still to have a result: its query has not ended, not even with another of its jobs."""
+        ...
+
     def on_limits(self, *, drop_late: bool) -> None:
         """From now on queries leave queues at their deadline, or do not."""
         ...

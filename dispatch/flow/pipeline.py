@@ -128,6 +128,11 @@ class PipelineFlow:
             self._refuse(opened, refusals.given_up(opened.query, now_s), withdraw, outcomes)
         return Step((), withdraw, outcomes)
 
+    def waits_for(self, job: Job) -> bool:
+        """See `TimedFlow.waits_for`."""
+        opened = self._open.get(job.query.id)
+        return opened is not None and job.id in opened.waiting
+
     def on_limits(self, *, drop_late: bool) -> None:
         """See `TimedFlow.on_limits`."""
         self._drop_late = drop_late

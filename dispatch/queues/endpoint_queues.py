@@ -66,9 +66,20 @@ class EndpointQueues(EndpointWaiting):
         if verdict.refusal is not None:
             self.on_refused(query.rows, now_s)
             raise verdict.refusal
-        for job, _ in verdict.displaced:
+        return self._taken_out(verdict.displaced)
+
+    def make_room(self, query: Query, rows: int) -> Sequence[tuple[Job, AccordError]]:
+        """Those that make room for a new query's jobs, of so many ``rows``, which are more than the queue may hold.
+
+        They have left their queues; none where there are not enough.
+        """
+        room = None if self.admission is None else self.admission.make_room(query, rows, self.rows)
+        return self._taken_out(room or ())
+
+    def _taken_out(self, displaced: Sequence[tuple[Job, AccordError]]) -> Sequence[tuple[Job, AccordError]]:
+        for job, _ in displaced:
             self.lane_of[job.id].cancel(job)
-        return verdict.displaced
+        return displaced
 
     def turn_away(self, query: Query, now_s: float) -> AccordError:
         """Refuse a query that admission control is sure to refuse, which nobody decodes."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from math import inf
 
 from dispatch.flow.flow import Step, TimedFlow
+from dispatch.query import Job
 from dispatch.queues.endpoint_queues import EndpointQueues
 
 
@@ -25,6 +26,11 @@ class TimedFlows:
     def due_s(self) -> float:
         """When the first of them is due, infinite where none is."""
         return min([flow.due_s for flow in self._flows.values()]) if self._flows else inf
+
+    def wants(self, job: Job) -> bool:
+        """Whether anyone waits for a job that is to be queued: others of its query may just have ended that."""
+        flow = self._flows.get(job.query.endpoint)
+        return flow is None or flow.waits_for(job)
 
     def on_time(self, now_s: float) -> Iterator[tuple[EndpointQueues, Step]]:
         """What follows where the time has come, by endpoint."""

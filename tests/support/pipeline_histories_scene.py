@@ -17,6 +17,7 @@ from dispatch.flow.pipeline import PipelineFlow
 from dispatch.pipeline.graph import QUERY
 from dispatch.plan import Plan
 from dispatch.query import Batch, Query
+from dispatch.queues.lane import Lane
 from dispatch.selection.greedy import GreedySelection
 from dispatch.worker_info import WorkerInfo
 from dispatch_scene import Patient
@@ -145,6 +146,11 @@ class History:
                 self.wake_s = command.at_s
             elif isinstance(command, Answer | Reject):
                 self.ended.setdefault(command.query.id, []).append(command)
+        waiting = [job.query.id for lane in self.lanes() for job in lane.queue]
+        assert self.ended.keys().isdisjoint(waiting), "no part of a query waits that has ended"
+
+    def lanes(self) -> list[Lane]:
+        return [lane for endpoint in self.d.queues.by_name.values() for lane in endpoint.distinct_lanes()]
 
     def ring(self) -> None:
         self.wake_s = inf

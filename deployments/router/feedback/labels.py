@@ -66,7 +66,7 @@ class Labels:
             for member in votes:
                 truth.add(member)
         known = {member: said for member, said in votes.items() if member in truth.members}
-        constraint = None if flow is None else flow.constraint(answer.query)
+        constraint = None if flow is None else flow.constraint_met(answer.query)
         truth.remember(request_id, Answered(now_s, winners, known, constraint))
 
     def check(self, endpoint: str, labels: Sequence[Label]) -> None:

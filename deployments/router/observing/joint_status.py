@@ -48,6 +48,7 @@ def together(statuses: Iterable[Record]) -> dict[str, Any]:
             "rejected_by_reason": dict(sum((Counter(each["rejected_by_reason"]) for each in every), Counter())),
             "rejected_by_code": dict(sum((Counter(each["rejected_by_code"]) for each in every), Counter())),
             "expected_accuracy": sum(accuracies) / answered if answered else None,
+            "mean_batch_rows": _mean_batch_rows(every),
             "variants": _variants(every),
             "totals": joint_totals([each["totals"] for each in every]),
             "stages": _stages([each.get("stages", {}) for each in every]),
@@ -61,6 +62,12 @@ def together(statuses: Iterable[Record]) -> dict[str, Any]:
         "workers": {worker: state for each in (first, *others) for worker, state in each["workers"].items()},
         "worker_events": _events([each["worker_events"] for each in (first, *others)]),
     }
+
+
+def _mean_batch_rows(every: Sequence[Record]) -> float | None:
+    """Of the routers that answered anything of late, weighted by what each answered in all."""
+    lately = [each for each in every if each["mean_batch_rows"] is not None]
+    return _mean(lately, "mean_batch_rows", lambda each: int(each["answered"]))
 
 
 def _events(every: Sequence[Record]) -> dict[str, Any]:

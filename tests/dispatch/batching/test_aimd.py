@@ -32,6 +32,14 @@ def test_the_limit(rows: int, state: float | None, last: Outcome | None, expecte
     assert choose(AdditiveIncrease(), rows, state, last) == expected
 
 
+@pytest.mark.parametrize(("last", "expected"), [(None, 4), (OVERRAN, 3), (IN_TIME, 4)])
+def test_no_batch_is_larger_than_those_of_the_variant_that_runs_it(last: Outcome | None, expected: int) -> None:
+    """Another variant, with larger batches, has run while this one failed and was avoided."""
+    small = Candidate("small", 0.95, (0.0, *[1.0] * 4))
+    choice = AdditiveIncrease().choose(QueueView(10.0, 99, 9.0, (small, CANDIDATE), state=17.0, last=last))
+    assert (choice.variant, choice.rows) == ("small", expected)
+
+
 def test_it_may_begin_with_full_batches() -> None:
     assert choose(AdditiveIncrease(begins_full=True), 99, None, None) == Choice("v", 20, 20.0)
     assert choose(AdditiveIncrease(begins_full=True), 99, 20.0, OVERRAN) == Choice("v", 18, 18.0)

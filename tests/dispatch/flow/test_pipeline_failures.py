@@ -5,13 +5,17 @@ import pytest
 
 from catalog.errors import (
     AdapterFailed,
+    DeadlineMissed,
+    PoisonQuery,
     Saturated,
     VariantFailed,
 )
+from dispatch.batching.nexus import EarlyDrop
 from dispatch.worker_info import WorkerInfo
 from dispatch_scene import launched
 from pipeline_scene import (
     RUN_S,
+    SLO_S,
     answer,
     answered,
     ask,
@@ -169,3 +173,26 @@ def test_an_endpoint_is_served_where_every_stage_has_a_worker() -> None:
     assert d.queues.served("e")
     d.on_workers_lost(["b"], 0.1)
     assert not d.queues.served("e")
+
+
+def test_what_begins_together_does_not_run_where_one_of_it_ends_the_query_at_once() -> None:
+    made = fan_out()
+    d = scene(made, {"a": ["a"], "b": ["b"], "c": ["c-small"], "d": ["d"]}, selection=EarlyDrop())
+    ask(d, 1)
+    commands = done(d, "a", SLO_S - RUN_S / 2)
+    assert refused(commands) == {1: DeadlineMissed}, "there is no time left for b"
+    assert not launched(commands)
+    assert nothing_is_left(d, made)
+
+
+def test_what_several_workers_lose_at_once_is_not_run_again_where_one_of_it_ends_the_query() -> None:
+    made = parts()
+    d = scene(made, {"a": ["a"], "b1": ["b"], "b2": ["b"]})
+    ask(d, 2)
+    done(d, "a", 0.01)
+    d.on_workers_lost(["b1"], 0.02, died=True)
+    d.on_worker_ready("b1", WorkerInfo("cpu"), ["b"], 0.02)
+    assert running(d, "b1") == running(d, "b2") == [2]
+    commands = d.on_workers_lost(["b1", "b2"], 0.03, died=True)
+    assert refused(commands) == {2: PoisonQuery}
+    assert nothing_is_left(d, made)

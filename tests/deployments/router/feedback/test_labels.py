@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from catalog.errors import BadRequest
+from catalog.errors import BadRequest, ConstraintUnmet
 from deployments.messages.learned import LearnedVotes
 from deployments.router.feedback.labels import Labels
 from deployments.state.learned_weights import LearnedWeights
@@ -55,6 +55,17 @@ def test_a_label_teaches_weights_and_tells_the_chooser_row_by_row() -> None:
     assert ensemble.weights.matrix[1, 0] > before[1, 0] > ensemble.weights.matrix[2, 0]
     assert np.array_equal(ensemble.weights.matrix[:, 0], ensemble.weights.matrix[:, 1]), "a and b said the same"
     assert known.tell("e", [("request", (1, 0)), ("other", (1,))], 0.6) == [Told.DUPLICATE, Told.UNKNOWN]
+
+
+def test_truths_count_for_the_constraint_that_was_met_where_more_was_asked_for() -> None:
+    chooser = TruthChooser(one_wave("a", "b", "c"))
+    chooser.raises = {0.99: ConstraintUnmet("at most 0.9 is possible")}
+    d = scene(flow(chooser, accuracy=0.99, best_effort=True))
+    known = Labels(d.plan.endpoints, {"e": Ballots(CLASSES)})
+    known.remember("e", "request", an_answer(d, 1, 2), 0.02)
+    assert chooser.asked[-1][0].accuracy is None
+    assert known.tell("e", [("request", (1, 0))], 0.5) == [Told.MATCHED]
+    assert len(chooser.truths) == 2
 
 
 def test_labels_that_cannot_be_are_refused_in_words() -> None:

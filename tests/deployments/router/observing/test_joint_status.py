@@ -43,6 +43,7 @@ def status(router: str, guarantee: dict[str, Any], answered: int = 10, **changes
         "rejected_by_reason": {},
         "rejected_by_code": {},
         "expected_accuracy": 0.9,
+        "mean_batch_rows": None,
         "variants": {"double": VARIANT},
         "ground_truth": None,
         "totals": Totals().to_record(0.0),
@@ -202,3 +203,10 @@ def test_what_befell_workers_is_summed_and_the_newest_comes_first() -> None:
     assert (seen["counts"]["joined"], seen["counts"]["does not answer"]) == (2, 2)
     assert seen["hanging_s"] == {"r1-w": 5.0, "r2-w": 4.0}
     assert [event["worker"] for event in seen["last"]][:2] == ["r2-w", "r1-w"]
+
+
+def test_the_mean_batch_is_that_of_all_routers_that_answered_of_late() -> None:
+    idle = status("r1", guarantee())
+    one, other = (status(f"r{n}", guarantee(), answered=30 * n, mean_batch_rows=4.0 / n) for n in (1, 2))
+    assert together([idle, one, other])["endpoints"]["digits"]["mean_batch_rows"] == pytest.approx(8 / 3)
+    assert together([idle, idle])["endpoints"]["digits"]["mean_batch_rows"] is None

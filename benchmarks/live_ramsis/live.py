@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.live_ramsis.latency import Ahead, MeasuredLatency, ahead_of, estimates_of
+from benchmarks.live_ramsis.latency import Ahead, MeasuredLatency, Ways, ahead_of, estimates_of
 from benchmarks.live_ramsis.loads import Case, Floats
 from benchmarks.live_ramsis.scene import ENDPOINT, Scene, dataset
 from catalog.profiles.profile import LatencyProfile
@@ -35,7 +35,8 @@ class Played:
     """A case on the live service.
 
     ``sent_s`` are the instants at which all its queries left, from the begin of the first case; ``from_s`` is the one
-    from which on they count, and ``queries`` are those. ``path`` is what their batches needed, ``estimates`` what the
+    from which on they count, and ``queries`` are those. ``path`` is what their batches needed, ``ways`` the way
+    of every batch of the load, ``estimates`` what the
     service reckoned with, look by look; ``ahead`` is how it launched ahead of results, likewise. ``promise`` is the
     service's own account at the end.
     ``slack_share`` is what feedback let policies spend of the slack, the mean over looks.
@@ -46,6 +47,7 @@ class Played:
     from_s: float
     queries: Queries
     path: MeasuredLatency
+    ways: Ways
     estimates: Sequence[LatencyEstimate]
     promise: Mapping[str, Any]
     tables: Mapping[str, Any]
@@ -103,6 +105,7 @@ def _played(
         from_s - zero_s,
         counted,
         path,
+        Ways.of(whole, zero_s),
         estimates_of(snapshots, path.typical_run_s),
         endpoint["guarantee"],
         endpoint["tables"],

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from rich.progress import Progress
 
+from benchmarks.live_ramsis.latency import Ways
 from benchmarks.live_ramsis.live import Played
 from benchmarks.live_ramsis.loads import Floats
 from benchmarks.live_ramsis.scene import BY_TABLES, DEVICE, ENDPOINT, POOL, SELECTIONS, Scene
@@ -34,7 +35,6 @@ from serve_app.build.ingress import MOST_QPS
 from serve_app.build.ladders import ladders_for
 from serve_app.build.profiles import profiles_for
 from simulator.host import Host
-from simulator.latency import lognormal
 from simulator.record import Record
 
 SEEDS = 5
@@ -69,13 +69,14 @@ def simulate(scene: Scene, system: str, session: Sequence[Played], folder: Path,
     shifted = [_later(each, ready_s) for each in session]
     sent_s = np.concatenate([each.sent_s for each in session])
     paths = [each.path for each in session]
+    ways = Ways.joined([each.ways for each in session], ready_s)
 
     def played(slowdowns: Sequence[float], seed: int) -> tuple[SessionLatency, Record]:
         estimator = LatencyEstimator(app.transport_ms / 1e3)
         served, _ = plan_of(scene, system, folder)  # its load monitor and its balancer have seen nothing yet
         if grids is not None:
             served = with_selection(served, RamsisSelection(leveled={DEVICE: grids}), estimator.typical)
-        latency = SessionLatency(profiles, shifted, slowdowns, seed)
+        latency = SessionLatency(profiles, shifted, ways, slowdowns, seed)
         _warm_up(estimator, served, workers, latency, ready_s)
         host = Host(Plan(1, {ENDPOINT: served}), workers, latency, estimator=estimator)
         latency.slack_share = partial(host.slack_share, ENDPOINT)
@@ -131,7 +132,7 @@ def _warm_up(
     for worker in workers:
         spent_s = 0.0
         for candidate, rows in cycle(sizes):
-            run_s, way_s = latency.draw_s(0, candidate.variant, rows)
+            run_s, way_s = latency.draw_s(0, candidate.variant, rows, 0.0)
             spent_s += run_s + way_s
             if spent_s >= length_s:
                 break
@@ -182,8 +183,8 @@ def loads_between(lowest_qps: float, highest_qps: float) -> list[float]:
 class SessionLatency:
     """Run times as emulated workers draw them, and ways as they were in each case of a session.
 
-    Runs of each case take its one of ``slowdowns`` times as long as drawn. A way is lognormal, with the measured mean
-    and 95th percentile. ``slack_share`` says what policies may spend of the slack when a batch is launched.
+    Runs of each case take its one of ``slowdowns`` times as long as drawn. A way is that of a batch which was launched
+    about then. ``slack_share`` says what policies may spend of the slack when a batch is launched.
     ``ahead_of`` are estimates that follow how the router launched ahead of results.
     """
 
@@ -191,6 +192,7 @@ class SessionLatency:
         self,
         profiles: Mapping[str, LatencyProfile],
         session: Sequence[Played],
+        ways: Ways,
         slowdowns: Sequence[float],
         seed: int,
     ) -> None:
@@ -202,7 +204,7 @@ class SessionLatency:
         self._count_from_s = [each.from_s for each in session]
         self._profiles = profiles
         self._starts_s = [float(each.sent_s[0]) for each in session]
-        self._ways = [lognormal(each.path.path_s, each.path.path_tail_s) for each in session]
+        self._ways = ways
         self._slowdowns = list(slowdowns)
         self._rng = np.random.default_rng(seed)
         self._runs = {name: RunTimes(profile, "quantiles", self._rng) for name, profile in profiles.items()}
@@ -213,7 +215,7 @@ class SessionLatency:
         """The next draw of both."""
         self._launch_ahead_as_at(batch.launched_s)
         case = max(bisect_right(self._starts_s, batch.launched_s) - 1, 0)
-        run_s, way_s = self.draw_s(case, batch.variant, batch.rows)
+        run_s, way_s = self.draw_s(case, batch.variant, batch.rows, batch.launched_s)
         self._ran_s[case] += run_s
         self._profiled_s[case] += self._profiles[batch.variant].p95_s(batch.rows)
         if batch.launched_s >= self._count_from_s[case]:
@@ -226,10 +228,10 @@ class SessionLatency:
             now = self._ahead[max(bisect_right(self._ahead, now_s, key=lambda each: each.from_s) - 1, 0)]
             self.ahead_of.lead, self.ahead_of.all_ahead = now.lead, now.all_ahead
 
-    def draw_s(self, case: int, variant: str, rows: int) -> tuple[float, float]:
-        """What a batch takes in a case: its run and its way."""
+    def draw_s(self, case: int, variant: str, rows: int, now_s: float) -> tuple[float, float]:
+        """What a batch takes that is launched in a case: its run and its way."""
         run_s = self._slowdowns[case] * self._runs[variant].draw_s(rows)
-        return run_s, float(self._rng.lognormal(*self._ways[case]))
+        return run_s, self._ways.draw_s(now_s, self._rng)
 
     @property
     def run_factors(self) -> list[float]:

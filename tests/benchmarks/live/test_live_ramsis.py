@@ -9,7 +9,7 @@ from rich.progress import Progress
 
 from benchmarks.live_ramsis.figures import Outcome, Row, broken, median_of, outcome, spread_of
 from benchmarks.live_ramsis.goals import goals_of
-from benchmarks.live_ramsis.latency import MeasuredLatency
+from benchmarks.live_ramsis.latency import MeasuredLatency, Ways
 from benchmarks.live_ramsis.live import Played
 from benchmarks.live_ramsis.loads import CONSTANT, TRACE, capacity_qps, cases, excerpt_of
 from benchmarks.live_ramsis.scene import ENDPOINT, Scene
@@ -31,6 +31,7 @@ from simulator.latency import lognormal
 MEAN_MS = {"small": (60.0, 5.0), "large": (90.0, 40.0)}
 PATH = MeasuredLatency(path_s=0.002, path_tail_s=0.004, run_factor=1.0, run_tail=1.0, typical_run_s=0.09)
 """Profiles of this scene have runs that hardly vary."""
+WAYS = Ways(np.zeros(1), np.array([0.002]))
 ESTIMATE = LatencyEstimate(path_s=0.002, path_tail_s=0.004, typical_run_s=0.09)
 
 
@@ -147,7 +148,7 @@ def test_a_policy_by_load_is_simulated_with_its_rung(tmp_path: Path, load_qps: f
     made = scene(tmp_path)
     case = cases(made, None, (load_qps / capacity_qps(made),), (CONSTANT,), seconds=20.0, warm_s=0.0)[0]
     sent_s = case.arrivals_s()
-    played = Played(case, sent_s, 0.0, queries([False]), PATH, [ESTIMATE], {}, {})
+    played = Played(case, sent_s, 0.0, queries([False]), PATH, WAYS, [ESTIMATE], {}, {})
     with Progress() as progress:
         found = simulate(made, "jellyfish_plus", [played], tmp_path, progress)
     assert len(found) == SEEDS
@@ -161,8 +162,8 @@ def test_what_feedback_takes_of_the_slack_is_recorded(tmp_path: Path) -> None:
     light, heavy = cases(made, None, (0.1, 1.5), (CONSTANT,), seconds=8.0, warm_s=0.0)
     begin_s = light.duration_s + 1.0
     session = [
-        Played(light, light.arrivals_s(), 0.0, queries([False]), PATH, [ESTIMATE], {}, {}),
-        Played(heavy, heavy.arrivals_s() + begin_s, begin_s, queries([False]), PATH, [ESTIMATE], {}, {}),
+        Played(light, light.arrivals_s(), 0.0, queries([False]), PATH, WAYS, [ESTIMATE], {}, {}),
+        Played(heavy, heavy.arrivals_s() + begin_s, begin_s, queries([False]), PATH, WAYS, [ESTIMATE], {}, {}),
     ]
     with Progress() as progress:
         found = simulate(made, "jellyfish_plus", session, tmp_path, progress)
@@ -175,7 +176,7 @@ def test_decision_tables_are_simulated_as_a_router_has_them(tmp_path: Path, monk
     monkeypatch.setenv("ACCORD_CACHE_DIR", str(tmp_path / "cache"))
     made = scene(tmp_path, workers=1)
     case = cases(made, None, (0.1,), (CONSTANT,), seconds=20.0, warm_s=0.0)[0]
-    played = Played(case, case.arrivals_s(), 0.0, queries([False]), PATH, [ESTIMATE], {}, {})
+    played = Played(case, case.arrivals_s(), 0.0, queries([False]), PATH, WAYS, [ESTIMATE], {}, {})
     with Progress() as progress:
         by_tables = simulate(made, "ramsis", [played], tmp_path, progress)
         by_load = simulate(made, "jellyfish_plus", [played], tmp_path, progress)
@@ -196,7 +197,7 @@ def test_tables_are_there_for_every_look_however_many_levels_a_session_has(
     light, heavy = cases(made, None, (0.1, 0.2), (CONSTANT,), seconds=5.0, warm_s=0.0)
     ways = [replace(ESTIMATE, path_s=0.002 * 1.2**n, path_tail_s=0.004 * 1.2**n) for n in range(8)]
     session = [
-        Played(case, case.arrivals_s(), 0.0, queries([False]), PATH, looks, {}, {})
+        Played(case, case.arrivals_s(), 0.0, queries([False]), PATH, WAYS, looks, {}, {})
         for case, looks in ((light, ways), (heavy, ways[:1]))
     ]
     with Progress() as progress:

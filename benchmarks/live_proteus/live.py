@@ -19,6 +19,7 @@ from benchmarks.live_proteus.first_plan import FirstPlan
 from benchmarks.live_proteus.loads import Floats, Load
 from benchmarks.live_proteus.planners import KnownLoads
 from benchmarks.live_proteus.scene import PORT, Scene, dataset
+from benchmarks.live_ramsis.ways import Ways
 from serve_app.cli.run.command import SERVE_ENV
 from serve_app.loadgen.endpoint import Endpoint
 from serve_app.testing.decisions import decisions
@@ -44,14 +45,16 @@ class Played:
     """A load on the live service of a system.
 
     ``sent_s`` are the instants at which queries left, by endpoint, from the begin of the load; ``queries`` those that
-    count. ``first`` is the first plan with all workers. ``path_s`` and ``path_tail_s`` are what batches needed to
-    workers and back, on average and at the 95th percentile. A plan came into force after ``solve_s`` where no worker
-    had to load for it, and ``load_s`` later where one had, in the median.
+    count. ``first`` is the first plan with all workers. ``ways`` are what batches needed to workers and back,
+    ``path_s`` and ``path_tail_s`` what the service made of them at the end, the mean and the 95th percentile. A plan
+    came into force after ``solve_s`` where no worker had to load for it, and ``load_s`` later where one had, in the
+    median.
     """
 
     sent_s: Mapping[str, Floats]
     queries: Mapping[str, Queries]
     first: FirstPlan
+    ways: Ways
     path_s: float
     path_tail_s: float
     solve_s: float
@@ -82,6 +85,7 @@ def play(scene: Scene, system: str, load: Load, folder: Path, say: Say) -> Playe
         {name: np.sort(each.sent_s) - begin_s for name, each in whole.items()},
         {name: each.where(each.intended_s >= begin_s + load.warm_s) for name, each in whole.items()},
         FirstPlan.of(everything, scene.total_workers),
+        Ways.of(Queries.joined(list(whole.values())), begin_s),
         statistics.fmean(each["latency"]["path_ms"] for each in workers) / 1e3,
         statistics.fmean(each["latency"]["path_tail_ms"] for each in workers) / 1e3,
         plain_s,

@@ -17,6 +17,7 @@ from benchmarks.live_proteus.live import Played
 from benchmarks.live_proteus.loads import Load
 from benchmarks.live_proteus.planners import begin_with, register_baselines
 from benchmarks.live_proteus.scene import BATCHING, SYSTEMS, TRANSPORT_MS, Scene
+from benchmarks.live_ramsis.ways import Ways
 from benchmarks.proteus.testbed import worker_ids
 from catalog.catalogue import load_catalogue
 from deployments.controller.variants.variant_book import VariantBook, cluster_of
@@ -30,7 +31,6 @@ from serve_app.build.profiles import profiles_for
 from serve_app.config.read import app_config
 from simulator.control_path import ControlPath, ControlTimes
 from simulator.host import Host
-from simulator.latency import lognormal
 from simulator.record import Record
 
 MAX_QUEUED_ROWS = 10**6
@@ -93,9 +93,9 @@ def _play(scene: Scene, system: str, played: Played, cluster: Cluster, options: 
         ControlTimes(WINDOW_S, played.solve_s, played.load_s),
         infos,
     )
-    latency = MeasuredWay(cluster, played.path_s, played.path_tail_s, scene.seed + draw)
-    host = Host(control.plan, workers, latency, control, LatencyEstimator(TRANSPORT_MS / 1e3))
     begin_s = IDLE_S + draw / DRAWS
+    latency = MeasuredWay(cluster, Ways.joined([played.ways], begin_s), scene.seed + draw)
+    host = Host(control.plan, workers, latency, control, LatencyEstimator(TRANSPORT_MS / 1e3))
     return Simulated(host.run({name: each + begin_s for name, each in played.sent_s.items()}), begin_s)
 
 
@@ -119,18 +119,18 @@ def cluster_for(scene: Scene, system: str, folder: Path, way_s: float) -> tuple[
 
 
 class MeasuredWay:
-    """Runs as the profiles say, ways lognormal with this mean and 95th percentile."""
+    """Runs as the profiles say, ways as those of batches that were launched about then."""
 
-    def __init__(self, cluster: Cluster, path_s: float, path_tail_s: float, seed: int) -> None:
+    def __init__(self, cluster: Cluster, ways: Ways, seed: int) -> None:
         self._runs_s: Mapping[tuple[str, str], tuple[float, ...]] = {
             (device, candidate.variant): candidate.runs_s
             for endpoint in cluster.endpoints
             for device, candidates in endpoint.candidates.items()
             for candidate in candidates
         }
-        self._way = lognormal(path_s, path_tail_s)
+        self._ways = ways
         self._rng = np.random.default_rng(seed)
 
     def times_s(self, device: str, batch: Batch) -> tuple[float, float]:
         """The run of the profile, and the next way."""
-        return self._runs_s[device, batch.variant][batch.rows], float(self._rng.lognormal(*self._way))
+        return self._runs_s[device, batch.variant][batch.rows], self._ways.draw_s(batch.launched_s, self._rng)

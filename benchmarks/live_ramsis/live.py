@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.live_ramsis.latency import Ahead, MeasuredLatency, Ways, ahead_of, estimates_of
+from benchmarks.live_ramsis.latency import Ahead, MeasuredLatency, ahead_of, estimates_of
 from benchmarks.live_ramsis.loads import Case, Floats
 from benchmarks.live_ramsis.scene import ENDPOINT, Scene, dataset
+from benchmarks.live_ramsis.ways import Ways
 from catalog.profiles.profile import LatencyProfile
 from dispatch.latency.estimate import LatencyEstimate
 from serve_app.testing.queries import Queries

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 from rich.progress import Progress
 
-from benchmarks.live_ramsis.latency import Ways
 from benchmarks.live_ramsis.live import Played
 from benchmarks.live_ramsis.loads import Floats
 from benchmarks.live_ramsis.scene import BY_TABLES, DEVICE, ENDPOINT, POOL, SELECTIONS, Scene
+from benchmarks.live_ramsis.ways import Ways
 from catalog.profiles.profile import LatencyProfile
 from deployments.controller.variants.variant_book import VariantBook
 from deployments.router.tables.making import table_store

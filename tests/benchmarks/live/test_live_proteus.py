@@ -24,6 +24,7 @@ from benchmarks.live_proteus.planners import LOADS, KnownLoads, Placed, kinds
 from benchmarks.live_proteus.scene import SYSTEMS, Scene
 from benchmarks.live_proteus.simulated import DRAWS, cluster_for, simulate
 from benchmarks.live_ramsis.figures import spread_of
+from benchmarks.live_ramsis.ways import Ways
 from catalog.errors import ConfigError
 from dispatch.worker_info import WorkerInfo
 
@@ -219,7 +220,8 @@ def test_a_light_load_is_simulated_in_time(
 ) -> None:
     monkeypatch.setenv(LOADS, "")
     light = load(scene, 4.0)
-    played = Played(light.arrivals_s, {}, first_plan(scene, system, light, tmp_path), 0.002, 0.004, 0.2, 0.3, 5)
+    ways = Ways(np.zeros(1), np.array([0.002]))
+    played = Played(light.arrivals_s, {}, first_plan(scene, system, light, tmp_path), ways, 0.002, 0.004, 0.2, 0.3, 5)
     draws = simulate(scene, system, light, played, tmp_path)
     assert len({each.begin_s for each in draws}) == DRAWS
     outcomes = [simulated_outcome(each, light.warm_s) for each in draws]

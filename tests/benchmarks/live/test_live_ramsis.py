@@ -9,7 +9,7 @@ from rich.progress import Progress
 
 from benchmarks.live_ramsis.figures import Outcome, Row, broken, median_of, outcome, spread_of
 from benchmarks.live_ramsis.goals import goals_of
-from benchmarks.live_ramsis.latency import MeasuredLatency, Ways
+from benchmarks.live_ramsis.latency import MeasuredLatency
 from benchmarks.live_ramsis.live import Played
 from benchmarks.live_ramsis.loads import CONSTANT, TRACE, capacity_qps, cases, excerpt_of
 from benchmarks.live_ramsis.scene import ENDPOINT, Scene
@@ -20,6 +20,7 @@ from benchmarks.live_ramsis.simulated import (
     plan_of,
     simulate,
 )
+from benchmarks.live_ramsis.ways import Ways
 from catalog.errors import ConfigError
 from catalog.profiles.profile import BatchLatency, LatencyProfile
 from catalog.profiles.profile_csv import ProfiledVariant, write_profiles

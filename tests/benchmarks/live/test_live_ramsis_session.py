@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from benchmarks.live_ramsis.latency import Ahead, MeasuredLatency, Ways
+from benchmarks.live_ramsis.latency import Ahead, MeasuredLatency
 from benchmarks.live_ramsis.live import Played
 from benchmarks.live_ramsis.loads import CONSTANT, Case
 from benchmarks.live_ramsis.simulated import SessionLatency
+from benchmarks.live_ramsis.ways import Ways
 from catalog.profiles.profile import BatchLatency, LatencyProfile
 from dispatch.latency.estimate import LatencyEstimate
 from dispatch.latency.estimator import LatencyEstimator

@@ -19,7 +19,7 @@ import yaml
 
 from benchmarks.machine import with_machine
 from benchmarks.soak.faults import RandomFaults
-from benchmarks.soak.growth import LEAST_S, WARM_UP_S, GrowthWatch
+from benchmarks.soak.growth import GrowthWatch, judged_s
 from benchmarks.soak.picture import save_picture
 from chaos.actions.load import begin_load
 from chaos.probes.load import in_time_share, outcome
@@ -63,8 +63,7 @@ def soak(seconds: float, seed: int, results: Path) -> dict[str, Any]:
             figures = outcome()
             ending.join()
             worker.join()
-        short = min(1.0, seconds / (4.0 * WARM_UP_S))
-        grown = watch.figures(WARM_UP_S * short, LEAST_S * short)
+        grown = watch.figures(*judged_s(seconds))
         body = judged(figures, faults, grown) | {
             "largest_processes": watch.largest(begin_s),
             "in_time_afterwards": in_time_share(),

@@ -49,6 +49,16 @@ class Track:
         return slice(first, len(self.at_s))
 
 
+def judged_s(seconds: float) -> tuple[float, float]:
+    """Of a soak of that length the warm-up of each process, and for how long it has to live afterwards to be judged.
+
+    In a short one that is half of what is left at least: the connections of a proxy that was replaced meanwhile still
+    come, and are no leak.
+    """
+    warm_up_s = min(WARM_UP_S, seconds / 4.0)
+    return warm_up_s, min(LEAST_S, (seconds - warm_up_s) / 2.0)
+
+
 class GrowthWatch:
     """Takes samples of all processes of a service; `figures` says what grew."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchmarks.soak.growth import GROWTH_MIB, LEAKED_FILES, MIB, GrowthWatch, Track, ends
+from benchmarks.soak.growth import GROWTH_MIB, LEAKED_FILES, MIB, GrowthWatch, Track, ends, judged_s
 
 
 def watch_of(memory_mib: list[float], files: list[int]) -> GrowthWatch:
@@ -43,6 +43,15 @@ def test_files_that_stay_open_are_a_leak() -> None:
 
 def test_a_process_that_lived_too_short_says_nothing() -> None:
     assert watch_of([50] * 4, [20] * 4).figures(0.0, 60.0) == []
+
+
+def test_a_short_soak_judges_no_proxy_that_was_replaced_in_it() -> None:
+    assert judged_s(1800.0) == (240.0, 120.0)
+    assert judged_s(120.0) == (30.0, 45.0)
+    begins = [20, 25, 30, 45, 60, 60, 60]  # clients connect: 60 s of samples, 30 of them after the warm-up
+    assert watch_of([50.0] * 7, begins).figures(*judged_s(120.0)) == []
+    whole = [20, 25, 30, 45, 60, 60, 60, 60, 60, 60, 60, 80]
+    assert [told["leaked_files"] for told in watch_of([50.0] * 12, whole).figures(*judged_s(120.0))] == [True]
 
 
 def test_the_largest_processes_are_named_short_lives_included() -> None:

@@ -25,7 +25,7 @@ from rich.table import Table
 from autoscaler.planners.proteus.proteus_planner import ProteusPlanner
 from autoscaler.planners.proteus.search import Problem
 from autoscaler.planners.proteus.stages import largest_headroom
-from benchmarks.arguments import picture_file
+from benchmarks.arguments import at_least_0, picture_file, positive, seed, whole
 from benchmarks.live_proteus import loads
 from benchmarks.live_proteus.figures import Outcome, Row, goals_of, row_of
 from benchmarks.live_proteus.live import play
@@ -55,8 +55,9 @@ def main() -> None:
             folder = Path(name)
             scene.write(folder)
             most_qps = {name: saturation_qps(scene, folder, of) for name, of in played.items()}
+            seconds = args.seconds or loads.longest_s(played.values(), args.warm_s)
             excerpts = [
-                loads.excerpt(name, of, args.seconds, args.warm_s, args.overload * most_qps[name], args.seed)
+                loads.excerpt(name, of, seconds, args.warm_s, args.overload * most_qps[name], args.seed)
                 for name, of in played.items()
             ]
             rows = [_row(scene, system, load, folder) for load in excerpts for system in args.only]
@@ -116,13 +117,19 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--workers", type=_workers, default=WORKERS, help="by pool (default cpu=6,gpu_pascal=3,gpu_ampere=3)"
     )
-    parser.add_argument("--endpoints", type=int, default=5, help="the most frequent query types (default %(default)s)")
-    parser.add_argument("--slo-multiple", type=float, default=2.0, help="objectives (default %(default)s)")
-    parser.add_argument("--slower", type=float, default=4.0, help="times of profiles (default %(default)s)")
-    parser.add_argument("--overload", type=float, default=0.5, help="of saturation, at the peak (default %(default)s)")
-    parser.add_argument("--seconds", type=float, default=90.0, help="of each load that count (default %(default)s)")
-    parser.add_argument("--warm-s", type=float, default=8.0, help="of each load before them (default %(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="of thinning and ways (default %(default)s)")
+    parser.add_argument(
+        "--endpoints", type=whole, default=5, help="the most frequent query types (default %(default)s)"
+    )
+    parser.add_argument("--slo-multiple", type=positive, default=2.0, help="objectives (default %(default)s)")
+    parser.add_argument("--slower", type=positive, default=4.0, help="times of profiles (default %(default)s)")
+    parser.add_argument(
+        "--overload", type=positive, default=0.5, help="of saturation, at the peak (default %(default)s)"
+    )
+    parser.add_argument(
+        "--seconds", type=positive, help=f"of each load that count (default {loads.COUNTED_S:g}, or what traces have)"
+    )
+    parser.add_argument("--warm-s", type=at_least_0, default=8.0, help="of each load before them (default %(default)s)")
+    parser.add_argument("--seed", type=seed, default=1, help="of thinning and ways (default %(default)s)")
     parser.add_argument("--only", type=_systems, default=list(SYSTEMS), help=f"of {','.join(SYSTEMS)} (default all)")
     parser.add_argument("--picture", type=picture_file, help="PNG file for accuracy drop over violations")
     return parser.parse_args()

@@ -1,7 +1,8 @@
 """Arrivals of several query types: excerpts of recorded traces, or made up, thinned out for a small cluster."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import floor
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,9 @@ Floats = NDArray[np.float64]
 
 PEAK_WINDOW_S = 5.0
 """The busiest so many seconds are the peak."""
+
+COUNTED_S = 90.0
+"""Of a trace, where it is that long."""
 
 MADE_UP_S = 120
 
@@ -111,6 +115,14 @@ def excerpt(
         own = of[(of >= start_s) & (of < start_s + warm_s + seconds)] - start_s
         found[each] = own[rng.random(len(own)) < part]
     return Load(name, found, warm_s + seconds, warm_s)
+
+
+def longest_s(traces: Iterable[Mapping[str, Floats]], warm_s: float) -> float:
+    """Whole seconds that the shortest trace has after a warm-up, `COUNTED_S` at most. Raises `ConfigError` for none."""
+    length_s = min(max(float(of.max()) for of in arrivals_s.values()) for arrivals_s in traces)
+    if length_s < warm_s + 1.0:
+        raise ConfigError(f"a trace lasts {length_s:.1f} s, and {warm_s:g} s are its warm-up; give a shorter --warm-s")
+    return min(COUNTED_S, floor(length_s - warm_s))
 
 
 def busiest_s(ascending_or_not_s: Floats, length_s: float) -> float:

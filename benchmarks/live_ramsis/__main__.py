@@ -30,7 +30,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from benchmarks.arguments import picture_file
+from benchmarks.arguments import at_least_0, picture_file, positive, seed, whole
 from benchmarks.live_ramsis.figures import Outcome, Row, row_of
 from benchmarks.live_ramsis.goals import goals_of
 from benchmarks.live_ramsis.live import play
@@ -85,14 +85,14 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
     parser.add_argument("--profiles", type=Path, default=PROFILES_FILE, help="of the variants (default %(default)s)")
     parser.add_argument("--trace", type=Path, help=f"loads by interval; default {TWITTER_FILE}, or a random walk")
-    parser.add_argument("--workers", type=int, default=12, help="emulated workers (default %(default)s)")
-    parser.add_argument("--slo-ms", type=float, default=150.0, help="published objective (default %(default)s)")
+    parser.add_argument("--workers", type=whole, default=12, help="emulated workers (default %(default)s)")
+    parser.add_argument("--slo-ms", type=positive, default=150.0, help="published objective (default %(default)s)")
     parser.add_argument(
-        "--slower", type=float, default=2.0, help="times of profiles, and objective (default %(default)s)"
+        "--slower", type=positive, default=2.0, help="times of profiles, and objective (default %(default)s)"
     )
-    parser.add_argument("--seconds", type=float, default=22.0, help="of each load that count (default %(default)s)")
-    parser.add_argument("--warm-s", type=float, default=5.0, help="of each load before them (default %(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="of arrivals and run times (default %(default)s)")
+    parser.add_argument("--seconds", type=positive, default=22.0, help="of each load that count (default %(default)s)")
+    parser.add_argument("--warm-s", type=at_least_0, default=5.0, help="of each load before them (default %(default)s)")
+    parser.add_argument("--seed", type=seed, default=1, help="of arrivals and run times (default %(default)s)")
     parser.add_argument(
         "--only", type=_systems, default=list(SELECTIONS), help=f"systems, of {','.join(SELECTIONS)} (default all)"
     )

@@ -76,11 +76,10 @@ def simulate(scene: Scene, system: str, session: Sequence[Played], folder: Path,
         served, _ = plan_of(scene, system, folder)  # its load monitor and its balancer have seen nothing yet
         if grids is not None:
             served = with_selection(served, RamsisSelection(leveled={DEVICE: grids}), estimator.typical)
-        latency = SessionLatency(profiles, shifted, ways, slowdowns, seed)
+        latency = SessionLatency(profiles, shifted, ways, slowdowns, estimator, seed)
         _warm_up(estimator, served, workers, latency, ready_s)
         host = Host(Plan(1, {ENDPOINT: served}), workers, latency, estimator=estimator)
         latency.slack_share = partial(host.slack_share, ENDPOINT)
-        latency.ahead_of = estimator
         return latency, host.run({ENDPOINT: sent_s + ready_s})
 
     as_drawn, _ = played([1.0] * len(session), scene.seed)
@@ -185,7 +184,7 @@ class SessionLatency:
 
     Runs of each case take its one of ``slowdowns`` times as long as drawn. A way is that of a batch which was launched
     about then. ``slack_share`` says what policies may spend of the slack when a batch is launched.
-    ``ahead_of`` are estimates that follow how the router launched ahead of results.
+    The ``estimator`` is told how far ahead of results the router launched by then.
     """
 
     def __init__(
@@ -194,10 +193,11 @@ class SessionLatency:
         session: Sequence[Played],
         ways: Ways,
         slowdowns: Sequence[float],
+        estimator: LatencyEstimator,
         seed: int,
     ) -> None:
         self.slack_share: Callable[[], float] = lambda: 1.0
-        self.ahead_of: LatencyEstimator | None = None
+        self._estimator = estimator
         self._ahead = [each for case in session for each in case.ahead]
         self._slack_sums = [0.0] * len(session)
         self._counted = [0] * len(session)
@@ -224,9 +224,9 @@ class SessionLatency:
         return run_s, way_s
 
     def _launch_ahead_as_at(self, now_s: float) -> None:
-        if self.ahead_of is not None and self._ahead:
+        if self._ahead:
             now = self._ahead[max(bisect_right(self._ahead, now_s, key=lambda each: each.from_s) - 1, 0)]
-            self.ahead_of.lead, self.ahead_of.all_ahead = now.lead, now.all_ahead
+            self._estimator.lead, self._estimator.all_ahead = now.lead, now.all_ahead
 
     def draw_s(self, case: int, variant: str, rows: int, now_s: float) -> tuple[float, float]:
         """What a batch takes that is launched in a case: its run and its way."""

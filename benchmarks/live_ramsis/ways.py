@@ -25,8 +25,13 @@ class Ways:
 
     @classmethod
     def of(cls, queries: Queries, zero_s: float) -> Self:
-        """What the answers say; instants from ``zero_s`` on. Queries of one batch say the same."""
+        """What the answers say; instants from ``zero_s`` on. Queries of one batch say the same.
+
+        Raises RuntimeError where none says anything.
+        """
         told = queries.where(queries.rows > 0)
+        if not len(told):
+            raise RuntimeError("no answer says how long its batch was on its way; see what else runs on this machine")
         _, first = np.unique(np.stack([told.run_s, told.way_s]), axis=1, return_index=True)
         launched_s = (told.done_s - told.run_s - told.way_s)[first] - zero_s
         order = np.argsort(launched_s)

@@ -27,7 +27,7 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.arguments import picture_file
+from benchmarks.arguments import picture_file, positive, seed, whole
 from benchmarks.live_value.figures import ACCORD, SECOND, Figures, Medians, goals_met, goals_of
 from benchmarks.live_value.picture import save_picture
 from benchmarks.live_value.queries import dataset
@@ -106,14 +106,16 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     parser.add_argument("--series", help="a recorded load, one row a second, whose strongest burst is played")
-    parser.add_argument("--slo-ms", type=float, default=100.0, help="objective (default %(default)s)")
-    parser.add_argument("--rows", type=int, default=8, help="digits in a query (default %(default)s)")
+    parser.add_argument("--slo-ms", type=positive, default=100.0, help="objective (default %(default)s)")
+    parser.add_argument("--rows", type=whole, default=8, help="digits in a query (default %(default)s)")
     parser.add_argument("--seconds", type=_seconds, default=12, help="of a load (default %(default)s)")
-    parser.add_argument("--peak", type=float, default=1.5, help="of what the best variant bears (default %(default)s)")
-    parser.add_argument("--peak-qps", type=float, help="the highest second, queries/s, instead")
+    parser.add_argument(
+        "--peak", type=positive, default=1.5, help="of what the best variant bears (default %(default)s)"
+    )
+    parser.add_argument("--peak-qps", type=positive, help="the highest second, queries/s, instead")
     parser.add_argument("--limits", type=_limits, default=list(LIMITS), help="every N (default 2,3,4,6,8,12,16)")
-    parser.add_argument("--rounds", type=int, default=3, help="of all systems (default %(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="of arrivals (default %(default)s)")
+    parser.add_argument("--rounds", type=whole, default=3, help="of all systems (default %(default)s)")
+    parser.add_argument("--seed", type=seed, default=1, help="of arrivals (default %(default)s)")
     parser.add_argument("--picture", type=picture_file, help="PNG file for accuracy over violations")
     return parser.parse_args()
 

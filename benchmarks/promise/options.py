@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.arguments import picture_file
+from benchmarks.arguments import picture_file, positive, whole
 from benchmarks.promise.cases.conditions import CONDITIONS, Cores
 from benchmarks.promise.cases.timeline import SETTLING_S
 from benchmarks.promise.systems import POLICIES
@@ -42,9 +42,9 @@ def parse(description: str | None, arguments: Sequence[str] | None = None) -> Op
     parser.add_argument("--conditions", type=_Names(tuple(CONDITIONS)), help=f"some of {','.join(CONDITIONS)}")
     parser.add_argument("--loads", type=_shares, help="shares of the highest load (default 0.3,0.6,0.85,1)")
     parser.add_argument("--seconds", type=_seconds, default=SECONDS, help="of one case (default %(default)g)")
-    parser.add_argument("--rounds", type=_count, default=1, help="figures are medians over them (default 1)")
-    parser.add_argument("--highest-qps", type=_rate, help="the highest load, which is not searched for then")
-    parser.add_argument("--one-core-highest-qps", type=_rate, help="the same on one core")
+    parser.add_argument("--rounds", type=whole, default=1, help="figures are medians over them (default 1)")
+    parser.add_argument("--highest-qps", type=positive, help="the highest load, which is not searched for then")
+    parser.add_argument("--one-core-highest-qps", type=positive, help="the same on one core")
     parser.add_argument("--series", help="a recorded load, one row a second, whose strongest burst is played")
     parser.add_argument("--picture", type=picture_file, help="write violations and accuracy over load to this PNG file")
     only = parser.add_mutually_exclusive_group()
@@ -89,37 +89,13 @@ class _Names:
 
 
 def _shares(text: str) -> tuple[float, ...]:
-    shares = tuple(sorted(_number(part) for part in text.split(",")))
-    if shares[0] <= 0.0:
-        raise argparse.ArgumentTypeError(f"{shares[0]:g} of the highest load; give shares above 0, such as 0.6,1")
-    return shares
+    return tuple(sorted(positive(part) for part in text.split(",")))
 
 
 def _seconds(text: str) -> float:
-    seconds = _number(text)
+    seconds = positive(text)
     if seconds < SETTLING_S + 1.0:
         raise argparse.ArgumentTypeError(
             f"{text} s, of which the first {SETTLING_S:g} do not count; give {SETTLING_S + 1:g} or more"
         )
     return seconds
-
-
-def _rate(text: str) -> float:
-    rate_qps = _number(text)
-    if rate_qps <= 0.0:
-        raise argparse.ArgumentTypeError(f"{text} queries/s; give a rate above 0")
-    return rate_qps
-
-
-def _count(text: str) -> int:
-    count = int(text)
-    if count < 1:
-        raise argparse.ArgumentTypeError(f"{count} rounds; give at least one")
-    return count
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number") from error

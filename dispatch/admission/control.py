@@ -139,7 +139,8 @@ class AdmissionControl:
         if self._lagging:
             self.press(now_s)
         verdict = self._judge(query, now_s) if self._only is None else self._judge_one(self._only, query, now_s)
-        if verdict is None or verdict.refusal is None:
+        most = self._plan.limits.max_queued_rows
+        if waiting_rows + query.rows > most and (verdict is None or verdict.refusal is None):
             verdict = self._within_bound(verdict, query, waiting_rows)
         if verdict is None or verdict.refusal is None:
             self._admitted_s = now_s

@@ -10,7 +10,7 @@ from dispatch.plan import EndpointPlan, StagePlan
 from dispatch.query import Batch
 from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import Candidate
-from simulator.latency import SampledLatency, planned_latency
+from simulator.latency import SampledLatency, lognormal, planned_latency
 
 PROFILE = LatencyProfile("cpu", {1: BatchLatency(9, 20.0, 6.0, 19.0, 25.0, 30.0, 40.0)})
 
@@ -61,3 +61,11 @@ def test_times_of_candidates_that_do_not_vary_are_theirs() -> None:
     )
     batch = Batch(1, "w1", "digits", "only", accuracy=0.9, jobs=(), rows=1, launched_s=0.0)
     assert planned_latency(endpoint, 5).times_s("cpu", batch) == pytest.approx((0.030, 0.002))
+
+
+def test_lognormal_ways_have_the_given_mean_and_percentile() -> None:
+    mu, sigma = lognormal(0.003, 0.007)
+    drawn = np.random.default_rng(0).lognormal(mu, sigma, 400_000)
+    assert drawn.mean() == pytest.approx(0.003, rel=0.02)
+    assert np.percentile(drawn, 95) == pytest.approx(0.007, rel=0.02)
+    assert lognormal(0.003, 0.003)[1] == 0.0

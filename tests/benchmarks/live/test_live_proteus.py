@@ -102,6 +102,14 @@ def test_the_busiest_window_begins_at_an_arrival() -> None:
         most_frequent({"a": np.zeros(3)}, 2)
 
 
+def test_as_much_of_each_trace_is_played_as_the_shortest_has() -> None:
+    short, long = ({"a": np.array([0.0, each]), "b": np.array([1.0])} for each in (43.7, 290.0))
+    assert loads.longest_s([long], 8.0) == loads.COUNTED_S
+    assert loads.longest_s([long, short], 8.0) == 35.0
+    with pytest.raises(ConfigError, match="give a shorter --warm-s"):
+        loads.longest_s([short], 43.0)
+
+
 def test_traces_are_played_with_the_same_types() -> None:
     one, other = {"a": np.zeros(3), "b": np.zeros(2)}, {"a": np.ones(1), "b": np.ones(1), "c": np.ones(9)}
     found = loads.of_types({"twitter": one, "bursty": other}, ("a", "b"))

@@ -27,7 +27,6 @@ from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 from dispatch.latency.estimate import LatencyEstimate
 from dispatch.selection.ramsis.tables.work import NEAR
 from serve_app.testing.queries import Queries
-from simulator.latency import lognormal
 
 MEAN_MS = {"small": (60.0, 5.0), "large": (90.0, 40.0)}
 PATH = MeasuredLatency(path_s=0.002, path_tail_s=0.004, run_factor=1.0, run_tail=1.0, typical_run_s=0.09)
@@ -109,14 +108,6 @@ def test_an_excerpt_is_where_a_trace_is_busiest() -> None:
     assert len(excerpt_of(steps_qps, 12)) == 12, "a shorter trace begins anew"
     with pytest.raises(ConfigError, match="no load"):
         excerpt_of(np.zeros(3), 2)
-
-
-def test_ways_have_the_measured_mean_and_percentile() -> None:
-    mu, sigma = lognormal(0.003, 0.007)
-    drawn = np.random.default_rng(0).lognormal(mu, sigma, 400_000)
-    assert drawn.mean() == pytest.approx(0.003, rel=0.02)
-    assert np.percentile(drawn, 95) == pytest.approx(0.007, rel=0.02)
-    assert lognormal(0.003, 0.003)[1] == 0.0
 
 
 def test_latency_is_what_answers_say_each_batch_counting_once(tmp_path: Path) -> None:

@@ -36,8 +36,8 @@ def batch(at_s: float) -> Batch:
 
 def test_batches_are_launched_ahead_as_the_router_did_at_that_time() -> None:
     session = [played(0.0, 0.0, [Ahead(0.0, 0.9, True), Ahead(5.0, 0.3, False)])]
-    latency = SessionLatency({"small": PROFILE}, session, WAYS, [1.0], seed=1)
-    latency.ahead_of = estimates = LatencyEstimator(0.01)
+    estimates = LatencyEstimator(0.01)
+    latency = SessionLatency({"small": PROFILE}, session, WAYS, [1.0], estimates, seed=1)
     for at_s, wanted in ((0.1, (0.9, True)), (5.0, (0.3, False)), (9.0, (0.3, False)), (1.0, (0.9, True))):
         latency.times_s("cpu", batch(at_s))
         assert (estimates.lead, estimates.all_ahead) == wanted
@@ -45,7 +45,7 @@ def test_batches_are_launched_ahead_as_the_router_did_at_that_time() -> None:
 
 def test_runs_take_so_many_times_as_long_as_they_did_live() -> None:
     session = [played(0.0, 0.0), played(10.0, 12.0)]
-    latency = SessionLatency({"small": PROFILE}, session, WAYS, [1.0, 1.5], seed=1)
+    latency = SessionLatency({"small": PROFILE}, session, WAYS, [1.0, 1.5], LatencyEstimator(0.01), seed=1)
     drawn = {at_s: np.mean([latency.times_s("cpu", batch(at_s))[0] for _ in range(2000)]) for at_s in (5.0, 15.0)}
     assert drawn[15.0] == pytest.approx(1.5 * drawn[5.0], rel=0.02)
     first, second = latency.run_factors
@@ -81,3 +81,8 @@ def test_ways_of_a_load_are_those_of_its_batches() -> None:
     assert found.way_s == pytest.approx([0.03, 0.02])
     later = Ways.joined([found, found], 3.0)
     assert later.launched_s == pytest.approx([3.5, 4.0, 3.5, 4.0])
+
+
+def test_where_no_answer_tells_of_its_batch_there_is_nothing_to_draw_from() -> None:
+    with pytest.raises(RuntimeError, match="no answer says how long its batch was on its way"):
+        Ways.of(Queries(*(np.empty(0) for _ in range(14))), zero_s=0.0)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from dispatch.selection.greedy import NEARLY
 from dispatch.selection.policy import Candidate
 
 WAITS = 2.0
@@ -49,11 +50,15 @@ class Pace:
     def of(cls, candidates: Sequence[Candidate], slo_s: float) -> "Pace":
         """Of the batches of which two are within `STEADY` of ``slo_s``, those with the most rows per second.
 
-        Where no two are, of those that are by themselves, and without any of batches of one row.
+        Where no two are, of those that are by themselves, and without any of those that take next to no longer than one
+        row: where the way is most of the time, a row more costs nothing.
         """
         every = [(c, rows) for c in candidates for rows in range(1, c.max_batch + 1)]
         timely = [(c, rows) for c, rows in every if WAITS * c.latency_s[rows] <= STEADY * slo_s]
-        timely = timely or [(c, rows) for c, rows in every if c.done_s[rows] <= slo_s] or [(c, 1) for c in candidates]
+        timely = timely or [(c, rows) for c, rows in every if c.done_s[rows] <= slo_s]
+        if not timely:
+            limit_s = NEARLY * min(c.done_s[1] for c in candidates)
+            timely = [(c, rows) for c, rows in every if c.done_s[rows] <= limit_s]
         best, rows = max(timely, key=_rate)
         holding = [[c for c in candidates if n <= c.max_batch] for n in range(1, rows + 1)]
         least_s = (min(c.done_s[n] for c in own) for n, own in enumerate(holding, start=1))

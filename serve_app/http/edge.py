@@ -106,7 +106,7 @@ class Edge:
         self._intake.wait.answered(refused=refused)
         headers.append((b"content-length", b"%d" % len(body)))
         if DIRECT in scope:
-            headers += [self._intake.wait.header, self._intake.shedding.header(endpoint, self._router.routers)]
+            headers += [*self._intake.wait.headers, self._intake.shedding.header(endpoint, self._router.routers)]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 

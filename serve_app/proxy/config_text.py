@@ -18,6 +18,7 @@ BACKEND = re.compile(r"backend (?P<name>http-\S+)$")
 
 RECEIVED_HEADER = "x-accord-received"
 WAIT_HEADER = "x-accord-wait"
+REFUSING_HEADER = "x-accord-refusing"
 REFUSED_HEADER = "x-accord-refused"
 SHED_HEADER = "x-accord-shed"
 """See `request_age`, `wait`, `refusals` and `shedding` in `serve_app.http.in_front`."""
@@ -74,11 +75,16 @@ class Settings:
 
 @dataclass(frozen=True)
 class Server:
-    """A router as HAProxy knows it, and the variable that has its wait."""
+    """A router as HAProxy knows it, and the variables that have its wait and its refusals."""
 
     backend: str
     name: str
     variable: str
+
+    @property
+    def refusing_variable(self) -> str:
+        """Beside ``variable``, which has the wait."""
+        return f"{self.variable}_refusing"
 
 
 @dataclass(frozen=True)
@@ -267,13 +273,17 @@ def _change_backend(section: _Section, name: str, variable: str, boot_id: str) -
         "accord_inference",
     ]
     for number, server in enumerate(servers, start=1):
-        told = f"{{ res.hdr({WAIT_HEADER}) -m found }} {{ srv_id {number} }}"
-        rules.append(f"    http-response set-var({server.variable}) res.hdr({WAIT_HEADER}),mul(1) if {told}")
+        both = ((server.variable, WAIT_HEADER), (server.refusing_variable, REFUSING_HEADER))
+        rules += [
+            f"    http-response set-var({variable}) res.hdr({header}),mul(1) if "
+            f"{{ res.hdr({header}) -m found }} {{ srv_id {number} }}"
+            for variable, header in both
+        ]
     rules += [
         f"    acl accord_sheds res.hdr({SHED_HEADER}) -m found",
         f"    http-response track-sc1 var(txn.accord_path) table {SHED_TABLE} if accord_sheds",
         f"    http-response sc-set-gpt0(1) res.hdr({SHED_HEADER}),mul(1) if accord_sheds",
-        *(f"    http-response del-header {header}" for header in (WAIT_HEADER, SHED_HEADER)),
+        *(f"    http-response del-header {header}" for header in (WAIT_HEADER, REFUSING_HEADER, SHED_HEADER)),
     ]
     section.lines = rules + lines
     return servers

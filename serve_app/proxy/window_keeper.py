@@ -57,9 +57,15 @@ async def look(socket: str, servers: Sequence[Server]) -> dict[Server, Seen]:
         text = (await ask(socket, f"show stat {backend} 6 -1")).decode(errors="replace")
         rows = {row["svname"]: row for row in csv.DictReader(text.removeprefix("# ").splitlines())}
         for server in here:
-            told = VALUE.search((await ask(socket, f"get var {server.variable}")).decode(errors="replace"))
+            wait_pct = await _told(socket, server.variable)
             row, total = rows.get(server.name), rows.get("BACKEND")
-            if told is not None and row is not None and total is not None:
+            if wait_pct is not None and row is not None and total is not None:
                 waiting = int(total["qcur"] or 0) + int(row["qcur"] or 0)
-                found[server] = Seen(int(told[1]), int(row["scur"] or 0), waiting)
+                refusing_pct = await _told(socket, server.refusing_variable) or 0
+                found[server] = Seen(wait_pct, int(row["scur"] or 0), waiting, refusing_pct)
     return found
+
+
+async def _told(socket: str, variable: str) -> int | None:
+    found = VALUE.search((await ask(socket, f"get var {variable}")).decode(errors="replace"))
+    return None if found is None else int(found[1])

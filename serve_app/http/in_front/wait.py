@@ -12,7 +12,7 @@ from math import inf
 
 from dispatch.plan import Plan
 
-HEADER = b"x-accord-wait"
+HEADER, REFUSING_HEADER = b"x-accord-wait", b"x-accord-refusing"
 SHARE = 0.2
 """Of the shortest latency objective: so much may pass between the proxy and the router's first look at a request."""
 
@@ -64,9 +64,10 @@ class FrontWait:
         self._refusing_until_s = self._clock() + IN_FRONT_S
 
     @property
-    def header(self) -> tuple[bytes, bytes]:
-        """For every answer; HAProxy takes it off (`serve_app.proxy.config_text`)."""
-        pct = max(self._age_s * self._to_pct, self._refused * 100 / REFUSED_SHARE)
+    def headers(self) -> tuple[tuple[bytes, bytes], tuple[bytes, bytes]]:
+        """For every answer, how long requests and answers wait, and how many are refused, each as percent of what may
+        be; HAProxy takes them off (`serve_app.proxy.config_text`)."""
+        pct = self._age_s * self._to_pct
         if self._clock() < self._refusing_until_s:
             pct = max(pct, self._beside * 100 / BESIDE_SHARE)
-        return HEADER, b"%d" % pct
+        return (HEADER, b"%d" % pct), (REFUSING_HEADER, b"%d" % (self._refused * 100 / REFUSED_SHARE))

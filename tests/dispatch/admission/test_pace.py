@@ -33,6 +33,13 @@ def test_where_two_are_not_one_is_and_where_none_is_it_has_one_row(slo_s: float,
     assert Pace.of((SLOW, FAST), slo_s).batch_rows == rows
 
 
+def test_where_not_even_one_row_is_in_time_batches_are_as_large_as_next_to_nothing_costs() -> None:
+    far = Candidate("far", 0.7, (0.0, 0.120, 0.122, 0.124, 0.126, 0.140))
+    slower = Candidate("slower", 0.9, (0.0, 0.125, 0.145, 0.165, 0.185, 0.205))
+    pace = Pace.of((slower, far), slo_s=0.1)
+    assert (pace.variant, pace.batch_rows) == ("far", 4)
+
+
 def test_a_variant_that_is_slow_for_one_row_may_be_the_fastest_for_many() -> None:
     wide = Candidate("wide", 0.8, (0.0, 0.015, 0.015, 0.015, 0.015))
     pace = Pace.of((wide, FAST), slo_s=0.1)
@@ -54,5 +61,5 @@ def test_the_last_batch_is_done_when_its_result_is_there_and_the_others_when_the
 
 
 def test_a_batch_that_is_back_too_late_is_not_in_time_however_soon_the_next_follows() -> None:
-    assert Pace.of((FAR,), slo_s=0.0145).batch_rows == 1
+    assert Pace.of((FAR,), slo_s=0.0215).batch_rows == 1
     assert Pace.of((FAR,), slo_s=0.023).batch_rows == 2

@@ -31,6 +31,8 @@ class HaProxy:
         if command.startswith("show stat"):
             writer.write(self.stats[0].encode())
             self.stats = self.stats[1:] or self.stats
+        elif command == f"get var {ROUTER.refusing_variable}":
+            writer.write(b"proc.wait_1_refusing: type=sint value=<40>\n")
         elif command.startswith("get var"):
             writer.write(b"proc.wait_1: type=sint value=<1>\n")
         else:
@@ -49,7 +51,7 @@ async def admin(request: pytest.FixtureRequest) -> AsyncIterator[tuple[str, HaPr
 
 @pytest.mark.parametrize("admin", [[WHOLE]], indirect=True)
 async def test_a_router_is_seen_with_what_waits_in_front_of_all(admin: tuple[str, HaProxy]) -> None:
-    assert await look(admin[0], [ROUTER]) == {ROUTER: Seen(wait_pct=1, in_use=2, waiting=30)}
+    assert await look(admin[0], [ROUTER]) == {ROUTER: Seen(wait_pct=1, in_use=2, waiting=30, refusing_pct=40)}
 
 
 @pytest.mark.parametrize("admin", [[each, WHOLE] for each in CUT_OFF], indirect=True)

@@ -14,8 +14,9 @@ FRESH_S = 6.0
 """Routers that have just come are behind with what waited for them, and soon are no more."""
 
 SHRINK_MOST = 0.7
-GROW, GROW_UNUSED = 12, 6
-"""By so much of itself it grows: slowly where requests stand in front of it, or it swings; sooner where none do."""
+GROW = 6
+"""It grows by such a part of itself where nobody waits inside, and the less the nearer that wait is to what may be: or it
+swings between too small and too large."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ def next_size(size: int, seen: Seen, age_s: float = FRESH_S) -> int:
     Additive growth is too slow for bursts, so both ways go by factors.
 
     It shrinks where requests wait too long for the router's event loop, or most are refused there, while the window is
-    what holds them back. It grows by a twelfth where requests stand in front of it and those inside do not wait, and
-    back to `FIRST` anyway. What waits inside for a worker does not count: of that the dispatcher knows better than the
+    what holds them back. It grows where requests stand in front of it and those inside do not wait too long, and back
+    to `FIRST` anyway. What waits inside for a worker does not count: of that the dispatcher knows better than the
     proxy.
     """
     waits, refuses = seen.wait_pct > 100, seen.refusing_pct > 100 and size >= LEAST_REFUSING
@@ -46,10 +47,9 @@ def next_size(size: int, seen: Seen, age_s: float = FRESH_S) -> int:
             return size
         by_wait = _shrunk(size, seen.wait_pct, LEAST)
         return min(by_wait, _shrunk(size, seen.refusing_pct, LEAST_REFUSING)) if refuses else by_wait
-    if seen.waiting > 0:
-        return min(MOST, size + ceil(size / GROW))
-    if size < FIRST:
-        return min(FIRST, size + ceil(size / GROW_UNUSED))
+    if seen.waiting > 0 or size < FIRST:
+        grown = size + ceil(size / GROW * (1.0 - seen.wait_pct / 100))
+        return min(MOST if seen.waiting > 0 else FIRST, grown)
     return size
 
 

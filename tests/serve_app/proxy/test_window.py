@@ -49,7 +49,7 @@ def test_refusals_do_not_keep_a_window_from_shrinking_for_its_wait() -> None:
 def test_from_the_least_it_is_back_in_three_seconds_however_many_wait(waiting: int) -> None:
     size = LEAST
     for _ in range(30):
-        size = next_size(size, Seen(wait_pct=60, in_use=size, waiting=waiting))
+        size = next_size(size, Seen(wait_pct=30, in_use=size, waiting=waiting))
     assert size >= FIRST / 1.1
 
 

@@ -15,8 +15,8 @@ FRESH_S = 6.0
 
 SHRINK_MOST = 0.7
 GROW = 6
-"""It grows by such a part of itself where nobody waits inside, and the less the nearer that wait is to what may be: or it
-swings between too small and too large."""
+"""It grows by such a part of itself where nobody waits inside, and the less the nearer that wait is to what may be: or
+it swings between too small and too large."""
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ run: $(SERVING)  ## measure the built-in variants once, then serve them on 127.0
 	@exec $(BIN)/accord run configs/quickstart.yaml
 
 test: $(READY) $(CLIENTS)  ## the whole test suite
-	$(BIN)/python -m pytest -q -n auto --dist loadfile -m 'not cluster'
-	$(BIN)/python -m pytest -q -n 1 --dist loadfile -m cluster  # in a worker of xdist: Ray's threads may crash a driver as it ends
+	$(BIN)/python -m pytest -q -n auto --dist loadfile --durations 20 --durations-min 5 -m 'not cluster'
+	$(BIN)/python -m pytest -q -n 1 --dist loadfile --durations 20 --durations-min 5 -m cluster  # in a worker of xdist: Ray's threads may crash a driver as it ends
 
 check: $(READY)  ## lint and types
 	$(BIN)/ruff format --check .

@@ -36,7 +36,7 @@ async def client() -> AsyncIterator[aiohttp.ClientSession]:
 
 
 async def fine(request: web.BaseRequest) -> web.Response:
-    return web.Response(text="fine", headers={"x-accord-wait": "7"})
+    return web.Response(text="fine", headers={"x-accord-wait": "7", "x-accord-refusing": "3"})
 
 
 async def again(client: aiohttp.ClientSession, manager: Manager) -> list[int | str]:
@@ -70,7 +70,7 @@ async def test_a_request_carries_the_proxys_instant_and_never_the_clients(
     assert len(request.headers.getall(HEADER.decode())) == 1
     age_s = RequestAge(boot_id()).age_s([(HEADER, request.headers[HEADER.decode()].encode())])
     assert 0 < age_s < 60
-    assert "x-accord-wait" not in headers
+    assert not {"x-accord-wait", "x-accord-refusing"} & set(map(str.lower, headers))
 
 
 async def test_haproxy_that_is_killed_is_back_while_serve_notices_nothing(
@@ -217,12 +217,15 @@ async def test_the_next_request_tells_how_many_of_its_path_were_refused_before_i
         assert await told("/accord/status") is None, "nothing else is refused, and clients are not believed"
 
 
-async def test_a_router_that_tells_of_long_waits_gets_fewer_requests(
-    manager: Manager, client: aiohttp.ClientSession
+@pytest.mark.parametrize(("wait_pct", "refusing_pct"), [(400, 0), (0, 400)])
+async def test_a_router_that_tells_of_long_waits_or_many_refusals_gets_fewer_requests(
+    wait_pct: int, refusing_pct: int, manager: Manager, client: aiohttp.ClientSession
 ) -> None:
+    told = {"x-accord-wait": str(wait_pct), "x-accord-refusing": str(refusing_pct)}
+
     async def slow(request: web.BaseRequest) -> web.Response:
         await asyncio.sleep(0.02)
-        return web.Response(text="fine", headers={"x-accord-wait": "400"})
+        return web.Response(text="fine", headers=told)
 
     async with Upstream(slow) as router, aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as many:
         await served(client, manager, router)

@@ -11,7 +11,8 @@ from serve_app.proxy.config_text import Server
 from serve_app.proxy.window import FIRST, Seen, next_size
 
 EVERY_S = 0.1
-VALUE = re.compile(r"value=<(\d+)>")
+VALUE = re.compile(r"(\S+): type=\w+ value=<(\d+)>")
+"""One of HAProxy's variables, as ``get var`` tells of it."""
 
 
 async def keep_windows(socket: str, servers: Sequence[Server]) -> None:
@@ -57,15 +58,13 @@ async def look(socket: str, servers: Sequence[Server]) -> dict[Server, Seen]:
         text = (await ask(socket, f"show stat {backend} 6 -1")).decode(errors="replace")
         rows = {row["svname"]: row for row in csv.DictReader(text.removeprefix("# ").splitlines())}
         for server in here:
-            wait_pct = await _told(socket, server.variable)
+            text = (await ask(socket, f"get var {server.variable}; get var {server.refusing_variable}")).decode(
+                errors="replace"
+            )
+            told = {variable: int(pct) for variable, pct in VALUE.findall(text)}
             row, total = rows.get(server.name), rows.get("BACKEND")
-            if wait_pct is not None and row is not None and total is not None:
+            if server.variable in told and row is not None and total is not None:
                 waiting = int(total["qcur"] or 0) + int(row["qcur"] or 0)
-                refusing_pct = await _told(socket, server.refusing_variable) or 0
-                found[server] = Seen(wait_pct, int(row["scur"] or 0), waiting, refusing_pct)
+                refusing_pct = told.get(server.refusing_variable, 0)
+                found[server] = Seen(told[server.variable], int(row["scur"] or 0), waiting, refusing_pct)
     return found
-
-
-async def _told(socket: str, variable: str) -> int | None:
-    found = VALUE.search((await ask(socket, f"get var {variable}")).decode(errors="replace"))
-    return None if found is None else int(found[1])

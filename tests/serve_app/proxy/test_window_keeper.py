@@ -31,10 +31,8 @@ class HaProxy:
         if command.startswith("show stat"):
             writer.write(self.stats[0].encode())
             self.stats = self.stats[1:] or self.stats
-        elif command == f"get var {ROUTER.refusing_variable}":
-            writer.write(b"proc.wait_1_refusing: type=sint value=<40>\n")
-        elif command.startswith("get var"):
-            writer.write(b"proc.wait_1: type=sint value=<1>\n")
+        elif command == "get var proc.wait_1; get var proc.wait_1_refusing":
+            writer.write(b"proc.wait_1: type=sint value=<1>\n\nproc.wait_1_refusing: type=sint value=<40>\n\n")
         else:
             self.windows.append(command)
             self.set.set()

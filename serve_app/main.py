@@ -16,7 +16,7 @@ from ray.serve.config import AutoscalingConfig, AutoscalingPolicy, RequestRouter
 from catalog.catalogue import load_catalogue
 from deployments.messages.worker import WorkerSpec
 from deployments.scaling.policy import PlannedSize
-from deployments.worker.worker import WorkerDeployment
+from deployments.worker.replica import WorkerDeployment
 from serve_app.build.assemble import assemble, resolve_paths
 from serve_app.build.candidates import served_variants
 from serve_app.build.control import control_settings

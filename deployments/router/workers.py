@@ -196,6 +196,7 @@ class RouterWorkers:
                 await asyncio.sleep(DESCRIBE_RETRY_S)
             else:
                 return
+            await self._clients[pool].connect(worker)
         finally:
             self._joining.discard(worker)
         routing = self._mine.get(worker)

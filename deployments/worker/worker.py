@@ -270,7 +270,3 @@ def _own_id() -> str | None:
         return str(serve.get_replica_context().replica_id.unique_id)
     except RayServeException:
         return None
-
-
-WorkerDeployment = serve.deployment(Worker)
-"""The worker as a Serve deployment; `serve_app.main` sets name, replicas and resources per pool."""

@@ -154,6 +154,9 @@ class PlayedPool:
             raise WorkerGone("not there yet")
         return WorkerReport(WorkerInfo("cpu", "pool"), self.loaded, self.failed, 7, self.assigned.get(worker, ME))
 
+    async def connect(self, worker: str) -> None:
+        """There is one way to these."""
+
     async def run(self, worker: str, variant: str, inputs: Arrays) -> BatchResult:
         self.batches.append((worker, variant, len(inputs["x"])))
         came_s = now_s()

@@ -12,12 +12,14 @@ from ray.serve.request_router import PendingRequest
 
 from catalog.catalogue import load_catalogue
 from catalog.errors import ArtifactError
+from catalog.profiles.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 from catalog.tensor import Arrays
-from catalog.variant import Variant
+from catalog.variant import Artifact, Variant
 from deployments.messages.worker import WorkerSpec
 from deployments.worker import membership
 from deployments.worker.client import WorkerClient, WorkerGone
-from deployments.worker.worker import WorkerDeployment
+from deployments.worker.replica import WorkerDeployment
 from toy_models import write_toy_catalogue
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
@@ -59,6 +61,8 @@ async def pools(ray_cluster: None, free_port: int, tmp_path_factory: pytest.Temp
     folder = tmp_path_factory.mktemp("client")
     catalogue = load_catalogue(write_toy_catalogue(folder))
     good, corrupt = catalogue.variant("good"), catalogue.variant("corrupt")
+    five_s = LatencyProfile("cpu", {1: BatchLatency(9, 5000.0, 1.0, *4 * (5000.0,))})
+    write_profiles(folder / "slow.csv", {"slow": ProfiledVariant(90.0, five_s)})
     await asyncio.to_thread(serve.start, http_options={"host": "127.0.0.1", "port": free_port})
     for pool, workers in POOLS.items():
         spec = WorkerSpec(pool, "cpu", 1, (good,), catalogue.root, str(folder / "cache"))
@@ -109,6 +113,51 @@ async def test_batches_of_a_router_that_is_not_obeyed_come_back_as_lost(pools: P
     assert not raised.value.died
 
 
+async def test_batches_take_the_socket_of_a_worker_on_this_node_and_mean_the_same(pools: Pools) -> None:
+    by_handle, by_socket = pools.client("r1"), pools.client("r1")
+    await by_socket.assign(pools.worker, "r1")
+    await by_socket.connect(pools.worker)
+    link = by_socket._links[pools.worker]
+    ran = await by_socket.run(pools.worker, "good", X)
+    assert ran.outputs["y"].tolist() == (await by_handle.run(pools.worker, "good", X)).outputs["y"].tolist() == [2]
+    assert "does not hold it" in str((await by_socket.run(pools.worker, "other", X)).error)
+    await by_socket.assign(pools.worker, "r2")
+    for client in (by_socket, by_handle):
+        with pytest.raises(
+            WorkerGone, match=r"^WorkerNotAssigned: this worker belongs to router r2, not r1$"
+        ) as raised:
+            await client.run(pools.worker, "good", X)
+        assert not raised.value.died
+    assert not link.lost
+    by_socket.forget(pools.worker)
+    await asyncio.sleep(0)
+    assert link.lost
+
+
+async def test_a_worker_of_another_node_has_no_socket(pools: Pools, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = pools.client("r1")
+    monkeypatch.setattr("deployments.worker.client._own_node", lambda: "another")
+    await client.assign(pools.worker, "r1")
+    await client.connect(pools.worker)
+    assert client._links == {}
+    assert (await client.run(pools.worker, "good", X)).error is None
+
+
+async def test_a_worker_whose_socket_cannot_be_reached_is_called_by_the_handle(
+    pools: Pools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def unreachable(name: str) -> None:
+        raise ConnectionRefusedError(name)
+
+    client = pools.client("r1")
+    monkeypatch.setattr("deployments.worker.client.LocalLink.open", unreachable)
+    await client.assign(pools.worker, "r1")
+    await client.connect(pools.worker)
+    assert (await client.run(pools.worker, "good", X)).error is None
+    await client.connect("nobody")  # whoever is gone is no reason to raise either
+    assert client._links == {}
+
+
 async def test_a_variant_is_measured_where_it_would_run(pools: Pools) -> None:
     profile = await pools.client().profile(pools.worker, replace(pools.good, name="new", max_batch=2), 0.1)
     assert profile.batch_sizes == (1, 2)
@@ -143,3 +192,18 @@ async def test_calls_that_are_over_leave_nothing_behind(pools: Pools) -> None:
     gc.collect()
     kept = [each for each in gc.get_objects() if type(each) is PendingRequest and each.future.done()]
     assert len(kept) < 10
+
+
+async def test_a_worker_that_stops_answers_what_came_over_its_socket_first(pools: Pools) -> None:
+    """The last test: Serve stops the replica."""
+    client = pools.client("r1")
+    await client.assign(pools.worker, "r1")
+    await client.connect(pools.worker)
+    slow = replace(pools.good, name="slow", runtime="emulated", artifact=Artifact("slow.csv"))
+    assert "slow" in (await client.load(pools.worker, slow)).loaded
+    batch = asyncio.create_task(client.run(pools.worker, "slow", X))
+    await asyncio.sleep(0.2)
+    await asyncio.to_thread(serve.delete, "full")
+    assert (await batch).error is None
+    with pytest.raises(WorkerGone):
+        await client.run(pools.worker, "good", X)

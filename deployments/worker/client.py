@@ -6,7 +6,6 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
-import ray
 from ray.exceptions import ActorDiedError, OutOfMemoryError, RayTaskError, WorkerCrashedError
 from ray.serve.handle import DeploymentHandle
 
@@ -49,7 +48,7 @@ class WorkerGone(Exception):
 class WorkerClient:
     """Wraps the deployment handle of one pool; every coroutine is one remote call to one replica.
 
-    Batches go over a local socket to workers of this node that were connected with: by the handle they cost either
+    Batches go over a local socket to workers of this machine that were connected with: by the handle they cost either
     side three to ten times the processor time. ``router`` is who batches are from, None for one that they need not
     belong to. Raises `WorkerGone` where no answer comes, and where the worker belongs to another router; cancel the
     call to give up on it.
@@ -74,16 +73,16 @@ class WorkerClient:
         return await self._call(self._to(worker).describe.remote, worker)
 
     async def connect(self, worker: str) -> None:
-        """Have batches go over a local socket from now on, if the worker is on this node and can be reached so."""
+        """Have batches go over a local socket from now on, if the worker is on this machine and can be reached so."""
         link = self._links.get(worker)
         if link is not None and not link.lost:
             return
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_S):
-                name = await self._call(self._to(worker).local_socket.remote, _own_node(), worker)
+                name = await self._call(self._to(worker).local_socket.remote, worker)
                 if name:
                     self._links[worker] = await LocalLink.open(name)
-        except (WorkerGone, OSError, TimeoutError) as error:  # the handle stays, and says more where it fails too
+        except (WorkerGone, OSError, TimeoutError) as error:  # of another machine; where it is gone the handle says so
             logger.info("Worker %s takes batches by Serve's handle only: %s", worker, error)
 
     async def run(self, worker: str, variant: str, inputs: Arrays) -> BatchResult:
@@ -141,10 +140,6 @@ class WorkerClient:
             # the message of Ray's own error is a traceback
             cause = error.cause if isinstance(error, RayTaskError) else error
             raise WorkerGone(f"{type(cause).__name__}: {cause}", died=isinstance(cause, DEATHS)) from cause
-
-
-def _own_node() -> str:
-    return str(ray.get_runtime_context().get_node_id())
 
 
 def _hop(loop: asyncio.AbstractEventLoop, report: membership.Listener, live: frozenset[str]) -> None:

@@ -14,11 +14,10 @@ class WorkerReplica(Worker):
         super().__init__(spec)
         self._local = LocalServer(self.run)
 
-    async def local_socket(self, node: str, worker: str | None = None) -> str:
-        """The name of the socket that processes on ``node`` may send batches to; empty for another node than this
-        worker's."""
+    async def local_socket(self, worker: str | None = None) -> str:
+        """The name of the socket that processes of this machine may send batches to; empty where there is none."""
         self._check_meant(worker)
-        return await self._local.open() if node == self._node else ""
+        return await self._local.open()
 
     async def __del__(self) -> None:
         """Called by Serve before the replica stops: batches that came over the socket are answered first."""

@@ -1,9 +1,10 @@
-"""The worker's end of local sockets: takes batches of the routers on its node."""
+"""The worker's end of local sockets: takes batches of the routers on its machine."""
 
 import asyncio
 import logging
 import os
 import socket
+import sys
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -36,7 +37,9 @@ class LocalServer:
         self._opening = asyncio.Lock()
 
     async def open(self) -> str:
-        """Begin to listen, the first time; gives the socket's name."""
+        """Begin to listen, the first time; gives the socket's name, empty on systems without such names."""
+        if sys.platform != "linux":
+            return ""
         async with self._opening:
             if self._server is None:
                 self._name = f"\0accord-worker-{os.urandom(16).hex()}"

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from asyncio import StreamReader, StreamWriter
+from contextlib import suppress
 from itertools import count
 
 from catalog.tensor import Arrays
@@ -27,6 +28,7 @@ class LocalLink:
         self._waiting: dict[int, asyncio.Future[BatchResult]] = {}
         self._closes = False
         self._reading = asyncio.create_task(self._read(reader))
+        self._reading.add_done_callback(self._ended)  # also where it is cancelled before it begins
 
     @classmethod
     async def open(cls, name: str) -> "LocalLink":
@@ -74,18 +76,17 @@ class LocalLink:
         self._hang_up_if_done()
 
     async def _read(self, reader: StreamReader) -> None:
-        try:
+        with suppress(asyncio.IncompleteReadError, OSError):
             while True:
                 reply = await receive(reader)
                 if isinstance(reply, Reply):
                     self._take(reply)
-        except (asyncio.IncompleteReadError, OSError):
-            pass
-        finally:
-            for waiting in self._waiting.values():
-                if not waiting.done():
-                    waiting.set_exception(LinkLost())
-            self._writer.close()
+
+    def _ended(self, _: "asyncio.Task[None]") -> None:
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(LinkLost())
+        self._writer.close()
 
     def _hang_up_if_done(self) -> None:
         if self._closes and not self._waiting:

@@ -4,8 +4,9 @@ import asyncio
 import multiprocessing
 import os
 import signal
+import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from multiprocessing.connection import Connection
 
 import numpy as np
@@ -14,6 +15,9 @@ import uvloop
 
 from catalog.tensor import Arrays
 from deployments.messages.worker import BatchResult
+from deployments.worker.local_socket import link as link_module
+from deployments.worker.local_socket import server as server_module
+from deployments.worker.local_socket.frames import same_user
 from deployments.worker.local_socket.link import CallRefused, LinkLost, LocalLink
 from deployments.worker.local_socket.server import LocalServer
 
@@ -51,9 +55,16 @@ async def connected() -> AsyncIterator[tuple[Doubling, LocalServer, LocalLink]]:
     try:
         yield worker, server, link
     finally:
-        link.close()
         worker.go.set()
+        await hung_up(link)
         await server.close()
+
+
+async def hung_up(link: LocalLink) -> None:
+    """The link is closed, down to its socket."""
+    link.close()
+    with suppress(OSError):
+        await link._writer.wait_closed()
 
 
 async def until(asked: Doubling, number: int = 1) -> None:
@@ -108,7 +119,7 @@ async def test_arrays_of_every_kind_cross_both_ways(array: np.ndarray) -> None:
     assert got["x"].dtype == array.dtype
     assert np.array_equal(got["x"], array)
     assert np.array_equal(got["y"], array[:1])
-    link.close()
+    await hung_up(link)
     await server.close()
 
 
@@ -126,7 +137,7 @@ async def test_batches_are_answered_in_whatever_order_they_end() -> None:
     assert (await link.run("second", X, "w", None)).error == "second"
     first.set()
     assert (await slow).error == "first"
-    link.close()
+    await hung_up(link)
     await server.close()
 
 
@@ -159,6 +170,7 @@ async def test_a_router_that_hangs_up_has_its_batches_cancelled() -> None:
         other._writer.transport.abort()
         with pytest.raises(LinkLost):
             await calls[1]
+        await hung_up(other)
         while not worker.cancelled:
             await asyncio.sleep(0.001)
         worker.go.set()
@@ -206,6 +218,34 @@ async def test_a_socket_that_is_not_there_is_an_error_of_the_system() -> None:
         await LocalLink.open("\0accord-worker-nobody")
 
 
+async def test_a_router_does_not_send_to_a_process_of_another_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with connected() as (worker, server, _):
+        name = await server.open()
+        monkeypatch.setattr(link_module, "same_user", lambda end: False)
+        with pytest.raises(PermissionError, match="another user"):
+            await LocalLink.open(name)
+        assert worker.asked == []
+
+
+async def test_a_worker_hangs_up_on_a_process_of_another_user_before_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with connected() as (worker, server, _):
+        monkeypatch.setattr(server_module, "same_user", lambda end: False)
+        link = await LocalLink.open(await server.open())
+        with pytest.raises(LinkLost):
+            await link.run("v", X, "w", "r")
+        assert worker.asked == []
+        await hung_up(link)
+
+
+async def test_who_is_at_the_other_end_is_what_the_system_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = socket.socketpair()
+    with one, other:
+        assert same_user(one)
+        another = os.geteuid() + 1
+        monkeypatch.setattr(os, "geteuid", lambda: another)
+        assert not same_user(one)
+
+
 def _serve_for_ever(pipe: Connection) -> None:
     async def serve() -> None:
         async def run(variant: str, inputs: Arrays, worker: str, router: str | None) -> BatchResult:
@@ -233,6 +273,7 @@ async def test_the_death_of_the_process_ends_the_calls_to_it_at_once() -> None:
         with pytest.raises(LinkLost):
             await call
         assert link.lost
+        await hung_up(link)
     finally:
         process.kill()
         process.join()

@@ -22,8 +22,8 @@ REFUSED_SHARE = 0.2
 BESIDE_SHARE = 0.6
 """Of its objective may a query take, beside two runs as long as its own, while the proxy refuses others. Two runs,
 since a query may have to wait for the one before: how long runs are is the dispatcher's decision. On one slow core a
-call to a worker takes a third of 100 ms, however few rows it has: with half of the objective windows were so small
-that 300 queries a second were in time where up to 570 are."""
+call to a worker by Serve's handle took a third of 100 ms, however few rows it had: with half of the objective windows
+were so small that 300 queries a second were in time where up to 570 are."""
 
 RUNS = 2.0
 IN_FRONT_S = 1.0

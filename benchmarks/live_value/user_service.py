@@ -33,8 +33,8 @@ SERVED_ENV = {
 """Whatever `accord run` tunes in Ray and Serve, the user has as well."""
 
 ALWAYS, NEVER = -1, 10**9
-CONNECTIONS = 16
-"""So many queries at a time are not yet too many to be in time."""
+CONNECTIONS = (4, 8, 16)
+"""So many queries at a time; on a slow machine the most are too many for any to be in time."""
 
 TRIAL_S = 1.2
 ANSWER_S = 30.0
@@ -85,11 +85,11 @@ class UserService:
             time.sleep(0.1)
 
     def throughput_qps(self, rule: Rule, bodies: list[bytes], slo_ms: float) -> float:
-        """What it answers in time under a rule where `CONNECTIONS` ask again and again."""
+        """What it answers in time under a rule where clients ask again and again: the most of all `CONNECTIONS`."""
         self.follow(rule)
-        measure(PORT, PATH, bodies, CONNECTIONS, TRIAL_S / 2)
-        seen = measure(PORT, PATH, bodies, CONNECTIONS, TRIAL_S)
-        return sum(1e3 * latency_s <= slo_ms for latency_s in seen.latencies_s) / seen.seconds
+        measure(PORT, PATH, bodies, CONNECTIONS[0], TRIAL_S / 2)
+        seen = [measure(PORT, PATH, bodies, connections, TRIAL_S) for connections in CONNECTIONS]
+        return max(sum(1e3 * latency_s <= slo_ms for latency_s in each.latencies_s) / each.seconds for each in seen)
 
 
 @contextmanager

@@ -44,6 +44,15 @@ class WorkerReport:
 
 
 @dataclass(frozen=True)
+class NetworkAddress:
+    """Where a worker takes batches from other machines, and the ``token`` that shows who may send them."""
+
+    host: str
+    port: int
+    token: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
 class BatchResult:
     """What a batch came to: stacked ``outputs``, or ``error`` in one line.
 

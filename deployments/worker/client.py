@@ -4,6 +4,7 @@ import asyncio
 import functools
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import TypeVar
 
 from ray.exceptions import ActorDiedError, OutOfMemoryError, RayTaskError, WorkerCrashedError
@@ -15,7 +16,7 @@ from catalog.tensor import Arrays
 from catalog.variant import Variant
 from deployments.messages.worker import BatchResult, WorkerReport
 from deployments.worker import membership
-from deployments.worker.local_socket.link import CallRefused, LinkLost, LocalLink
+from deployments.worker.sockets.link import BatchLink, CallRefused, LinkLost
 
 logger = logging.getLogger("ray.serve")
 
@@ -33,6 +34,8 @@ def follow_pools(clients: "Mapping[str, WorkerClient]", on_members: Callable[[st
 
 
 CONNECT_TIMEOUT_S = 10.0
+NETWORK_TIMEOUT_S = 3.0
+"""A machine that has not answered by then lets nothing through."""
 
 DEATHS = (ActorDiedError, OutOfMemoryError, WorkerCrashedError)
 
@@ -48,8 +51,8 @@ class WorkerGone(Exception):
 class WorkerClient:
     """Wraps the deployment handle of one pool; every coroutine is one remote call to one replica.
 
-    Batches go over a local socket to workers of this machine that were connected with: by the handle they cost either
-    side three to ten times the processor time. ``router`` is who batches are from, None for one that they need not
+    Batches go over a socket of their own to workers that were connected with: by the handle they cost either side
+    three to ten times the processor time. ``router`` is who batches are from, None for one that they need not
     belong to. Raises `WorkerGone` where no answer comes, and where the worker belongs to another router; cancel the
     call to give up on it.
     """
@@ -59,7 +62,7 @@ class WorkerClient:
         self._handle = handle
         self._router = router
         self._addressed: dict[str, DeploymentHandle] = {}
-        self._links: dict[str, LocalLink] = {}
+        self._links: dict[str, BatchLink] = {}
 
     def follow(self) -> None:
         """Make Serve tell this process who is alive, none included (`membership`); without a call.
@@ -73,17 +76,15 @@ class WorkerClient:
         return await self._call(self._to(worker).describe.remote, worker)
 
     async def connect(self, worker: str) -> None:
-        """Have batches go over a local socket from now on, if the worker is on this machine and can be reached so."""
+        """Have batches go over a socket from now on, if the worker can be reached so."""
         link = self._links.get(worker)
         if link is not None and not link.lost:
             return
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_S):
-                name = await self._call(self._to(worker).local_socket.remote, worker)
-                if name:
-                    self._links[worker] = await LocalLink.open(name)
-        except (WorkerGone, OSError, TimeoutError) as error:  # of another machine; where it is gone the handle says so
-            logger.info("Worker %s takes batches by Serve's handle only: %s", worker, error)
+                self._links[worker] = await self._open_link(worker)
+        except (WorkerGone, OSError, TimeoutError) as error:  # where it is gone the handle says so
+            logger.info("Worker %s takes batches by Serve's handle only: %s", worker, error or type(error).__name__)
 
     async def run(self, worker: str, variant: str, inputs: Arrays) -> BatchResult:
         """Run one stacked batch; ``inputs`` may not change meanwhile."""
@@ -94,7 +95,7 @@ class WorkerClient:
             except CallRefused as error:
                 raise WorkerGone(str(error)) from error
             except LinkLost as error:
-                raise WorkerGone("its process ended", died=True) from error
+                raise WorkerGone(str(error), died=not error.cut_off) from error
         return await self._call(self._to(worker).run.remote, variant, inputs, worker, self._router)
 
     async def assign(self, worker: str, router: str | None) -> WorkerReport:
@@ -126,6 +127,17 @@ class WorkerClient:
         self._addressed.pop(worker, None)
         if (link := self._links.pop(worker, None)) is not None:
             link.close()
+
+    async def _open_link(self, worker: str) -> BatchLink:
+        name = await self._call(self._to(worker).local_socket.remote, worker)
+        if name:
+            with suppress(OSError):  # on another machine nobody has a socket of that name
+                return await BatchLink.open_local(name)
+        address = await self._call(self._to(worker).network_socket.remote, worker)
+        if address is None:
+            raise ConnectionRefusedError("it is on another machine, and Ray encrypts what it sends there")
+        async with asyncio.timeout(NETWORK_TIMEOUT_S):
+            return await BatchLink.open_network(address)
 
     def _to(self, worker: str) -> DeploymentHandle:
         handle = self._addressed.get(worker)

@@ -19,8 +19,8 @@ from catalog.variant import Artifact, Variant
 from deployments.messages.worker import WorkerSpec
 from deployments.worker import membership
 from deployments.worker.client import WorkerClient, WorkerGone
-from deployments.worker.local_socket.link import LocalLink
 from deployments.worker.replica import WorkerDeployment
+from deployments.worker.sockets.link import BatchLink
 from toy_models import write_toy_catalogue
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
@@ -135,17 +135,36 @@ async def test_batches_take_the_socket_of_a_worker_on_this_machine_and_mean_the_
     assert link.lost
 
 
-async def test_a_worker_of_another_machine_is_called_by_the_handle(
+async def test_batches_take_the_network_where_no_local_socket_leads_to_the_worker(
     pools: Pools, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    open_link = LocalLink.open
-    monkeypatch.setattr(LocalLink, "open", lambda name: open_link(name + "-there"))  # nobody listens under this name
+    _let_nobody_listen_here(monkeypatch)
+    client = pools.client("r1")
+    await client.assign(pools.worker, "r1")
+    await client.connect(pools.worker)
+    link = client._links[pools.worker]
+    assert (await client.run(pools.worker, "good", X)).outputs["y"].tolist() == [2]
+    assert not link.lost
+    client.forget(pools.worker)
+
+
+async def test_a_worker_that_no_socket_leads_to_is_called_by_the_handle(
+    pools: Pools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _let_nobody_listen_here(monkeypatch)
+    open_link = BatchLink.open_network
+    monkeypatch.setattr(BatchLink, "open_network", lambda address: open_link(replace(address, port=1)))
     client = pools.client("r1")
     await client.assign(pools.worker, "r1")
     await client.connect(pools.worker)
     assert (await client.run(pools.worker, "good", X)).error is None
     await client.connect("nobody")  # whoever is gone is no reason to raise either
     assert client._links == {}
+
+
+def _let_nobody_listen_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    open_link = BatchLink.open_local
+    monkeypatch.setattr(BatchLink, "open_local", lambda name: open_link(name + "-there"))
 
 
 async def test_a_variant_is_measured_where_it_would_run(pools: Pools) -> None:

@@ -1,12 +1,10 @@
-"""What router and worker send each other over a local socket, and how it looks there.
+"""What router and worker send each other over a socket, and how it looks there.
 
 A frame is a message, pickled (protocol 5), behind the sizes of it and of the arrays that follow it as they lie in
-memory. Both ends are processes of one user on one machine (`same_user`), as those of Ray itself, which pickles too.
+memory. Either end knows by then that the other is of the service (`peer`), as Ray's own processes do, which pickle too.
 """
 
-import os
 import pickle
-import socket
 import struct
 from asyncio import StreamReader, StreamWriter
 from dataclasses import dataclass
@@ -18,7 +16,6 @@ LIMIT_BYTES = 1 << 20
 """So much is read ahead of what is asked for."""
 
 _HEAD = struct.Struct("<QQ")  # arrays, bytes of the message
-_PEER = struct.Struct("3i")  # pid, uid, gid: struct ucred of unix(7)
 
 
 @dataclass(frozen=True)
@@ -65,9 +62,3 @@ async def receive(reader: StreamReader) -> object:
     # bytes would make arrays that cannot be written to
     buffers = [bytearray(await reader.readexactly(each)) for each in sizes]
     return pickle.loads(body, buffers=buffers)
-
-
-def same_user(end: socket.socket) -> bool:
-    """Whether the process at the other end is of this one's user (``SO_PEERCRED``)."""
-    _, user, _ = _PEER.unpack(end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
-    return bool(user == os.geteuid())

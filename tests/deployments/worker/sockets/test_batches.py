@@ -1,80 +1,33 @@
-"""Batches over a real Unix socket: both ends on one event loop, and one end in a process of its own."""
+"""Batches over real sockets, Unix and TCP: both ends on one event loop, and one end in a process of its own."""
 
 import asyncio
 import multiprocessing
 import os
 import signal
-import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
 from multiprocessing.connection import Connection
 
 import numpy as np
 import pytest
 import uvloop
+from batch_socket_scene import Open, connected, hung_up, open_local, open_network
 
 from catalog.tensor import Arrays
 from deployments.messages.worker import BatchResult
-from deployments.worker.local_socket import link as link_module
-from deployments.worker.local_socket import server as server_module
-from deployments.worker.local_socket.frames import same_user
-from deployments.worker.local_socket.link import CallRefused, LinkLost, LocalLink
-from deployments.worker.local_socket.server import LocalServer
+from deployments.worker.sockets.link import BatchLink, CallRefused, LinkLost
+from deployments.worker.sockets.server import BatchServer
 
 X: Arrays = {"x": np.arange(6, dtype=np.float32).reshape(2, 3)}
 
 
-class Doubling:
-    """Doubles its inputs when `go` is set; keeps what it was asked, and what it gave up."""
-
-    def __init__(self) -> None:
-        self.go = asyncio.Event()
-        self.asked: list[tuple[str, str, str | None]] = []
-        self.cancelled = 0
-        self.raises: Exception | None = None
-
-    async def run(self, variant: str, inputs: Arrays, worker: str, router: str | None) -> BatchResult:
-        self.asked.append((variant, worker, router))
-        if self.raises is not None:
-            raise self.raises
-        try:
-            await self.go.wait()
-        except asyncio.CancelledError:
-            self.cancelled += 1
-            raise
-        for array in inputs.values():
-            array *= 2  # as a runtime might: they are the worker's own
-        return BatchResult(inputs, 0.25, waited_s=0.5)
+@pytest.fixture(params=[open_local, open_network], ids=["local", "network"])
+def open_link(request: pytest.FixtureRequest) -> Open:
+    """How the router connects."""
+    made: Open = request.param
+    return made
 
 
-@asynccontextmanager
-async def connected() -> AsyncIterator[tuple[Doubling, LocalServer, LocalLink]]:
-    worker = Doubling()
-    server = LocalServer(worker.run)
-    link = await LocalLink.open(await server.open())
-    try:
-        yield worker, server, link
-    finally:
-        worker.go.set()
-        await hung_up(link)
-        await server.close()
-
-
-async def hung_up(link: LocalLink) -> None:
-    """The link is closed, down to its socket."""
-    link.close()
-    with suppress(OSError):
-        await link._writer.wait_closed()
-
-
-async def until(asked: Doubling, number: int = 1) -> None:
-    """That many calls have come to the worker."""
-    while len(asked.asked) < number:
-        await asyncio.sleep(0.001)
-
-
-async def test_a_batch_comes_back_as_the_worker_answered_it() -> None:
-    async with connected() as (worker, _, link):
+async def test_a_batch_comes_back_as_the_worker_answered_it(open_link: Open) -> None:
+    async with connected(open_link) as (worker, _, link):
         worker.go.set()
         result = await link.run("v", X, "w", "r")
         assert result.outputs["x"].tolist() == [[0, 2, 4], [6, 8, 10]]
@@ -83,9 +36,9 @@ async def test_a_batch_comes_back_as_the_worker_answered_it() -> None:
         assert X["x"][1, 2] == 5  # the caller's own stay as they are
 
 
-def test_batches_cross_on_the_event_loop_that_serve_runs_replicas_on() -> None:
+def test_batches_cross_on_the_event_loop_that_serve_runs_replicas_on(open_link: Open) -> None:
     async def there_and_back() -> None:
-        async with connected() as (worker, _, link):
+        async with connected(open_link) as (worker, _, link):
             worker.go.set()
             large = {"x": np.ones((64, 3, 64, 64), dtype=np.float32)}
             for inputs in (X, large):
@@ -109,12 +62,12 @@ def test_batches_cross_on_the_event_loop_that_serve_runs_replicas_on() -> None:
     ],
     ids=["empty", "transposed", "strided", "bool", "large", "str", "bytes"],
 )
-async def test_arrays_of_every_kind_cross_both_ways(array: np.ndarray) -> None:
+async def test_arrays_of_every_kind_cross_both_ways(open_link: Open, array: np.ndarray) -> None:
     async def same(variant: str, inputs: Arrays, worker: str, router: str | None) -> BatchResult:
         return BatchResult(inputs, 0.0)
 
-    server = LocalServer(same)
-    link = await LocalLink.open(await server.open())
+    server = BatchServer(same)
+    link = await open_link(server)
     got = (await link.run("v", {"x": array, "y": array[:1]}, "w", None)).outputs
     assert got["x"].dtype == array.dtype
     assert np.array_equal(got["x"], array)
@@ -123,7 +76,7 @@ async def test_arrays_of_every_kind_cross_both_ways(array: np.ndarray) -> None:
     await server.close()
 
 
-async def test_batches_are_answered_in_whatever_order_they_end() -> None:
+async def test_batches_are_answered_in_whatever_order_they_end(open_link: Open) -> None:
     first = asyncio.Event()
 
     async def run(variant: str, inputs: Arrays, worker: str, router: str | None) -> BatchResult:
@@ -131,8 +84,8 @@ async def test_batches_are_answered_in_whatever_order_they_end() -> None:
             await first.wait()
         return BatchResult({}, 0.0, variant)
 
-    server = LocalServer(run)
-    link = await LocalLink.open(await server.open())
+    server = BatchServer(run)
+    link = await open_link(server)
     slow = asyncio.create_task(link.run("first", X, "w", None))
     assert (await link.run("second", X, "w", None)).error == "second"
     first.set()
@@ -141,18 +94,18 @@ async def test_batches_are_answered_in_whatever_order_they_end() -> None:
     await server.close()
 
 
-async def test_what_the_worker_would_not_have_comes_back_in_words() -> None:
-    async with connected() as (worker, _, link):
+async def test_what_the_worker_would_not_have_comes_back_in_words(open_link: Open) -> None:
+    async with connected(open_link) as (worker, _, link):
         worker.raises = ValueError("this is worker a, not b")
         with pytest.raises(CallRefused, match=r"^ValueError: this is worker a, not b$"):
             await link.run("v", X, "b", None)
         assert not link.lost
 
 
-async def test_a_call_given_up_is_cancelled_at_the_worker() -> None:
-    async with connected() as (worker, _, link):
+async def test_a_call_given_up_is_cancelled_at_the_worker(open_link: Open) -> None:
+    async with connected(open_link) as (worker, _, link):
         call = asyncio.create_task(link.run("v", X, "w", None))
-        await until(worker)
+        await worker.until_asked()
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
@@ -162,11 +115,11 @@ async def test_a_call_given_up_is_cancelled_at_the_worker() -> None:
         assert (await link.run("v", X, "w", None)).error is None
 
 
-async def test_a_router_that_hangs_up_has_its_batches_cancelled() -> None:
-    async with connected() as (worker, server, link):
-        other = await LocalLink.open(await server.open())
+async def test_a_router_that_hangs_up_has_its_batches_cancelled(open_link: Open) -> None:
+    async with connected(open_link) as (worker, server, link):
+        other = await open_link(server)
         calls = [asyncio.create_task(each.run("v", X, "w", None)) for each in (link, other)]
-        await until(worker, number=2)
+        await worker.until_asked(2)
         other._writer.transport.abort()
         with pytest.raises(LinkLost):
             await calls[1]
@@ -178,10 +131,10 @@ async def test_a_router_that_hangs_up_has_its_batches_cancelled() -> None:
         assert worker.cancelled == 1
 
 
-async def test_a_link_is_closed_after_what_is_under_way() -> None:
-    async with connected() as (worker, _, link):
+async def test_a_link_is_closed_after_what_is_under_way(open_link: Open) -> None:
+    async with connected(open_link) as (worker, _, link):
         call = asyncio.create_task(link.run("v", X, "w", None))
-        await until(worker)
+        await worker.until_asked()
         link.close()
         assert not link.lost
         worker.go.set()
@@ -192,10 +145,10 @@ async def test_a_link_is_closed_after_what_is_under_way() -> None:
             await link.run("v", X, "w", None)
 
 
-async def test_a_worker_that_stops_answers_what_it_has_and_refuses_what_comes() -> None:
-    async with connected() as (worker, server, link):
+async def test_a_worker_that_stops_answers_what_it_has_and_refuses_what_comes(open_link: Open) -> None:
+    async with connected(open_link) as (worker, server, link):
         call = asyncio.create_task(link.run("v", X, "w", None))
-        await until(worker)
+        await worker.until_asked()
         closing = asyncio.create_task(server.close())
         with pytest.raises(CallRefused, match="stopping"):
             await link.run("v", X, "w", None)
@@ -208,42 +161,11 @@ async def test_a_worker_that_stops_answers_what_it_has_and_refuses_what_comes() 
 
 
 async def test_there_is_one_socket_whoever_asks() -> None:
-    async with connected() as (_, server, _):
-        first, second = await asyncio.gather(server.open(), server.open())
+    async with connected(open_local) as (_, server, _):
+        first, second = await asyncio.gather(server.open_local(), server.open_local())
         assert first == second
-
-
-async def test_a_socket_that_is_not_there_is_an_error_of_the_system() -> None:
-    with pytest.raises(OSError):
-        await LocalLink.open("\0accord-worker-nobody")
-
-
-async def test_a_router_does_not_send_to_a_process_of_another_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with connected() as (worker, server, _):
-        name = await server.open()
-        monkeypatch.setattr(link_module, "same_user", lambda end: False)
-        with pytest.raises(PermissionError, match="another user"):
-            await LocalLink.open(name)
-        assert worker.asked == []
-
-
-async def test_a_worker_hangs_up_on_a_process_of_another_user_before_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with connected() as (worker, server, _):
-        monkeypatch.setattr(server_module, "same_user", lambda end: False)
-        link = await LocalLink.open(await server.open())
-        with pytest.raises(LinkLost):
-            await link.run("v", X, "w", "r")
-        assert worker.asked == []
-        await hung_up(link)
-
-
-async def test_who_is_at_the_other_end_is_what_the_system_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    one, other = socket.socketpair()
-    with one, other:
-        assert same_user(one)
-        another = os.geteuid() + 1
-        monkeypatch.setattr(os, "geteuid", lambda: another)
-        assert not same_user(one)
+        one, other = await asyncio.gather(*(server.open_network("127.0.0.1") for _ in range(2)))
+        assert one == other
 
 
 def _serve_for_ever(pipe: Connection) -> None:
@@ -253,25 +175,29 @@ def _serve_for_ever(pipe: Connection) -> None:
                 await asyncio.Event().wait()
             return BatchResult({}, 0.0, str(os.getpid()))
 
-        pipe.send(await LocalServer(run).open())
+        server = BatchServer(run)
+        pipe.send((await server.open_local(), await server.open_network("127.0.0.1")))
         await asyncio.Event().wait()
 
     asyncio.run(serve())
 
 
-async def test_the_death_of_the_process_ends_the_calls_to_it_at_once() -> None:
+@pytest.mark.parametrize("remote", [False, True], ids=["local", "network"])
+async def test_the_death_of_the_process_ends_the_calls_to_it_at_once(remote: bool) -> None:
     mine, its = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=_serve_for_ever, args=(its,), daemon=True)
     process.start()
     try:
-        link = await LocalLink.open(await asyncio.to_thread(mine.recv))
+        name, address = await asyncio.to_thread(mine.recv)
+        link = await (BatchLink.open_network(address) if remote else BatchLink.open_local(name))
         assert (await link.run("v", X, "w", None)).error == str(process.pid)
         call = asyncio.create_task(link.run("hangs", X, "w", None))
         await link.run("v", X, "w", None)
         assert process.pid is not None
         os.kill(process.pid, signal.SIGKILL)
-        with pytest.raises(LinkLost):
+        with pytest.raises(LinkLost) as raised:
             await call
+        assert not raised.value.cut_off
         assert link.lost
         await hung_up(link)
     finally:

@@ -1,0 +1,1 @@
+"""What a batch costs on its way to a worker and back."""

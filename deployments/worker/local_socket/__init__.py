@@ -1,1 +1,0 @@
-"""Batches between a router and a worker of the same machine over a Unix socket, past Serve's handle."""

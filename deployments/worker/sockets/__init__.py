@@ -1,0 +1,1 @@
+"""Batches between a router and a worker over a socket of theirs, past Serve's handle."""

@@ -51,8 +51,8 @@ class WorkerGone(Exception):
 class WorkerClient:
     """Wraps the deployment handle of one pool; every coroutine is one remote call to one replica.
 
-    Batches go over a socket of their own to workers that were connected with: by the handle they cost either side
-    three to ten times the processor time. ``router`` is who batches are from, None for one that they need not
+    Batches go over a socket of their own to workers that were connected with: by the handle they cost three
+    to five times the processor time. ``router`` is who batches are from, None for one that they need not
     belong to. Raises `WorkerGone` where no answer comes, and where the worker belongs to another router; cancel the
     call to give up on it.
     """

@@ -28,6 +28,7 @@ from serve_app.cli.run.command import SERVE_ENV
 from serve_app.testing.served import served
 
 PORT = 8000
+QUICKSTART = Path(__file__).parents[2] / "configs" / "quickstart.yaml"
 TUNED_ENV = {
     key: SERVE_ENV[key]
     for key in ("RAY_SERVE_ENABLE_HA_PROXY", "RAY_SERVE_THROUGHPUT_OPTIMIZED", "RAY_SERVE_HAPROXY_NBTHREAD")
@@ -100,15 +101,14 @@ def _server(system: str, variant: str, model: str, body: bytes) -> Iterator[str]
         path = "/v2/models/digits/infer"
         with TemporaryDirectory() as folder:
             config = Path(folder) / "accord.yaml"
-            config.write_text(yaml.safe_dump(_config(variant)))
+            config.write_text(yaml.safe_dump(kept_to(variant)))
             with served([str(binaries / "accord"), "run", str(config)], {}, PORT, path, body):
                 yield path
 
 
-def _config(variant: str) -> dict[str, Any]:
+def kept_to(variant: str) -> dict[str, Any]:
     """The quickstart, kept to one variant."""
-    quickstart = Path(__file__).parent.parent / "configs" / "quickstart.yaml"
-    config: dict[str, Any] = yaml.safe_load(quickstart.read_text())
+    config: dict[str, Any] = yaml.safe_load(QUICKSTART.read_text())
     digits = config["applications"][0]["args"]["endpoints"]["digits"]
     digits["selection"] = {"policy": "fixed", "variant": variant}
     digits.pop("admission", None)  # its clients wait for every answer, however long that takes

@@ -81,29 +81,18 @@ async def test_a_worker_hangs_up_on_who_says_nothing(monkeypatch: pytest.MonkeyP
         writer.close()
 
 
-async def test_a_proof_cannot_be_sent_back_to_who_made_it() -> None:
-    """A listener without the token that repeats what the router sends is not taken for the worker."""
+@pytest.mark.parametrize(("repeats", "error"), [(0, ConnectionResetError), (3, PermissionError)])
+async def test_a_listener_without_the_token_is_not_taken_for_the_worker(repeats: int, error: type[OSError]) -> None:
+    """It hangs up, or sends back what the router sent, in place of a nonce and a proof of its own."""
 
-    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonce = await reader.readexactly(16)
-        writer.write(nonce + nonce + nonce)
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(repeats * await reader.readexactly(16))
         writer.close()
 
-    async with connected(open_network) as (_, server, _), await asyncio.start_server(echo, "127.0.0.1", 0) as false:
+    async with connected(open_network) as (_, server, _), await asyncio.start_server(listen, "127.0.0.1", 0) as false:
         address = await server.open_network("127.0.0.1")
         assert address is not None
-        with pytest.raises(PermissionError):
-            await BatchLink.open_network(replace(address, port=false.sockets[0].getsockname()[1]))
-
-
-async def test_a_worker_that_hangs_up_at_once_is_an_error_of_the_connection() -> None:
-    async def nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.close()
-
-    async with connected(open_network) as (_, server, _), await asyncio.start_server(nothing, "127.0.0.1", 0) as false:
-        address = await server.open_network("127.0.0.1")
-        assert address is not None
-        with pytest.raises(OSError):
+        with pytest.raises(error):
             await BatchLink.open_network(replace(address, port=false.sockets[0].getsockname()[1]))
 
 

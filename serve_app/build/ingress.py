@@ -37,6 +37,7 @@ from dispatch.query import NORMAL_PRIORITY, StageKey
 from serve_app.build.gatehouse import gate_for
 from serve_app.build.router_settings import RouterSettings
 from serve_app.grpc.access import Access
+from serve_app.grpc.health import Health
 from serve_app.grpc.methods import GrpcMethods
 from serve_app.grpc.service import InferenceService
 from serve_app.http import fast_path
@@ -129,13 +130,10 @@ class Ingress(GrpcMethods):
             self._settings.token_buckets(),
             time.monotonic,
         )
-        self.grpc = InferenceService(
-            self._inference,
-            self._router,
-            Repository(self._router, self._endpoints, self._controller),
-            intake,
-            Access(self._gate, self._settings.security.anonymous),
-        )
+        repository = Repository(self._router, self._endpoints, self._controller)
+        access = Access(self._gate, self._settings.security.anonymous)
+        self.grpc = InferenceService(self._inference, self._router, repository, intake, access)
+        self.health = Health(self._router, repository, access)
         edge = Edge(self._inference, self._router, intake, other, self._gate)
         fast_path.install(edge)
         return edge

@@ -13,8 +13,11 @@ from serve_app.config.schema import AppConfig
 
 IMPORT_PATH = "serve_app.main:build"
 
-GRPC_SERVICER = "serve_app.grpc.protocol.inference_pb2_grpc.add_GRPCInferenceServiceServicer_to_server"
-"""What ``grpc_options.grpc_servicer_functions`` has to name for the calls of the protocol."""
+GRPC_SERVICERS = (
+    "serve_app.grpc.protocol.inference_pb2_grpc.add_GRPCInferenceServiceServicer_to_server",
+    "grpc_health.v1.health_pb2_grpc.add_HealthServicer_to_server",
+)
+"""What ``grpc_options.grpc_servicer_functions`` has to name: the protocol's calls, and those about health."""
 
 LOOPBACK, SERVES_DEFAULT = "127.0.0.1", "0.0.0.0"
 """Serve listens everywhere where a config does not say ``http_options.host``."""
@@ -89,7 +92,7 @@ def write_served(path: Path, folder: Path, *, emulate: bool, host: str | None, g
     if grpc_port is not None:
         grpc["port"] = grpc_port
     if grpc.get("port"):
-        content["grpc_options"] = {"grpc_servicer_functions": [GRPC_SERVICER], **grpc}
+        content["grpc_options"] = {"grpc_servicer_functions": [*GRPC_SERVICERS], **grpc}
     else:
         content.pop("grpc_options", None)
     copy = folder / path.name

@@ -1,15 +1,33 @@
 """The names by which Serve's gRPC ingress calls a deployment: those of the protocol."""
 
+from collections.abc import AsyncIterator
+
+from grpc_health.v1 import health_pb2
 from ray.serve.grpc_util import RayServegRPCContext
 
+from serve_app.grpc.health import Health
 from serve_app.grpc.protocol import inference_pb2 as pb
 from serve_app.grpc.service import InferenceService
 
 
 class GrpcMethods:
-    """For the class of an ingress deployment, which sets ``grpc`` before it is ready."""
+    """For the class of an ingress deployment, which sets ``grpc`` and ``health`` before it is ready."""
 
     grpc: InferenceService
+    health: Health
+
+    async def Check(
+        self, request: health_pb2.HealthCheckRequest, grpc_context: RayServegRPCContext
+    ) -> health_pb2.HealthCheckResponse:
+        """See `Health.check`."""
+        return await self.health.check(request, grpc_context)
+
+    async def Watch(
+        self, request: health_pb2.HealthCheckRequest, grpc_context: RayServegRPCContext
+    ) -> AsyncIterator[health_pb2.HealthCheckResponse]:
+        """See `Health.watch`."""
+        async for told in self.health.watch(request, grpc_context):
+            yield told
 
     async def ServerLive(self, _: pb.ServerLiveRequest, grpc_context: RayServegRPCContext) -> pb.ServerLiveResponse:
         """See `InferenceService.server_live`."""

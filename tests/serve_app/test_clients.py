@@ -18,6 +18,8 @@ import httpx2
 import numpy as np
 import pytest
 import yaml
+from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
+from grpc_health.v1.health_pb2_grpc import HealthStub
 from http_scene import digit
 
 from catalog.tensor import TensorSpec
@@ -169,6 +171,23 @@ def test_a_call_over_grpc_that_is_not_served_is_unimplemented(serving: Serving) 
         with pytest.raises(grpc.RpcError) as refused:
             list(stream(iter([b""]), timeout=20))
     assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
+
+
+def test_health_is_told_as_kubernetes_and_envoy_ask_for_it(serving: Serving) -> None:
+    with grpc.insecure_channel(f"127.0.0.1:{serving.grpc_port}") as channel:
+        stub = HealthStub(channel)
+        for service in ("", "inference.GRPCInferenceService", "digits", "mirror"):
+            assert stub.Check(HealthCheckRequest(service=service), timeout=20).status == HealthCheckResponse.SERVING
+        with pytest.raises(grpc.RpcError) as refused:
+            stub.Check(HealthCheckRequest(service="nothing"), timeout=20)
+        assert refused.value.code() is grpc.StatusCode.NOT_FOUND
+        for service, status in (
+            ("digits", HealthCheckResponse.SERVING),
+            ("nothing", HealthCheckResponse.SERVICE_UNKNOWN),
+        ):
+            watched = stub.Watch(HealthCheckRequest(service=service), timeout=60)
+            assert next(watched).status == status
+            watched.cancel()
 
 
 def test_field_numbers_are_those_of_the_clients(serving: Serving) -> None:

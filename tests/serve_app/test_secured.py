@@ -11,11 +11,13 @@ import grpc
 import httpx2
 import pytest
 from certificates import self_signed
+from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
+from grpc_health.v1.health_pb2_grpc import HealthStub
 from http_scene import toy, until
 from ray import serve
 from security_scene import jwt_config, new_key, secret_file, signed
 
-from serve_app.cli.config_file import GRPC_SERVICER
+from serve_app.cli.config_file import GRPC_SERVICERS
 from serve_app.config.schema import AppConfig
 from serve_app.grpc.protocol import inference_pb2 as pb
 from serve_app.grpc.protocol.inference_pb2_grpc import GRPCInferenceServiceStub
@@ -66,7 +68,7 @@ def secured(ray_cluster: None, free_port: int, tmp_path_factory: pytest.TempPath
     )
     key_file, certificate = self_signed(folder)
     tls = {"ssl_keyfile": key_file, "ssl_certfile": certificate}
-    grpc_options = {"port": find_free_port(), "grpc_servicer_functions": [GRPC_SERVICER]}
+    grpc_options = {"port": find_free_port(), "grpc_servicer_functions": [*GRPC_SERVICERS]}
     serve.start(http_options={"host": "127.0.0.1", "port": free_port, **tls}, grpc_options=grpc_options)
     serve.run(build(config.model_dump()), name="secured", route_prefix="/")
     context = ssl.create_default_context(cafile=certificate)
@@ -121,6 +123,7 @@ def test_calls_over_grpc_ask_for_the_same_keys(secured: Secured) -> None:
             ({"observe"}, stub.ModelStatistics, pb.ModelStatisticsRequest()),
         ]
         assert stub.ServerLive(pb.ServerLiveRequest(), timeout=30).live
+        assert HealthStub(channel).Check(HealthCheckRequest(), timeout=30).status == HealthCheckResponse.SERVING
         for roles, call, message in calls:
             assert refused(call, message, ()) is grpc.StatusCode.UNAUTHENTICATED
             for name, key in secured.keys.items():

@@ -83,6 +83,23 @@ class Candidate:
         """How many of ``rows`` waiting rows one batch can hold."""
         return min(rows, self.max_batch)
 
+    def of_queries(self, rows: int) -> "Candidate":
+        """The candidate by queries that have so many rows each: ``latency_s[n]`` is that of n queries, at least one."""
+        if rows <= 1:
+            return self
+        sizes = [min(queries * rows, self.max_batch) for queries in range(max(self.max_batch // rows, 1) + 1)]
+
+        def picked(times_s: tuple[float, ...]) -> tuple[float, ...]:
+            return times_s and tuple(times_s[size] for size in sizes)
+
+        return replace(
+            self,
+            latency_s=picked(self.latency_s),
+            mean_s=picked(self.mean_s),
+            follow_s=picked(self.follow_s),
+            result_s=picked(self.result_s),
+        )
+
     def of_whole_jobs(self, rows: int) -> "Candidate":
         """The candidate where every job has so many rows, or as many as a batch holds: fewer take no less than one."""
         if rows <= 1:

@@ -50,6 +50,16 @@ def by_tables(name: str = "digits") -> EndpointPlan:
 
 
 @dataclass
+class PlayedObserver:
+    """Knows how many rows queries have."""
+
+    rows: int = 1
+
+    def usual_rows(self, endpoint: str) -> int:
+        return self.rows
+
+
+@dataclass
 class PlayedRouter:
     """What the keeper sees of a router, and the plans that it was given."""
 
@@ -60,6 +70,7 @@ class PlayedRouter:
     devices: tuple[str, ...] = ("cpu",)
     holding: tuple[Candidate, ...] | None = None
     """What workers hold of the candidates, None where they hold all."""
+    observer: PlayedObserver = field(default_factory=PlayedObserver)
     tables: dict[str, TableProgress] = field(default_factory=dict)
     applied: list[Plan] = field(default_factory=list)
 

@@ -7,6 +7,7 @@ from deployments.router.observing.meter import RouterMeter
 from deployments.router.observing.metrics.batch_totals import BatchTotals
 from deployments.router.observing.stats import EndpointStats
 from dispatch.commands import Answer, Answers, BatchDone, Reject
+from dispatch.load.query_rows import QueryRows
 from dispatch.promise.guarantee import GuaranteeMonitor
 from dispatch.query import Query
 from dispatch.selection.policy import Promise
@@ -30,12 +31,14 @@ class QueryObserver:
         self.batches = BatchTotals()
         self._decoded = dict.fromkeys(names, 0)
         self._rows = dict.fromkeys(names, 0)
+        self._usual = {name: QueryRows() for name in names}
 
     def on_arrival(self, query: Query) -> None:
         """A query came."""
         self.stats[query.endpoint].arrived += 1
         self._decoded[query.endpoint] += 1
         self._rows[query.endpoint] += query.rows
+        self._usual[query.endpoint].on_query(query.rows)
         self.meter.on_arrival(query.endpoint, query.rows)
 
     def on_sent_on(self, query: Query) -> None:
@@ -108,6 +111,10 @@ class QueryObserver:
         if query.allowed_s >= slo_s - ROUNDING_S:
             self.meter.on_violations(query.endpoint, query.rows)
             self.guarantees[query.endpoint].on_refused()
+
+    def usual_rows(self, endpoint: str) -> int:
+        """How many rows queries of the endpoint usually have of late."""
+        return self._usual[endpoint].usual
 
     def likely_rows(self, endpoint: str, queries: int) -> int:
         """Queries that nobody decoded are taken to have as many rows as those that somebody did, and one at least."""

@@ -149,7 +149,7 @@ class TableKeeper:
         return worked
 
     def _renew(self, name: str) -> None:
-        """Begin anew where what the tables are for has changed: variants, objective, number of workers."""
+        """Begin anew where what the tables are for has changed: variants, objective, workers, rows of a query."""
         offered = self._router.offered(name)
         workers = self._settled_workers(name)
         if not workers:
@@ -164,10 +164,12 @@ class TableKeeper:
                 balancing=self._balancing[name],
                 highest_qps=self._highest_qps,
                 formulation=self._formulations.get(name),
+                query_rows=self._router.observer.usual_rows(name),
             )
             kept = work.get(device)
             if kept is None or replace(kept.task, highest_qps=task.highest_qps) != task:
-                logger.info("Endpoint %s on %s: making decision tables for %d workers.", name, device, workers)
+                made_for = f"{workers} workers, queries of {task.query_rows} rows"
+                logger.info("Endpoint %s on %s: making decision tables for %s.", name, device, made_for)
                 work[device] = TableWork(task)
         for device in work.keys() - endpoint.stage.candidates.keys():  # not those that only have no worker just now
             del work[device]

@@ -29,7 +29,8 @@ class RamsisSelection:
 
     The greedy policy decides where there is no grid yet, where a grid's variant is not among the candidates (not
     loaded, or failing), and where clients allow more time than the objective, of which tables know nothing. Where the
-    table's variant cannot be in time on this worker and a faster one can, that takes its place. Tables know one length:
+    table's variant cannot be in time on this worker and a faster one can, that takes its place. Tables count queries
+    of as many rows as are usual: what waits is taken for so many of those. Tables know one length:
     where lengths differ they are read for all that waits, as so many rows of the usual one, and promise nothing. Nor is
     anything promised where the table's rows take several batches, after each of which it is read anew, and where the
     tables of another device type are for smaller groups, in which queries come then.
@@ -49,11 +50,12 @@ class RamsisSelection:
         if slack_s > table.slo_s * view.slack_share + SLACK_TOLERANCE_S:
             return _GREEDY.choose(view)
         slack_s /= reading.tail
-        queued = view.queued_rows or view.rows
+        queued, each = view.queued_rows or view.rows, reading.query_rows
+        queries = queued if each == 1 else -(-queued // each)
         phase = _phase_for(table.workers, view)
-        index, rows = table.lookup(queued, slack_s, phase)
+        index, rows = table.lookup(queries, slack_s, phase)
         if index == HOLD:
-            hold_s = table.hold_s(queued, slack_s, phase) * reading.tail
+            hold_s = table.hold_s(queries, slack_s, phase) * reading.tail
             return Hold(view.now_s + max(hold_s, SHORTEST_HOLD_S))
         variant = table.variants[index]
         for candidate in view.candidates:
@@ -61,6 +63,7 @@ class RamsisSelection:
                 break
         else:
             return _GREEDY.choose(view)
+        rows = min(rows * each, queued)
         told = rows if queued == view.rows else min(rows, view.rows)
         rows = candidate.batch_rows(max(told, view.first_rows))  # a query is never divided
         if view.latency is None:
@@ -102,8 +105,9 @@ def promise_of(table: DecisionTable, late_share: float) -> Promise:
 
 
 def _promises(reading: Reading, view: QueueView) -> bool:
-    """Whether what a table expects holds here: fewer workers get their queries in larger bursts than it knows."""
-    whole = view.slack_share >= 1.0 and not view.queued_rows
+    """Whether what a table expects holds here: fewer workers get their queries in larger bursts than it knows, and
+    queries of other sizes are none of its."""
+    whole = view.slack_share >= 1.0 and not view.queued_rows and view.first_rows == reading.query_rows
     return reading.exact and whole and view.workers >= reading.table.workers
 
 

@@ -54,13 +54,15 @@ class Reading:
 
     A worker c times slower, with objective S and load L, is the faster one with objective S / c and load c L: so the
     load is multiplied by ``mean``, and the slack divided by ``tail``, the factor of what nearly all batches take.
-    ``meets_load`` unless the table is for a lower load, since there is none yet for this one.
+    ``meets_load`` unless the table is for a lower load, since there is none yet for this one. The table's queries have
+    ``query_rows`` rows each.
     """
 
     table: DecisionTable
     mean: float
     tail: float
     meets_load: bool = True
+    query_rows: int = 1
 
     @property
     def exact(self) -> bool:
@@ -80,19 +82,25 @@ class _Scale:
 
 @dataclass(frozen=True, eq=False)
 class LeveledGrids:
-    """Grids for one device type and number of workers, by the latency that each was made for."""
+    """Grids for one device type and number of workers, by the latency that each was made for.
+
+    All are for queries of ``query_rows`` rows.
+    """
 
     grids: Mapping[LatencyLevel, TableGrid]
+    query_rows: int = 1
     _scales: dict[int, tuple[LatencyEstimate, tuple[_Scale, ...]]] = field(default_factory=dict, repr=False)
 
     def read(self, latency: LatencyEstimate, workers: int, load_qps: float) -> Reading | None:
-        """The best table for a worker of this latency, where so many share the load; None where none is near enough.
+        """The best table for a worker of this latency, where so many share a load of so many rows per second; None
+        where none is near enough.
 
         A table should meet the load in rescaled time. Of those that do, the one that differs least, in latency and in
         load. One for a load that is lower by some factor counts as one for a latency that is off by it: where the load
         has risen faster than tables are made, or near to what can be borne, that is far better than none.
         """
         best, best_cost = None, (True, inf)
+        load_qps /= self.query_rows
         for scale in self._compared(latency):
             if (scale.cost >= log(FARTHEST), scale.cost) >= best_cost or scale.cost >= log(BRIDGED):
                 break  # they ascend by cost
@@ -110,7 +118,7 @@ class LeveledGrids:
                 cost = scale.cost + OVERSIZE * log(max(table.load_qps / max(scaled_qps, 1.0), 1.0))
                 far = scale.cost >= log(FARTHEST)
             if (far, cost) < best_cost:
-                best, best_cost = Reading(table, scale.mean, scale.tail, meets_load), (far, cost)
+                best, best_cost = Reading(table, scale.mean, scale.tail, meets_load, self.query_rows), (far, cost)
         return best
 
     def _compared(self, latency: LatencyEstimate) -> tuple[_Scale, ...]:

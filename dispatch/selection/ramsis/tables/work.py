@@ -41,7 +41,8 @@ MOST_LEVELS = 48
 class TableTask:
     """What the tables of one endpoint are for on one device type; ``offered`` are the plan's candidates.
 
-    ``formulation`` None is the one that goes with the balancing (`formulation_for`).
+    ``formulation`` None is the one that goes with the balancing (`formulation_for`). A table's queries have
+    ``query_rows`` rows each: that is what arrives together, and what is waited for.
     """
 
     offered: tuple[Candidate, ...]
@@ -50,11 +51,17 @@ class TableTask:
     balancing: Balancing
     highest_qps: float  # where router and path end, whatever workers could bear
     formulation: Formulation | None = None
+    query_rows: int = 1
+
+    @cached_property
+    def of_queries(self) -> tuple[Candidate, ...]:
+        """What is offered by queries instead of rows."""
+        return tuple(offered.of_queries(self.query_rows) for offered in self.offered)
 
     def problem(self, level: LatencyLevel) -> WorkerProblem:
         """The decision process at one level of latency, under a load that is for the ladder to set."""
         return WorkerProblem.of(
-            tuple(map(level.estimate.corrected, self.offered)),
+            tuple(map(level.estimate.corrected, self.of_queries)),
             self.slo_s,
             self.workers,
             Poisson(1.0),
@@ -123,7 +130,7 @@ class TableWork:
         self._near = 0
 
     def aim(self, latency: LatencyEstimate, load_qps: float) -> None:
-        """The workers' latency and the load are about this now."""
+        """The workers' latency and the load, in rows per second, are about this now."""
         level = next((each for each in self._ladders if _fits(each, latency)), None) or LatencyLevel.above(latency)
         ahead = [level.inflated(run, path) for run, path in AHEAD]
         for each in reversed((level, *ahead)):
@@ -132,7 +139,7 @@ class TableWork:
         for forgotten in list(self._ladders)[MOST_LEVELS:]:
             del self._ladders[forgotten]
         present = self._ladders[level]
-        wanted = [(level, rung_qps) for rung_qps in present.near(load_qps)]
+        wanted = [(level, rung_qps) for rung_qps in present.near(load_qps / self.task.query_rows)]
         self._near = len(wanted)
         wanted += [(each, rung_qps) for each in ahead for rung_qps in self._ladders[each].sparse()]
         self._wanted = list(dict.fromkeys(wanted))
@@ -158,7 +165,7 @@ class TableWork:
     def grids(self) -> LeveledGrids | None:
         """All tables so far; None before the first."""
         made = {level: ladder.grid() for level, ladder in self._ladders.items() if ladder.tables}
-        return LeveledGrids(made) if made else None
+        return LeveledGrids(made, self.task.query_rows) if made else None
 
     @property
     def made(self) -> int:
@@ -178,11 +185,11 @@ def _fits(level: LatencyLevel, latency: LatencyEstimate) -> bool:
 
 def _most_qps(task: TableTask, level: LatencyLevel) -> float:
     """The load that all workers bear when every batch is the largest in time, on the fastest variant for it."""
-    rates_qps = [1.0 / level.estimate.busy_s(min(each.runs_s[1] for each in task.offered))]
-    for offered in task.offered:
-        rows = bisect_right(offered.runs_s, (task.slo_s - level.path_s) / level.run_factor) - 1
-        if rows > 0:
-            rates_qps.append(rows / level.estimate.busy_s(offered.runs_s[rows]))
+    rates_qps = [1.0 / level.estimate.busy_s(min(each.runs_s[1] for each in task.of_queries))]
+    for offered in task.of_queries:
+        queries = bisect_right(offered.runs_s, (task.slo_s - level.path_s) / level.run_factor) - 1
+        if queries > 0:
+            rates_qps.append(queries / level.estimate.busy_s(offered.runs_s[queries]))
     return task.workers * max(rates_qps)
 
 

@@ -96,18 +96,20 @@ class Host:
         arrivals_s: Mapping[str, Floats],
         accuracy: Sequence[float] | None = None,
         lengths: Sequence[int] | None = None,
+        rows: Sequence[int] | None = None,
     ) -> Record:
         """Play the arrivals of every endpoint, ascending, and let the last batch finish. Call it once.
 
-        ``accuracy`` is what each query asks for, in the order of arrival; None where they do not. ``lengths`` are those
-        of the queries likewise; None where inputs have fixed sizes.
+        ``accuracy`` is what each query asks for, in the order of arrival; None where they do not. ``lengths`` and
+        ``rows`` are those of the queries likewise; None where inputs have fixed sizes, and where each query has a row.
         """
         names, endpoint, arrival_s, deadline_s = self._merge(arrivals_s)
         name_of = map(names.__getitem__, endpoint.tolist())
         times = (arrival_s.tolist(), deadline_s.tolist())
         asked = repeat(None) if accuracy is None else accuracy
         length = repeat(0) if lengths is None else lengths
-        fields = zip(count(), name_of, *times, repeat(1), repeat(NO_INPUTS), asked, repeat(NORMAL_PRIORITY), length)
+        row = repeat(1) if rows is None else rows
+        fields = zip(count(), name_of, *times, row, repeat(NO_INPUTS), asked, repeat(NORMAL_PRIORITY), length)
         queries: Iterator[Query] = map(quick, repeat(Query), fields)
         with _without_garbage_collection():
             if self._control is None:

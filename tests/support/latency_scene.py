@@ -121,6 +121,7 @@ def play(
     duration_s: float,
     workers: int = 2,
     seed: int = 1,
+    query_rows: int = 1,
 ) -> Played:
     """Poisson arrivals on so many workers, with an estimator that starts from twice the way there is."""
     estimator = LatencyEstimator(2 * PATH_S)
@@ -133,4 +134,5 @@ def play(
     devices = {f"w{number}": "cpu" for number in range(workers)}
     host = Host(Plan(1, {"digits": endpoint}), devices, latency, estimator=estimator)
     arrivals_s = Poisson(RateSchedule.constant(load_qps), seed).times_s(duration_s)
-    return Played(host.run({"digits": arrivals_s}), estimator, watched.shares)
+    rows = [query_rows] * len(arrivals_s)
+    return Played(host.run({"digits": arrivals_s}, rows=rows), estimator, watched.shares)

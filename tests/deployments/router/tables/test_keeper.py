@@ -9,6 +9,7 @@ from deployments.router.tables.keeper import PUBLISH_EVERY_S, RETRY_S, SETTLED_S
 from deployments.router.tables.progress import TableProgress, TableState
 from dispatch.plan import Plan
 from dispatch.selection.policy import Candidate
+from dispatch.selection.ramsis.policy import RamsisSelection
 from dispatch.selection.ramsis.tables.latency_level import LatencyLevel
 from dispatch.selection.ramsis.tables.work import TableTask, TableWork
 from dispatch_scene import FAST, SLOW, endpoint
@@ -108,6 +109,21 @@ async def test_workers_that_changed_for_good_get_tables_of_their_own(scene: Scen
     scene.now_s += 0.1
     assert await scene.all_made() > 0
     assert {each.workers for each in scene.in_force()} == {1}
+
+
+async def test_queries_of_several_rows_get_tables_of_their_own_and_keep_those_before_until_then(scene: Scene) -> None:
+    await scene.all_made()
+    before = scene.selection()
+    scene.router.observer.rows = 4
+    scene.maker.meanwhile = lambda: seen.append(scene.selection())
+    seen: list[RamsisSelection] = []
+    assert await scene.keeper.step()
+    assert seen == [before]
+    assert scene.maker.problems[-1].load_qps == pytest.approx(50.0 / 4, rel=0.07)
+    scene.now_s += PUBLISH_EVERY_S
+    await scene.all_made()
+    assert scene.selection().leveled["cpu"].query_rows == 4
+    assert scene.router.tables["digits"].state is TableState.EXACT
 
 
 async def test_a_worker_that_is_soon_replaced_changes_nothing(scene: Scene) -> None:

@@ -74,6 +74,27 @@ def test_the_table_decides_and_promises_where_it_was_made_for_the_latency() -> N
     assert choice.promise == promise_of(table(40.0, 2), LATE_SHARE)
 
 
+def of_queries(query_rows: int) -> RamsisSelection:
+    """Of n queries, up to two are for the slow variant and more for the fast one, at up to 40 queries/s."""
+    decisions = np.zeros((8, 2, 1), dtype=np.uint8)
+    decisions[:2, 1] = 2
+    made = DecisionTable.of(PROBLEM.at_load(40.0), np.array([0.0, 0.03]), decisions, None, 0.85, 0.0)
+    grid = TableGrid((made,), beyond_table(PROBLEM, 1))
+    return RamsisSelection(leveled={"cpu": LeveledGrids({LEVEL: grid}, query_rows)})
+
+
+LARGE = tuple(replace(c, latency_s=c.latency_s + c.latency_s[2:] * 10) for c in (SLOW, MIDDLE, FAST))
+
+
+@pytest.mark.parametrize(("rows", "variant"), [(1, "slow"), (3, "slow"), (4, "slow"), (6, "slow"), (7, "fast")])
+def test_what_waits_is_taken_for_so_many_queries_of_the_usual_size(rows: int, variant: str) -> None:
+    asked = view(rows=rows, load_qps=120.0)._replace(candidates=LARGE, first_rows=min(rows, 3))
+    choice = of_queries(3).choose(asked)
+    assert isinstance(choice, Choice)
+    assert (choice.variant, choice.rows) == (variant, rows)
+    assert (choice.promise is not None) is (rows >= 3), "a query of another size is none of the table's"
+
+
 def test_nothing_is_promised_in_other_groups_than_a_table_was_made_for() -> None:
     levels = POLICY.leveled["cpu"].grids
     larger = {

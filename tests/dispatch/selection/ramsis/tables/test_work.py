@@ -73,6 +73,24 @@ def _near_count(order: list[tuple[LatencyLevel, float]]) -> int:
     return next(i for i, (_, load_qps) in enumerate(order) if not low_qps <= load_qps <= high_qps)
 
 
+def test_tables_for_queries_of_several_rows_count_queries() -> None:
+    task = replace(TASK, query_rows=5)
+    work = aimed(task=task)
+    level, problem = work.next()
+    assert LOAD_QPS / 5 <= problem.load_qps < LOAD_QPS / 5 * RUNG, "the load is in rows"
+    by_rows = TASK.problem(level)
+    for variant, latency_s in zip(problem.variants, problem.latency_s, strict=True):
+        of_rows = by_rows.latency_s[by_rows.variants.index(variant)]
+        assert latency_s[:3] == of_rows[4:15:5]
+    assert max(load_qps for _, load_qps in make(work)) > LOAD_QPS
+    assert work.grids is not None
+    assert work.grids.query_rows == 5
+    reading = work.grids.read(HERE, 2, LOAD_QPS)
+    assert reading is not None
+    assert reading.query_rows == 5
+    assert reading.table.load_qps == pytest.approx(LOAD_QPS / 5, rel=0.1)
+
+
 def test_every_table_is_made_once_and_progress_counts_them() -> None:
     work = aimed()
     assert (work.made, work.grids) == (0, None)

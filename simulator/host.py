@@ -102,7 +102,10 @@ class Host:
 
         ``accuracy`` is what each query asks for, in the order of arrival; None where they do not. ``lengths`` and
         ``rows`` are those of the queries likewise; None where inputs have fixed sizes, and where each query has a row.
+        Raises ValueError for rows where there is a control path, which counts queries.
         """
+        if rows is not None and self._control is not None:
+            raise ValueError("rows of queries with a control path, which counts queries; leave one of both out")
         names, endpoint, arrival_s, deadline_s = self._merge(arrivals_s)
         name_of = map(names.__getitem__, endpoint.tolist())
         times = (arrival_s.tolist(), deadline_s.tolist())

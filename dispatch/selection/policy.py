@@ -84,7 +84,10 @@ class Candidate:
         return min(rows, self.max_batch)
 
     def of_queries(self, rows: int) -> "Candidate":
-        """The candidate by queries that have so many rows each: ``latency_s[n]`` is that of n queries, at least one."""
+        """The candidate by queries that have so many rows each: ``latency_s[n]`` is that of n queries.
+
+        One that has more rows than a batch holds is taken to have those.
+        """
         if rows <= 1:
             return self
         sizes = [min(queries * rows, self.max_batch) for queries in range(max(self.max_batch // rows, 1) + 1)]

@@ -15,7 +15,7 @@ IMPORT_PATH = "serve_app.main:build"
 
 GRPC_SERVICERS = (
     "serve_app.grpc.protocol.inference_pb2_grpc.add_GRPCInferenceServiceServicer_to_server",
-    "grpc_health.v1.health_pb2_grpc.add_HealthServicer_to_server",
+    "serve_app.grpc.protocol.health.add_health_to_server",
 )
 """What ``grpc_options.grpc_servicer_functions`` has to name: the protocol's calls, and those about health."""
 

@@ -1,12 +1,8 @@
 """The health protocol of gRPC (grpc.health.v1), by which Kubernetes, Envoy and load balancers ask."""
 
-import asyncio
-from collections.abc import AsyncIterator
-
 from grpc_health.v1 import health_pb2 as pb
 from ray.serve.grpc_util import RayServegRPCContext
 
-from catalog.errors import UnknownEndpoint
 from deployments.router.router import Router
 from serve_app.grpc.access import Access
 from serve_app.grpc.status import tell
@@ -15,13 +11,6 @@ from serve_app.oip.repository import Repository
 
 WHOLE = frozenset({"", "inference.GRPCInferenceService"})
 """Services whose health is that of every endpoint together, as of ``ServerReady``."""
-
-LOOK_S = 1.0
-"""A watcher is told of a change within this time."""
-
-SERVING = pb.HealthCheckResponse.SERVING
-NOT_SERVING = pb.HealthCheckResponse.NOT_SERVING
-SERVICE_UNKNOWN = pb.HealthCheckResponse.SERVICE_UNKNOWN
 
 
 class Health:
@@ -36,34 +25,15 @@ class Health:
         """Whether a service can answer; one that is not known ends the call with ``NOT_FOUND``."""
         try:
             self._access.admit(context, OPEN)
-            return pb.HealthCheckResponse(status=self._status(request.service))
+            serving = self._serving(request.service)
         except Exception as error:
             tell(context, error)
             return pb.HealthCheckResponse()
+        return pb.HealthCheckResponse(
+            status=pb.HealthCheckResponse.SERVING if serving else pb.HealthCheckResponse.NOT_SERVING
+        )
 
-    async def watch(
-        self, request: pb.HealthCheckRequest, context: RayServegRPCContext
-    ) -> AsyncIterator[pb.HealthCheckResponse]:
-        """The same at once and after every change, until the caller goes; what is not known yet may come."""
-        try:
-            self._access.admit(context, OPEN)
-        except Exception as error:
-            tell(context, error)
-            return
-        told: int | None = None
-        while True:
-            try:
-                status = self._status(request.service)
-            except UnknownEndpoint:
-                status = SERVICE_UNKNOWN
-            if status != told:
-                told = status
-                yield pb.HealthCheckResponse(status=status)
-            await asyncio.sleep(LOOK_S)
-
-    def _status(self, service: str) -> int:
+    def _serving(self, service: str) -> bool:
         if service in WHOLE:
-            ready = all(map(self._router.ready, self._router.plan.endpoints))
-        else:
-            ready = self._repository.ready(service)
-        return int(SERVING if ready else NOT_SERVING)
+            return all(map(self._router.ready, self._router.plan.endpoints))
+        return self._repository.ready(service)

@@ -1,7 +1,5 @@
 """The names by which Serve's gRPC ingress calls a deployment: those of the protocol."""
 
-from collections.abc import AsyncIterator
-
 from grpc_health.v1 import health_pb2
 from ray.serve.grpc_util import RayServegRPCContext
 
@@ -21,13 +19,6 @@ class GrpcMethods:
     ) -> health_pb2.HealthCheckResponse:
         """See `Health.check`."""
         return await self.health.check(request, grpc_context)
-
-    async def Watch(
-        self, request: health_pb2.HealthCheckRequest, grpc_context: RayServegRPCContext
-    ) -> AsyncIterator[health_pb2.HealthCheckResponse]:
-        """See `Health.watch`."""
-        async for told in self.health.watch(request, grpc_context):
-            yield told
 
     async def ServerLive(self, _: pb.ServerLiveRequest, grpc_context: RayServegRPCContext) -> pb.ServerLiveResponse:
         """See `InferenceService.server_live`."""

@@ -112,8 +112,8 @@ class QueryObserver:
             self.meter.on_violations(query.endpoint, query.rows)
             self.guarantees[query.endpoint].on_refused()
 
-    def usual_rows(self, endpoint: str) -> int:
-        """How many rows queries of the endpoint usually have of late."""
+    def usual_rows(self, endpoint: str) -> int | None:
+        """How many rows queries of the endpoint usually have of late; None where too few came."""
         return self._usual[endpoint].usual
 
     def likely_rows(self, endpoint: str, queries: int) -> int:

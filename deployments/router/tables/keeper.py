@@ -10,6 +10,7 @@ from types import MappingProxyType
 from deployments.router.router import Router
 from deployments.router.tables.making import TableMaker
 from deployments.router.tables.progress import TableProgress, TableState
+from deployments.router.tables.settled import Settled
 from dispatch.latency.estimate import LatencyEstimate
 from dispatch.plan import EndpointPlan
 from dispatch.selection.ramsis.policy import RamsisSelection
@@ -39,9 +40,6 @@ FULL, LONG_REST = 0.75, 20.0
 
 PUBLISH_EVERY_S = 1.0
 """Every plan with new tables has all queues looked at; the first tables are in force at once."""
-
-SETTLED_S = 5.0
-"""Workers come one by one, and one that died is soon replaced: tables are made for a number that has lasted so long."""
 
 RETRY_S = 60.0
 """After a table of an endpoint could not be made."""
@@ -77,8 +75,8 @@ class TableKeeper:
         self._busy_share = busy_share
         self._formulations = formulations
         self._work: dict[str, dict[str, TableWork]] = {name: {} for name in balancing}
-        self._workers: dict[str, tuple[int, float]] = {}  # a number of workers, and since when it has been that
-        self._planned: dict[str, int] = {}
+        self._workers = {name: Settled() for name in balancing}
+        self._query_rows = {name: Settled() for name in balancing}
         self._retry_at_s: dict[str, float] = {}
         self._published_s: dict[str, float] = {}
         self._unpublished: set[str] = set()
@@ -151,9 +149,11 @@ class TableKeeper:
     def _renew(self, name: str) -> None:
         """Begin anew where what the tables are for has changed: variants, objective, workers, rows of a query."""
         offered = self._router.offered(name)
-        workers = self._settled_workers(name)
+        now_s = self._clock()
+        workers = self._workers[name].see(self._router.workers_of(name), now_s)
         if not workers:
             return
+        query_rows = self._query_rows[name].see(self._router.observer.usual_rows(name) or 0, now_s) or 1
         endpoint = self._router.plan.endpoints[name]
         work = self._work[name]
         for device, candidates in offered.items():
@@ -164,7 +164,7 @@ class TableKeeper:
                 balancing=self._balancing[name],
                 highest_qps=self._highest_qps,
                 formulation=self._formulations.get(name),
-                query_rows=self._router.observer.usual_rows(name),
+                query_rows=query_rows,
             )
             kept = work.get(device)
             if kept is None or replace(kept.task, highest_qps=task.highest_qps) != task:
@@ -173,17 +173,6 @@ class TableKeeper:
                 work[device] = TableWork(task)
         for device in work.keys() - endpoint.stage.candidates.keys():  # not those that only have no worker just now
             del work[device]
-
-    def _settled_workers(self, name: str) -> int:
-        """How many workers to make tables for: at first as many as there are, then any number that lasts."""
-        workers, now_s = self._router.workers_of(name), self._clock()
-        number, since_s = self._workers.get(name, (-1, now_s))
-        if number != workers:
-            since_s = now_s
-            self._workers[name] = (workers, now_s)
-        if workers and (now_s - since_s >= SETTLED_S or name not in self._planned):
-            self._planned[name] = workers
-        return self._planned.get(name, 0)
 
     def _latency(self) -> LatencyEstimate:
         return self._router.latency.typical()
@@ -231,10 +220,13 @@ class TableKeeper:
         workers = self._router.workers_of(name)
         if not workers or not self._work[name]:
             return TableState.NONE
-        readings = [selection.reading(device, latency, workers, load_qps) for device in self._work[name]]
-        if any(reading is None for reading in readings):
+        readings = [
+            (selection.reading(device, latency, workers, load_qps), own.task.query_rows)
+            for device, own in self._work[name].items()
+        ]
+        if any(reading is None for reading, _ in readings):
             return TableState.NONE
-        exact = all(reading is not None and reading.exact for reading in readings)
+        exact = all(reading and reading.exact and reading.query_rows == rows for reading, rows in readings)
         return TableState.EXACT if exact else TableState.APPROXIMATE
 
 

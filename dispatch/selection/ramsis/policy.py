@@ -30,7 +30,8 @@ class RamsisSelection:
     The greedy policy decides where there is no grid yet, where a grid's variant is not among the candidates (not
     loaded, or failing), and where clients allow more time than the objective, of which tables know nothing. Where the
     table's variant cannot be in time on this worker and a faster one can, that takes its place. Tables count queries
-    of as many rows as are usual: what waits is taken for so many of those. Tables know one length:
+    of as many rows as are usual: what waits is taken for so many of those, and nothing is promised where that is wrong
+    by some rows, or the first query is of another size. Tables know one length:
     where lengths differ they are read for all that waits, as so many rows of the usual one, and promise nothing. Nor is
     anything promised where the table's rows take several batches, after each of which it is read anew, and where the
     tables of another device type are for smaller groups, in which queries come then.
@@ -51,7 +52,7 @@ class RamsisSelection:
             return _GREEDY.choose(view)
         slack_s /= reading.tail
         queued, each = view.queued_rows or view.rows, reading.query_rows
-        queries = queued if each == 1 else -(-queued // each)
+        queries = queued if each == 1 else max((queued + each // 2) // each, 1)
         phase = _phase_for(table.workers, view)
         index, rows = table.lookup(queries, slack_s, phase)
         if index == HOLD:
@@ -63,16 +64,23 @@ class RamsisSelection:
                 break
         else:
             return _GREEDY.choose(view)
-        rows = min(rows * each, queued)
+        rows = queued if rows == queries else min(rows * each, queued)
         told = rows if queued == view.rows else min(rows, view.rows)
         rows = candidate.batch_rows(max(told, view.first_rows))  # a query is never divided
+        usual = view.first_rows == each and queued == queries * each
         if view.latency is None:
-            promised = rows == told and view.workers >= table.workers and self._grouped_for(table, view)
+            promised = usual and rows == told and view.workers >= table.workers and self._grouped_for(table, view)
             return Choice(variant, rows, None, promise_of(table, late_share=0.0) if promised else None)
         timely = _timely(candidate, rows, view)
         if timely is None:
             timely = soonest(view)
-        elif timely is candidate and rows == told and _promises(reading, view) and self._grouped_for(table, view):
+        elif (
+            timely is candidate
+            and usual
+            and rows == told
+            and _promises(reading, view)
+            and self._grouped_for(table, view)
+        ):
             return Choice(variant, rows, None, promise_of(table, LATE_SHARE))
         return Choice(timely.variant, timely.batch_rows(rows))
 
@@ -105,9 +113,8 @@ def promise_of(table: DecisionTable, late_share: float) -> Promise:
 
 
 def _promises(reading: Reading, view: QueueView) -> bool:
-    """Whether what a table expects holds here: fewer workers get their queries in larger bursts than it knows, and
-    queries of other sizes are none of its."""
-    whole = view.slack_share >= 1.0 and not view.queued_rows and view.first_rows == reading.query_rows
+    """Whether what a table expects holds here: fewer workers get their queries in larger bursts than it knows."""
+    whole = view.slack_share >= 1.0 and not view.queued_rows
     return reading.exact and whole and view.workers >= reading.table.workers
 
 

@@ -1,6 +1,5 @@
-"""What whoever probes the service over gRPC is told, and when."""
+"""What whoever probes the service over gRPC is told."""
 
-import asyncio
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -15,11 +14,9 @@ from serve_app.grpc.access import Access
 from serve_app.grpc.health import Health
 from serve_app.http.endpoint_info import EndpointInfo
 from serve_app.oip.repository import Repository
-from virtual_time import VirtualLoop
 
 SERVING = HealthCheckResponse.SERVING
 NOT_SERVING = HealthCheckResponse.NOT_SERVING
-SERVICE_UNKNOWN = HealthCheckResponse.SERVICE_UNKNOWN
 
 
 class PlayedRouter:
@@ -97,32 +94,3 @@ async def test_another_machine_is_refused_where_nobody_says_who_they_are(health:
     call = Call("ipv4:192.0.2.7:5")
     await checked(health, "", call)
     assert call.code is grpc.StatusCode.PERMISSION_DENIED
-    watching = Call("ipv4:192.0.2.7:5")
-    told = health.watch(HealthCheckRequest(), cast(RayServegRPCContext, watching))
-    assert [each async for each in told] == []
-    assert watching.code is grpc.StatusCode.PERMISSION_DENIED
-
-
-def test_whoever_watches_is_told_at_once_and_of_changes_alone(health: Health, router: PlayedRouter) -> None:
-    told: list[tuple[float, int]] = []
-
-    async def watch(service: str) -> None:
-        async for answer in health.watch(HealthCheckRequest(service=service), cast(RayServegRPCContext, Call())):
-            told.append((asyncio.get_running_loop().time(), answer.status))
-
-    async def scene(service: str) -> None:
-        watching = asyncio.create_task(watch(service))
-        await asyncio.sleep(10.5)
-        router.is_ready["text"] = False
-        await asyncio.sleep(10)
-        router.is_ready["text"] = True
-        await asyncio.sleep(10)
-        watching.cancel()
-
-    for service, expected in (("text", [SERVING, NOT_SERVING, SERVING]), ("images", [SERVICE_UNKNOWN])):
-        told.clear()
-        loop = VirtualLoop()
-        loop.run_until_complete(scene(service))
-        loop.close()
-        assert [status for _, status in told] == expected
-        assert [round(at_s) for at_s, _ in told] == [0, 11, 21][: len(expected)]

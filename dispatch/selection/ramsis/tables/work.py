@@ -55,8 +55,9 @@ class TableTask:
 
     @cached_property
     def of_queries(self) -> tuple[Candidate, ...]:
-        """What is offered by queries instead of rows."""
-        return tuple(offered.of_queries(self.query_rows) for offered in self.offered)
+        """What is offered by queries instead of rows: what takes one at once, where anything does."""
+        whole = tuple(each for each in self.offered if each.max_batch >= self.query_rows)
+        return tuple(each.of_queries(self.query_rows) for each in whole or self.offered)
 
     def problem(self, level: LatencyLevel) -> WorkerProblem:
         """The decision process at one level of latency, under a load that is for the ladder to set."""

@@ -5,8 +5,9 @@ from itertools import pairwise
 import pytest
 from table_keeper_scene import HIGHEST_QPS, PlayedRouter, Scene, by_tables, table
 
-from deployments.router.tables.keeper import PUBLISH_EVERY_S, RETRY_S, SETTLED_S
+from deployments.router.tables.keeper import PUBLISH_EVERY_S, RETRY_S
 from deployments.router.tables.progress import TableProgress, TableState
+from deployments.router.tables.settled import SETTLED_S
 from dispatch.plan import Plan
 from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.policy import RamsisSelection
@@ -124,6 +125,28 @@ async def test_queries_of_several_rows_get_tables_of_their_own_and_keep_those_be
     await scene.all_made()
     assert scene.selection().leveled["cpu"].query_rows == 4
     assert scene.router.tables["digits"].state is TableState.EXACT
+
+
+async def test_clients_that_take_turns_have_no_tables_made_again_and_again(scene: Scene) -> None:
+    scene.router.observer.rows = 8
+    await scene.all_made()
+    for rows in (1, 8, 1, 1, 8, 1) * 3:
+        scene.router.observer.rows = rows
+        assert await scene.all_made() == 0
+        scene.now_s += SETTLED_S / 3
+    scene.router.observer.rows = 2
+    assert await scene.all_made() == 0
+    scene.now_s += SETTLED_S
+    assert await scene.all_made() > 0
+
+
+async def test_tables_for_queries_of_another_size_are_not_exact(scene: Scene) -> None:
+    await scene.all_made()
+    assert scene.router.tables["digits"].state is TableState.EXACT
+    scene.router.observer.rows = 4
+    scene.maker.broken = True
+    await scene.keeper.step()
+    assert scene.keeper._state("digits") is TableState.APPROXIMATE
 
 
 async def test_a_worker_that_is_soon_replaced_changes_nothing(scene: Scene) -> None:

@@ -86,13 +86,27 @@ def of_queries(query_rows: int) -> RamsisSelection:
 LARGE = tuple(replace(c, latency_s=c.latency_s + c.latency_s[2:] * 10) for c in (SLOW, MIDDLE, FAST))
 
 
-@pytest.mark.parametrize(("rows", "variant"), [(1, "slow"), (3, "slow"), (4, "slow"), (6, "slow"), (7, "fast")])
-def test_what_waits_is_taken_for_so_many_queries_of_the_usual_size(rows: int, variant: str) -> None:
+@pytest.mark.parametrize(
+    ("rows", "variant", "promised"),
+    [
+        (1, "slow", False),
+        (3, "slow", True),
+        (4, "slow", False),
+        (6, "slow", True),
+        (7, "slow", False),
+        (8, "fast", False),
+        (9, "fast", True),
+    ],
+)
+def test_what_waits_is_taken_for_so_many_queries_of_the_usual_size(rows: int, variant: str, promised: bool) -> None:
     asked = view(rows=rows, load_qps=120.0)._replace(candidates=LARGE, first_rows=min(rows, 3))
     choice = of_queries(3).choose(asked)
     assert isinstance(choice, Choice)
     assert (choice.variant, choice.rows) == (variant, rows)
-    assert (choice.promise is not None) is (rows >= 3), "a query of another size is none of the table's"
+    assert (choice.promise is not None) is promised
+    other = of_queries(3).choose(asked._replace(first_rows=2))
+    assert isinstance(other, Choice)
+    assert other.promise is None
 
 
 def test_nothing_is_promised_in_other_groups_than_a_table_was_made_for() -> None:

@@ -91,6 +91,14 @@ def test_tables_for_queries_of_several_rows_count_queries() -> None:
     assert reading.table.load_qps == pytest.approx(LOAD_QPS / 5, rel=0.1)
 
 
+def test_what_cannot_take_a_query_at_once_is_not_for_it_where_anything_can() -> None:
+    small = replace(OFFERED[0], latency_s=OFFERED[0].latency_s[:4], mean_s=OFFERED[0].mean_s[:4])
+    task = replace(TASK, offered=(small, *OFFERED[1:]), query_rows=5)
+    assert [each.variant for each in task.of_queries] == [each.variant for each in OFFERED[1:]]
+    alone = replace(task, offered=(small,)).of_queries
+    assert [each.latency_s for each in alone] == [(0.0, small.latency_s[3])]
+
+
 def test_every_table_is_made_once_and_progress_counts_them() -> None:
     work = aimed()
     assert (work.made, work.grids) == (0, None)

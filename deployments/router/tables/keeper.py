@@ -15,6 +15,7 @@ from dispatch.latency.estimate import LatencyEstimate
 from dispatch.plan import EndpointPlan
 from dispatch.selection.ramsis.policy import RamsisSelection
 from dispatch.selection.ramsis.problem import Balancing, Formulation
+from dispatch.selection.ramsis.tables.leveled_grids import LeveledGrids
 from dispatch.selection.ramsis.tables.work import TableTask, TableWork
 from dispatch.table_plan import with_selection
 
@@ -170,7 +171,7 @@ class TableKeeper:
             if kept is None or replace(kept.task, highest_qps=task.highest_qps) != task:
                 made_for = f"{workers} workers, queries of {task.query_rows} rows"
                 logger.info("Endpoint %s on %s: making decision tables for %s.", name, device, made_for)
-                work[device] = TableWork(task)
+                work[device] = TableWork(task, None if kept is None else _still_read(kept, task))
         for device in work.keys() - endpoint.stage.candidates.keys():  # not those that only have no worker just now
             del work[device]
 
@@ -240,6 +241,12 @@ def _is_for(task: TableTask, endpoint: EndpointPlan, device: str) -> bool:
     """Whether the plan still has the objective and the candidates that tables of a device type were made for."""
     candidates = endpoint.stage.candidates.get(device, ())
     return task.slo_s == endpoint.slo_s and all(each in candidates for each in task.offered)
+
+
+def _still_read(work: TableWork, task: TableTask) -> LeveledGrids | None:
+    """The tables of before that do for another task until it has its own: those for queries of another size."""
+    alike = replace(work.task, highest_qps=task.highest_qps, query_rows=task.query_rows) == task
+    return replace(work.grids, before=None) if alike and work.grids is not None else None
 
 
 def _rest(busy_share: float) -> float:

@@ -67,10 +67,10 @@ class RamsisSelection:
         rows = queued if rows == queries else min(rows * each, queued)
         told = rows if queued == view.rows else min(rows, view.rows)
         rows = candidate.batch_rows(max(told, view.first_rows))  # a query is never divided
-        usual = view.first_rows == each and queued == queries * each
         if view.latency is None:
-            promised = usual and rows == told and view.workers >= table.workers and self._grouped_for(table, view)
+            promised = rows == told and view.workers >= table.workers and self._grouped_for(table, view)
             return Choice(variant, rows, None, promise_of(table, late_share=0.0) if promised else None)
+        usual = view.first_rows == each and queued == queries * each
         timely = _timely(candidate, rows, view)
         if timely is None:
             timely = soonest(view)

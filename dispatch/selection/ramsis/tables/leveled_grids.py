@@ -84,11 +84,13 @@ class _Scale:
 class LeveledGrids:
     """Grids for one device type and number of workers, by the latency that each was made for.
 
-    All are for queries of ``query_rows`` rows.
+    All are for queries of ``query_rows`` rows. ``before`` are those for queries of another size, which are read for
+    loads that only they meet.
     """
 
     grids: Mapping[LatencyLevel, TableGrid]
     query_rows: int = 1
+    before: "LeveledGrids | None" = None
     _scales: dict[int, tuple[LatencyEstimate, tuple[_Scale, ...]]] = field(default_factory=dict, repr=False)
 
     def read(self, latency: LatencyEstimate, workers: int, load_qps: float) -> Reading | None:
@@ -99,8 +101,14 @@ class LeveledGrids:
         load. One for a load that is lower by some factor counts as one for a latency that is off by it: where the load
         has risen faster than tables are made, or near to what can be borne, that is far better than none.
         """
+        best = self._read(latency, workers, load_qps / self.query_rows)
+        if self.before is None or (best is not None and best.meets_load):
+            return best
+        other = self.before.read(latency, workers, load_qps)
+        return other if other is not None and (best is None or other.meets_load) else best
+
+    def _read(self, latency: LatencyEstimate, workers: int, load_qps: float) -> Reading | None:
         best, best_cost = None, (True, inf)
-        load_qps /= self.query_rows
         for scale in self._compared(latency):
             if (scale.cost >= log(FARTHEST), scale.cost) >= best_cost or scale.cost >= log(BRIDGED):
                 break  # they ascend by cost

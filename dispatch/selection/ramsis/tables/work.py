@@ -122,10 +122,15 @@ class TableWork:
 
     First come the tables for the present latency near the present load. Then, ahead of time and for loads farther
     apart, those for all loads at the present latency and at slower ones (`AHEAD`), so that a change is a look-up.
+
+    ``before`` are the tables in force for queries of another size, which are read where needed ones are missing. A few
+    for the loads above the present one are needed then too, at the latency that there is first: others come soon.
     """
 
-    def __init__(self, task: TableTask) -> None:
+    def __init__(self, task: TableTask, before: LeveledGrids | None = None) -> None:
         self.task = task
+        self._before = before
+        self._first: LatencyLevel | None = None
         self._ladders: dict[LatencyLevel, _Ladder] = {}
         self._wanted: list[tuple[LatencyLevel, float]] = []
         self._near = 0
@@ -139,16 +144,24 @@ class TableWork:
             self._ladders = {each: ladder, **self._ladders}
         for forgotten in list(self._ladders)[MOST_LEVELS:]:
             del self._ladders[forgotten]
-        present = self._ladders[level]
-        wanted = [(level, rung_qps) for rung_qps in present.near(load_qps / self.task.query_rows)]
+        load_qps /= self.task.query_rows
+        near = [(level, rung_qps) for rung_qps in self._ladders[level].near(load_qps)]
+        wanted = list(dict.fromkeys(near[:1] + self._above(level, load_qps) + near[1:]))
         self._near = len(wanted)
         wanted += [(each, rung_qps) for each in ahead for rung_qps in self._ladders[each].sparse()]
         self._wanted = list(dict.fromkeys(wanted))
 
+    def _above(self, level: LatencyLevel, load_qps: float) -> list[tuple[LatencyLevel, float]]:
+        if self._before is None:
+            return []
+        self._first = self._first or level
+        first = self._ladders.get(self._first)  # None where it was forgotten
+        return [] if first is None else [(self._first, qps) for qps in reversed(first.sparse()) if qps > load_qps]
+
     def next(self, ahead: bool = True) -> tuple[LatencyLevel, WorkerProblem] | None:
         """The next table to make, and the level that it is for; None where all are made.
 
-        Without ``ahead`` only those for the present latency near the present load.
+        Without ``ahead`` only those that are needed now.
         """
         for level, load_qps in self._wanted if ahead else self._wanted[: self._near]:
             ladder = self._ladders[level]
@@ -166,7 +179,8 @@ class TableWork:
     def grids(self) -> LeveledGrids | None:
         """All tables so far; None before the first."""
         made = {level: ladder.grid() for level, ladder in self._ladders.items() if ladder.tables}
-        return LeveledGrids(made, self.task.query_rows) if made else None
+        before = None if self.next(ahead=False) is None else self._before
+        return LeveledGrids(made, self.task.query_rows, before) if made else None
 
     @property
     def made(self) -> int:

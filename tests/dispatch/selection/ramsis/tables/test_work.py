@@ -91,6 +91,31 @@ def test_tables_for_queries_of_several_rows_count_queries() -> None:
     assert reading.table.load_qps == pytest.approx(LOAD_QPS / 5, rel=0.1)
 
 
+def test_until_what_is_needed_is_there_tables_for_queries_of_another_size_are_read() -> None:
+    by_rows = aimed()
+    make(by_rows)
+    work = TableWork(replace(TASK, query_rows=5), by_rows.grids)
+    work.aim(HERE, LOAD_QPS)
+    made = []
+    while (wanted := work.next(ahead=False)) is not None:
+        made.append(wanted[1].load_qps)
+        work.add(wanted[0], instant(wanted[1]))
+        if len(made) == 1:
+            grids = work.grids
+            assert grids is not None
+            here, far = grids.read(HERE, 2, LOAD_QPS), grids.read(HERE, 2, 2.0 * LOAD_QPS)
+            assert here is not None
+            assert far is not None
+            assert (here.query_rows, far.query_rows) == (5, 1)
+            assert far.meets_load
+    first, above = made[0], [load_qps for load_qps in made[1:] if load_qps > NEAR[1] * LOAD_QPS / 5]
+    assert LOAD_QPS / 5 <= first < LOAD_QPS / 5 * RUNG
+    assert above == sorted(above)
+    assert max(np.diff(np.log([first, *above]))) <= SPARSE * np.log(RUNG) * 1.5
+    assert work.grids is not None
+    assert work.grids.before is None
+
+
 def test_what_cannot_take_a_query_at_once_is_not_for_it_where_anything_can() -> None:
     small = replace(OFFERED[0], latency_s=OFFERED[0].latency_s[:4], mean_s=OFFERED[0].mean_s[:4])
     task = replace(TASK, offered=(small, *OFFERED[1:]), query_rows=5)

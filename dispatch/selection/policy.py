@@ -1,6 +1,6 @@
 """The seam of selection policies, and what a policy sees."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
@@ -95,13 +95,7 @@ class Candidate:
         def picked(times_s: tuple[float, ...]) -> tuple[float, ...]:
             return times_s and tuple(times_s[size] for size in sizes)
 
-        return replace(
-            self,
-            latency_s=picked(self.latency_s),
-            mean_s=picked(self.mean_s),
-            follow_s=picked(self.follow_s),
-            result_s=picked(self.result_s),
-        )
+        return self._timed(picked)
 
     def of_whole_jobs(self, rows: int) -> "Candidate":
         """The candidate where every job has so many rows, or as many as a batch holds: fewer take no less than one."""
@@ -112,12 +106,16 @@ class Candidate:
         def at_least(times_s: tuple[float, ...]) -> tuple[float, ...]:
             return times_s and (times_s[0], *[times_s[first]] * first, *times_s[first + 1 :])
 
+        return self._timed(at_least)
+
+    def _timed(self, change: Callable[[tuple[float, ...]], tuple[float, ...]]) -> "Candidate":
+        """The candidate with other times, each of which is made of its own."""
         return replace(
             self,
-            latency_s=at_least(self.latency_s),
-            mean_s=at_least(self.mean_s),
-            follow_s=at_least(self.follow_s),
-            result_s=at_least(self.result_s),
+            latency_s=change(self.latency_s),
+            mean_s=change(self.mean_s),
+            follow_s=change(self.follow_s),
+            result_s=change(self.result_s),
         )
 
 

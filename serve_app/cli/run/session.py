@@ -3,9 +3,10 @@
 import os
 import signal
 import subprocess
+import threading
 import uuid
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -37,9 +38,10 @@ class Session:
     ) -> None:
         self._mark = uuid.uuid4().hex
         env = {**env, MARK: f"{env.get(MARK, '')} {self._mark}"}
-        self.process = subprocess.Popen(
-            command, env=env, stdout=output, stderr=output, cwd=folder, start_new_session=True
-        )
+        with _interrupts_reach_what_starts():
+            self.process = subprocess.Popen(
+                command, env=env, stdout=output, stderr=output, cwd=folder, start_new_session=True
+            )
 
     @property
     def pid(self) -> int:
@@ -76,6 +78,19 @@ class Session:
         if self.process.poll() is None:
             family |= set(psutil.Process(self.pid).children(recursive=True))
         return {process for process in family if process.pid != self.pid and not _has_ended(process)}
+
+
+@contextmanager
+def _interrupts_reach_what_starts() -> Iterator[None]:
+    """Where SIGINT is ignored here, as in what a script starts in the background, children would ignore it too."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda *_: None)  # a handler, unlike SIG_IGN, is not passed on
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _session_of(process: psutil.Process) -> int | None:

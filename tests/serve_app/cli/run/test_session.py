@@ -1,6 +1,7 @@
 """What a session starts ends with it, wherever it went."""
 
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -8,7 +9,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from serve_app.cli.run import session as module
 from serve_app.cli.run.session import MARK, Session
 
 pytestmark = pytest.mark.timeout(60)
@@ -25,10 +25,7 @@ if sys.argv[1] == "stays":
 
 @pytest.mark.parametrize("command", ["stays", "ends"])
 @pytest.mark.parametrize("inside", [False, True], ids=["alone", "inside another one"])
-def test_an_orphan_with_a_session_of_its_own_ends_too(
-    command: str, inside: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "STOP_TIMEOUT_S", 1.0)  # a test that runs in the background ignores SIGINT
+def test_an_orphan_with_a_session_of_its_own_ends_too(command: str, inside: bool, tmp_path: Path) -> None:
     outer = Session(["sleep", "600"], os.environ)
     env = {**os.environ, MARK: _marks(outer)} if inside else os.environ
     with (tmp_path / "out").open("wb") as output:
@@ -45,6 +42,31 @@ def test_an_orphan_with_a_session_of_its_own_ends_too(
     finally:
         for each in (session, outer, other):
             each.stop()
+
+
+WAITS = """
+import time
+try:
+    print("ready", flush=True)
+    time.sleep(600)
+except KeyboardInterrupt:
+    raise SystemExit(7)
+"""
+
+
+def test_a_command_is_interrupted_also_where_interrupts_are_ignored_as_in_the_background(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with out.open("wb") as output:
+            session = Session([sys.executable, "-c", WAITS], os.environ, output)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        while not out.read_text():  # the test's time ends it
+            time.sleep(0.01)
+        session.stop()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert session.poll() == 7
 
 
 STARTS_ANOTHER = """

@@ -172,6 +172,8 @@ class TableKeeper:
                 made_for = f"{workers} workers, queries of {task.query_rows} rows"
                 logger.info("Endpoint %s on %s: making decision tables for %s.", name, device, made_for)
                 work[device] = TableWork(task, None if kept is None else _still_read(kept, task))
+                if kept is not None:  # what is read now may be for other terms, and the next table long in the making
+                    self._router.tables[name] = self._progress(name)
         for device in work.keys() - endpoint.stage.candidates.keys():  # not those that only have no worker just now
             del work[device]
 

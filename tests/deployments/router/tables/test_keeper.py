@@ -146,7 +146,7 @@ async def test_tables_for_queries_of_another_size_are_not_exact(scene: Scene) ->
     scene.router.observer.rows = 4
     scene.maker.broken = True
     await scene.keeper.step()
-    assert scene.keeper._state("digits") is TableState.APPROXIMATE
+    assert scene.router.tables["digits"].state is TableState.APPROXIMATE
 
 
 async def test_a_worker_that_is_soon_replaced_changes_nothing(scene: Scene) -> None:

@@ -116,6 +116,7 @@ def _tables(every: Sequence[Record]) -> dict[str, Any]:
         "state": min((each["state"] for each in every), key=STATES.index),
         "made": sum(each["made"] for each in every),
         "wanted": sum(each["wanted"] for each in every),
+        "query_rows": max(each["query_rows"] for each in every),
     }
 
 

@@ -213,7 +213,8 @@ class TableKeeper:
 
     def _progress(self, name: str) -> TableProgress:
         work = self._work[name].values()
-        return TableProgress(self._state(name), sum(own.made for own in work), sum(own.wanted for own in work))
+        made, wanted = sum(own.made for own in work), sum(own.wanted for own in work)
+        return TableProgress(self._state(name), made, wanted, self._query_rows[name].value or 1)
 
     def _state(self, name: str) -> TableState:
         selection = self._router.plan.endpoints[name].stage.selection

@@ -14,8 +14,12 @@ class TableState(StrEnum):
 
 
 class TableProgress(NamedTuple):
-    """``made`` of the ``wanted`` tables are there, for the present latency and those near it; ``wanted`` is at most."""
+    """``made`` of the ``wanted`` tables are there, for the present latency and those near it; ``wanted`` is at most.
+
+    They are for queries of ``query_rows`` rows.
+    """
 
     state: TableState
     made: int
     wanted: int
+    query_rows: int = 1

@@ -140,6 +140,8 @@ def _decisions(endpoints: dict[str, Any]) -> Table:
         decides, made = cell(selection), "-"
         if selection == RamsisSelection.name and "state" in tables:
             decides, made = DECIDES[TableState(tables["state"])], f"{tables['made']} of {tables['wanted']}"
+            if (rows := tables.get("query_rows", 1)) > 1:
+                made = f"{made}, {rows} rows a query"
         factor = (endpoint.get("feedback") or {}).get("slack_factor")
         allowed = Text(percent(factor, digits=0), style="yellow" if factor is not None and factor < 1.0 else "")
         table.add_row(Text(name), Text(cell(selection)), Text(decides), made, allowed)

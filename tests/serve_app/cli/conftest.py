@@ -43,7 +43,7 @@ STATUS = {
                 "predicted_accuracy": 0.8765,
                 "broken": True,
             },
-            "tables": {"state": "none", "made": 0, "wanted": 0},
+            "tables": {"state": "none", "made": 0, "wanted": 0, "query_rows": 1},
             "feedback": {"slack_factor": 0.64, "reason": "3 of 12 queries (25.0%) were late within 1.1 s"},
             "variants": {"digits-cnn-s": {"queries": 10, "share": 1.0, "expected_accuracy": 0.91}},
         }

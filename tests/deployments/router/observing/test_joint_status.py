@@ -36,7 +36,7 @@ def status(router: str, guarantee: dict[str, Any], answered: int = 10, **changes
         "ready": True,
         "anticipated_qps": 50.0,
         "guarantee": guarantee,
-        "tables": {"state": "exact", "made": 10, "wanted": 20},
+        "tables": {"state": "exact", "made": 10, "wanted": 20, "query_rows": 1},
         "feedback": {"slack_factor": 1.0, "reason": None},
         "latency_ms": {"p50": 10.0, "p99": 30.0},
         "transport_ms": None,
@@ -133,11 +133,11 @@ def test_where_all_queries_were_late_there_is_no_accuracy() -> None:
 
 
 def test_tables_are_as_far_as_those_of_the_last_and_feedback_is_that_of_the_one_held_back_most() -> None:
-    one = status("r1", guarantee(), tables={"state": "approximate", "made": 3, "wanted": 20})
+    one = status("r1", guarantee(), tables={"state": "approximate", "made": 3, "wanted": 20, "query_rows": 8})
     held = {"slack_factor": 0.64, "reason": "9 of 90 queries were late"}
     other = status("r2", guarantee(), feedback=held)
     seen = joint(one, other)
-    assert seen["tables"] == {"state": "approximate", "made": 13, "wanted": 40}
+    assert seen["tables"] == {"state": "approximate", "made": 13, "wanted": 40, "query_rows": 8}
     assert seen["feedback"] == held
 
 

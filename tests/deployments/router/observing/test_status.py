@@ -48,7 +48,7 @@ async def test_the_status_sets_promises_beside_what_happened() -> None:
         seen = scene.router.status()["endpoints"]["digits"]
         assert seen["selection"] == "ramsis"
         assert seen["transport_ms"]["p99"] >= seen["transport_ms"]["p50"]
-        assert seen["tables"] == {"state": "none", "made": 0, "wanted": 0}, "nobody makes any here"
+        assert seen["tables"] == {"state": "none", "made": 0, "wanted": 0, "query_rows": 1}, "nobody makes any here"
         assert seen["feedback"] == {"slack_factor": 1.0, "reason": None}
         guarantee = seen["guarantee"]
         assert guarantee["window_s"] == WINDOW_S

@@ -124,7 +124,8 @@ async def test_queries_of_several_rows_get_tables_of_their_own_and_keep_those_be
     scene.now_s += PUBLISH_EVERY_S
     await scene.all_made()
     assert scene.selection().leveled["cpu"].query_rows == 4
-    assert scene.router.tables["digits"].state is TableState.EXACT
+    progress = scene.router.tables["digits"]
+    assert (progress.state, progress.query_rows) == (TableState.EXACT, 4)
 
 
 async def test_clients_that_take_turns_have_no_tables_made_again_and_again(scene: Scene) -> None:

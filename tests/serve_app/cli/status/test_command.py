@@ -74,6 +74,12 @@ def test_what_is_emulated_is_marked() -> None:
         ("ramsis", {"state": "none", "made": 0, "wanted": 96}, "greedy until tables are made", "0 of 96"),
         ("ramsis", {"state": "approximate", "made": 3, "wanted": 96}, "tables, approximate", "3 of 96"),
         ("ramsis", {"state": "exact", "made": 96, "wanted": 96}, "tables, exact", "96 of 96"),
+        (
+            "ramsis",
+            {"state": "approximate", "made": 3, "wanted": 96, "query_rows": 8},
+            "tables, approximate",
+            "3 of 96, 8 rows a query",
+        ),
         ("ramsis", None, "ramsis", "-"),
     ],
 )

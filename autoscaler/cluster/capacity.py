@@ -47,9 +47,12 @@ def _behind_s(candidate: Candidate, rows: int, others: int) -> float:
 def limited(candidate: Candidate, slo_s: float, *, waits: int = WAITS) -> Candidate | None:
     """The candidate with no larger batch than its capacity reckons with, for the policy that batches for it."""
     capacity = capacity_of(candidate, slo_s, waits=waits)
-    if capacity is None:
-        return None
-    sizes = slice(capacity.batch_rows + 1)
+    return None if capacity is None else up_to(candidate, capacity.batch_rows)
+
+
+def up_to(candidate: Candidate, rows: int) -> Candidate:
+    """The candidate with batches of so many rows at most."""
+    sizes = slice(rows + 1)
     return replace(
         candidate,
         latency_s=candidate.latency_s[sizes],

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from autoscaler.cluster.capacity import ALONE, WAITS, limited
+from autoscaler.cluster.capacity import ALONE, WAITS, limited, up_to
 from autoscaler.cluster.cluster import Cluster
 from autoscaler.cluster.plan import ClusterPlan
 from autoscaler.placement.slowed import largest_factors, running_slowdowns, slowed
@@ -55,8 +55,11 @@ def services(
     to a query: its share says which kind it goes to, and of those it goes to the one with the least to do. On a device
     type where endpoints share workers, their batches leave room for each other's. An endpoint with its own balancing
     has its batches within the objective, however long others wait. Where a plan has slowdowns, batches take as much
-    longer as on the worker of the device type with the largest.
+    longer as on the worker of the device type with the largest; a candidate that is in time on none of them then, and
+    would be without neighbours, keeps the batches that it would have without: some workers of the type have none, and
+    late on others is better than nobody to ask on all.
     """
+    alone = {endpoint.name: endpoint.candidates for endpoint in cluster.endpoints}
     cluster = slowed(cluster, largest_factors(running_slowdowns(plan), workers))
     shared = _shared(cluster, plan, workers)
     kinds = {
@@ -73,9 +76,15 @@ def services(
         endpoint.name: Service(
             limits[endpoint.name],
             {
-                device: _in_time(candidates, endpoint.slo_s, ALONE)
+                device: _in_time(candidates, alone[endpoint.name][device], endpoint.slo_s, ALONE)
                 if endpoint.name in plan.own_balancing
-                else _in_time(candidates, endpoint.slo_s, WAITS, shared.get((device, endpoint.name)))
+                else _in_time(
+                    candidates,
+                    alone[endpoint.name][device],
+                    endpoint.slo_s,
+                    WAITS,
+                    shared.get((device, endpoint.name)),
+                )
                 for device, candidates in endpoint.candidates.items()
             },
             None if endpoint.name in plan.own_balancing else plan.shares.get(endpoint.name, {}),
@@ -186,16 +195,23 @@ def _users(plan: ClusterPlan, worker: str) -> list[str]:
 
 
 def _in_time(
-    candidates: tuple[Candidate, ...], slo_s: float, waits: int, shared: tuple[float, int] | None = None
+    candidates: tuple[Candidate, ...],
+    alone: tuple[Candidate, ...],
+    slo_s: float,
+    waits: int,
+    shared: tuple[float, int] | None = None,
 ) -> tuple[Candidate, ...]:
     """Those that are in time, with no larger batches; of which, on workers that are ``shared``, those for all of these.
 
+    ``alone`` are the same without neighbours: who is in time only so has the batches of then.
     A candidate that leaves no room for the others there keeps batches of one row: where workers hold more than they
     were planned for, while a pool shrinks, the endpoint would have nobody else.
     """
     found = []
-    for candidate in candidates:
+    for candidate, without in zip(candidates, alone, strict=True):
         cut = limited(candidate, slo_s, waits=waits)
+        if cut is None and (in_time := limited(without, slo_s, waits=waits)) is not None:
+            cut = up_to(candidate, in_time.max_batch)
         if cut is not None and shared is not None:
             shared_s, batches = shared
             cut = limited(candidate, shared_s, waits=batches) or limited(candidate, candidate.latency_s[1], waits=1)

@@ -77,7 +77,7 @@ class RolloutRunner:
                 missing = loader.next(self._loaded(rollout)) if number == self._begun else {}
                 if not missing:
                     return
-                loads = (self._load_fallback(*each) for each in missing.items())
+                loads = (self._load_fallback(rollout, *each) for each in missing.items())
                 for worker, reason in zip(missing, await asyncio.gather(*loads), strict=True):
                     if reason is not None and worker in self._worker_registry.reports:
                         loader.on_failed(worker, missing[worker])
@@ -190,12 +190,13 @@ class RolloutRunner:
         book = self._known.book
         return book.fitting(book.variant(name), self._pools.get(worker, ""))
 
-    async def _load_fallback(self, worker: str, name: str) -> str | None:
+    async def _load_fallback(self, rollout: Rollout, worker: str, name: str) -> str | None:
         """Why the worker cannot load it; None where it has, or is gone."""
         try:
             return await self._try_load(worker, name)
         except WorkerGone as error:
-            logger.debug("Worker %s went while it was to load: %s", worker, error)
+            logger.warning("Worker %s went while it was to load: %s", worker, error)
+            rollout.on_lost(worker)
             return None
 
     async def _try_load(self, worker: str, name: str) -> str | None:

@@ -27,7 +27,7 @@ def free_s(worker: WorkerState, now_s: float) -> float:
     candidate = lane.candidate_of(batch)
     if candidate is None:
         return now_s
-    return max(now_s, batch.launched_s + candidate.busy_s[min(batch.rows, candidate.max_batch)])
+    return max(now_s, batch.launched_s + candidate.time_s(candidate.busy_s, batch.rows))
 
 
 def own_end_s(worker: WorkerState, lane: Lane, rows: int, deadline_s: float, now_s: float) -> float:

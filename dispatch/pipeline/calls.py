@@ -7,7 +7,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from catalog.errors import AdapterFailed, NothingToAnswer
+from catalog.errors import AdapterFailed, BadRequest, NothingToAnswer
+from catalog.lengths import LengthRule
 from catalog.tensor import Arrays, TensorSpec
 from catalog.user_code.ending import ENDING
 from dispatch import refusals
@@ -18,7 +19,10 @@ from dispatch.query import Query
 
 @dataclass(frozen=True)
 class StageParts:
-    """Makes a stage's jobs: see ``Node.parts``. Raises `AdapterFailed`."""
+    """Makes a stage's jobs: see ``Node.parts``.
+
+    Raises `AdapterFailed`, and `BadRequest` for what comes from the query as it is and is longer than the stage takes.
+    """
 
     stage: StageWiring
 
@@ -31,7 +35,21 @@ class StageParts:
             where += f": adapter {adapter.name}"
             given = called(where, adapter, given)
         rows = checked(where, given, stage.inputs)
+        if rows and stage.lengths is not None:
+            self._check_lengths(where, stage.lengths, given)
         return cut(given, rows, stage.rows_per_job)
+
+    def _check_lengths(self, where: str, rule: LengthRule, given: Arrays) -> None:
+        try:
+            rule.check(given)
+        except BadRequest as error:
+            words = f"{where}: {error}"
+            raise (BadRequest if self._takes_the_query else AdapterFailed)(words) from error
+
+    @cached_property
+    def _takes_the_query(self) -> bool:
+        """Whether all that it takes is the query's own, as it is."""
+        return self.stage.adapter is None and not stages_of(self.stage.wires)
 
 
 @dataclass(frozen=True)

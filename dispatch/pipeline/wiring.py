@@ -1,11 +1,12 @@
 """How the stages of a pipeline are joined: which tensors each takes, through what, and under which condition."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from catalog.adapter import Adapter, Condition
 from catalog.errors import ConfigError
+from catalog.lengths import LengthRule
 from catalog.tensor import TensorSpec
 from dispatch.pipeline.graph import QUERY
 
@@ -42,7 +43,8 @@ class StageWiring:
 
     ``wires`` are by input of the ``adapter``, or of the task where there is none. With a ``condition`` the stage runs
     where that says yes, or no where it is ``negated``; the condition's inputs are by ``condition_wires``. What the
-    adapter gives is cut into jobs of ``rows_per_job`` rows, the last of fewer.
+    adapter gives is cut into jobs of ``rows_per_job`` rows, the last of fewer. ``lengths`` say how long inputs of any
+    length may be, None where they have fixed sizes.
     """
 
     name: str
@@ -54,6 +56,23 @@ class StageWiring:
     condition_wires: Wires = field(default_factory=dict)
     negated: bool = False
     rows_per_job: int = 1
+    lengths: LengthRule | None = None
+
+    @property
+    def query_lengths(self) -> LengthRule | None:
+        """How long inputs of the query may be, since this stage takes them as they are whatever comes of other stages.
+
+        None where it takes none of any length so.
+        """
+        rule = self.lengths
+        if rule is None or self.adapter is not None or self.sources or self.condition is not None:
+            return None
+
+        def named(spec: TensorSpec) -> TensorSpec:
+            return replace(spec, name=self.wires[spec.name].tensor)
+
+        mask = None if rule.mask is None else named(rule.mask)
+        return LengthRule(rule.lengths, tuple(map(named, rule.inputs)), mask) if rule.inputs else None
 
     @property
     def sources(self) -> tuple[str, ...]:

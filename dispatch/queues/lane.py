@@ -187,15 +187,15 @@ class Lane:
     def release_s(self, batch: Batch) -> float:
         """When the next batch may follow this one, which is launched now, though it is not back.
 
-        Never where latencies are not measured, a query is suspected of killing workers, or the policy wants to know
-        what became of each batch before it decides on the next.
+        Never where latencies are not measured, a query is suspected of killing workers or has more rows than batches
+        are to hold, or the policy wants to know what became of each batch before it decides on the next.
         """
         if self.latency is None or self.state is not None or batch.jobs[0].alone:
             return inf
         candidate = self.candidate_of(batch)
-        if candidate is None or not candidate.follow_s:
+        if candidate is None or not candidate.follow_s or batch.rows > candidate.max_batch:
             return inf
-        return batch.launched_s + candidate.follow_s[min(batch.rows, candidate.max_batch)]
+        return batch.launched_s + candidate.follow_s[batch.rows]
 
     def forget_decisions(self) -> None:
         """The policy sees nothing of its decisions so far."""

@@ -64,7 +64,7 @@ def _patience_s(worker: WorkerState) -> float:
     lane = worker.lanes.get(batch.stage)
     candidate = None if lane is None else lane.candidate_of(batch)
     if candidate is not None:
-        return max(least_s, TAILS * candidate.latency_s[min(batch.rows, candidate.max_batch)])
+        return max(least_s, TAILS * candidate.time_s(candidate.latency_s, batch.rows))
     return LEAST_LAST_S  # it serves the stage no more, and its plan is not there to compare with
 
 

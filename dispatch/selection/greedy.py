@@ -25,7 +25,7 @@ class GreedySelection:
         slack_s = view.slack_s
         for candidate in view.candidates:
             rows = candidate.batch_rows(view.rows)
-            if candidate.latency_s[rows] <= slack_s:
+            if candidate.time_s(candidate.latency_s, max(rows, view.first_rows)) <= slack_s:
                 return Choice(candidate.variant, rows)
         candidate = soonest(view)
         return Choice(candidate.variant, candidate.batch_rows(view.rows))

@@ -83,6 +83,17 @@ class Candidate:
         """How many of ``rows`` waiting rows one batch can hold."""
         return min(rows, self.max_batch)
 
+    def time_s(self, times_s: tuple[float, ...], rows: int) -> float:
+        """What ``rows`` rows take by ``times_s``, which are the candidate's, by rows.
+
+        A single query may have more of them than its batches are to hold: a plan may cut these, and it is never
+        divided. It is taken to need so many batches one after the other: it takes no longer than that.
+        """
+        if rows <= self.max_batch:
+            return times_s[rows]
+        full, rest = divmod(rows, self.max_batch)
+        return full * times_s[-1] + (times_s[rest] if rest else 0.0)
+
     def of_queries(self, rows: int) -> "Candidate":
         """The candidate by queries that have so many rows each: ``latency_s[n]`` is that of n queries.
 

@@ -100,7 +100,7 @@ def assemble(
             votes,
             ballots_of(variants[0]),
             dict.fromkeys([v.name for v in variants] if votes else [ONLY_STAGE], variants[0].inputs),
-            rule_of(variants),
+            () if (rule := rule_of(variants)) is None else (rule,),
             take_any_bytes(variants),
             model_names(variants, catalogue.root) if votes else {},
         )

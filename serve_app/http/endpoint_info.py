@@ -17,9 +17,10 @@ class EndpointInfo:
 
     ``emulated`` names the variants that no model answers for, of those that the service began with. In an
     ``ensemble`` several variants vote on a query. ``ballots`` says which outputs name classes, None where none does.
-    ``stage_inputs`` are what variants are given, by stage. ``lengths`` is what inputs of any length may be, None where
-    they have fixed sizes. Elements of BYTES may be ``any_bytes`` where all its models take those, else they are UTF-8.
-    ``models`` has for each member of an ensemble a name that another model under the member's name does not have.
+    ``stage_inputs`` are what variants are given, by stage. ``lengths`` say how long inputs of any length may be: one
+    rule for each stage that takes some of the query as they are. Elements of BYTES may be ``any_bytes`` where all its
+    models take those, else they are UTF-8. ``models`` has for each member of an ensemble a name that another model
+    under the member's name does not have.
     """
 
     name: str
@@ -32,7 +33,7 @@ class EndpointInfo:
     ensemble: bool = False
     ballots: Ballots | None = None
     stage_inputs: Mapping[str, tuple[TensorSpec, ...]] = field(default_factory=dict)
-    lengths: LengthRule | None = None
+    lengths: tuple[LengthRule, ...] = ()
     any_bytes: bool = False
     models: Mapping[str, str] = field(default_factory=dict)
 
@@ -43,8 +44,8 @@ class EndpointInfo:
 
     @cached_property
     def optional(self) -> frozenset[str]:
-        """Inputs that a request may leave out."""
-        return frozenset() if self.lengths is None else self.lengths.optional
+        """Inputs that a request may leave out: masks, where no stages are wired to them."""
+        return frozenset(name for rule in self.lengths for name in rule.optional if ONLY_STAGE in self.tasks)
 
     @cached_property
     def input_by_name(self) -> dict[str, TensorSpec]:
@@ -74,7 +75,7 @@ class EndpointInfo:
                 "slo_ms": slo_s * 1e3,
                 "max_rows": self.max_rows,
                 "labels": list(self.labels),
-                **({} if self.lengths is None else {"longest": self.lengths.longest}),
+                **({"longest": min(rule.longest for rule in self.lengths)} if self.lengths else {}),
                 "variants": list(variants),
                 "emulated": [variant for variant in variants if variant in emulated],
             },

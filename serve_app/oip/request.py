@@ -131,8 +131,8 @@ def read(
     rows = next(iter(sizes.values()))
     if any(size != rows for size in sizes.values()):
         raise BadRequest(f"all inputs must have the same first axis, the batch; given {sizes}")
-    if endpoint.lengths is not None:
-        endpoint.lengths.check(arrays)
+    for rule in endpoint.lengths:
+        rule.check(arrays)
     request_id = None if content.get("id") == "" else content.get("id")
     if request_id is not None and not isinstance(request_id, str):
         raise BadRequest(f"'id' must be a string, not {kind(request_id)}")

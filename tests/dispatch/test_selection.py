@@ -38,6 +38,15 @@ def test_greedy_takes_the_variant_with_the_most_rows_per_second_when_all_are_lat
     assert GreedySelection().choose(view(4, -1.0)) == Choice("fast", 4)
 
 
+def test_a_query_of_more_rows_than_a_batch_is_to_hold_takes_as_long_as_several() -> None:
+    assert SLOW.time_s(SLOW.latency_s, 2) == SLOW.latency_s[2]
+    assert SLOW.time_s(SLOW.latency_s, 5) == pytest.approx(2 * 0.080 + 0.050)
+    assert SLOW.time_s(SLOW.latency_s, 4) == pytest.approx(2 * 0.080)
+    for slack_s, variant in ((0.17, "slow"), (0.1, "middle"), (0.02, "fast")):
+        chosen = GreedySelection().choose(view(4, slack_s)._replace(first_rows=4))
+        assert chosen.variant == variant
+
+
 def test_fixed_serves_its_variant_whatever_the_deadline() -> None:
     assert FixedSelection("slow").choose(view(4, -1.0)) == Choice("slow", 2)
 

@@ -40,6 +40,14 @@ class Reckoning:
             needed += qps / most_qps if most_qps else inf if qps else 0.0
         return needed
 
+    def late(self, plan: ClusterPlan, slowdowns: Slowdowns) -> frozenset[str]:
+        """The workers with queries that none of their variants can serve in time."""
+        return frozenset(
+            worker
+            for worker in {worker for shares in plan.shares.values() for worker in shares}
+            if self.busy(worker, plan, slowdowns, plan.demand_qps) == inf
+        )
+
     def honest(self, plan: ClusterPlan, slowdowns: Slowdowns, reckoned: Factors) -> ClusterPlan:
         """The plan with what it serves and bears beside its neighbours, and these slowdowns.
 

@@ -66,8 +66,8 @@ class Neighbours:
     5. What each plan bears with its own slowdowns is worked out worker by worker (`Reckoning`); the plan that serves
        the most is taken, of those that serve as much the most accurate.
     6. Where that is less than without neighbours, and a worker harms the others of its node by more than it bears
-       itself, the same is done without it, and it is left idle if that plan is the better one. Pools whose size is free
-       are left alone.
+       itself, or is too slow there for any batch in time, the same is done without it, and it is left idle if that plan
+       is the better one. Pools whose size is free are left alone.
     7. All this is done as if no worker held anything, so that the same demand has the same factors whatever is in
        force; with these the planner is asked once more, for what workers hold now. Its plan and the exchanges after it
        load no more than they must, and workers stay what they are where little is to be gained.
@@ -102,7 +102,9 @@ class Neighbours:
         free = {worker for worker, device in observation.devices.items() if device in fixed}
         idle: tuple[str, ...] = ()
         if not found.reached:
-            idle = workers_to_idle(nodes, found.roles, found.plan, NodeSlowdowns(self.interference), free)
+            late = Reckoning(self.cluster, observation.devices).late(found.plan, found.plan.slowdowns)
+            harmful = workers_to_idle(nodes, found.roles, found.plan, NodeSlowdowns(self.interference), free)
+            idle = tuple(sorted({*harmful, *(late & free)}))
         if idle:
             without = self._settle(replace(_without(observation, idle), held={}))
             solve_s += (without if isinstance(without, NoPlan) else without.plan).report.solve_s

@@ -8,6 +8,7 @@ from autoscaler.placement.stage_service import shares_behind_s
 from catalog.adapter import Adapter, Condition, import_function
 from catalog.catalogue import Catalogue
 from catalog.errors import ConfigError
+from catalog.lengths import LengthRule
 from catalog.measured_accuracy import read_measured_accuracy
 from catalog.tensor import TensorSpec
 from dispatch.balancing.registry import create_balancer
@@ -18,7 +19,7 @@ from dispatch.pipeline.wiring import AnswerWiring, StageWiring, Wire
 from dispatch.plan import EndpointPlan, StagePlan
 from dispatch.selection.greedy import GreedySelection
 from serve_app.build.candidates import Profiles, stage_candidates, stage_variants, within_pools
-from serve_app.build.endpoints.lengths import stage_lengths
+from serve_app.build.endpoints.lengths import rule_of, stage_lengths
 from serve_app.config.endpoints.endpoint import EndpointConfig
 from serve_app.config.endpoints.pipeline import AnswerConfig, PipelineConfig, StageConfig
 from serve_app.config.schema import AppConfig
@@ -35,11 +36,12 @@ MOST_ROWS = 64
 
 @dataclass(frozen=True)
 class WiredPipeline:
-    """The graph of a pipeline, what clients send to it, and what they get."""
+    """The graph of a pipeline, what clients send to it, how long that may be, and what they get."""
 
     graph: Graph
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
+    lengths: tuple[LengthRule, ...] = ()
 
     @property
     def sources(self) -> dict[str, tuple[str, ...]]:
@@ -62,12 +64,14 @@ def wired_pipeline(name: str, config: AppConfig, catalogue: Catalogue) -> WiredP
                 "most; lower it"
             )
         inputs, outputs = variants[0].inputs, variants[0].outputs
-        wirings.append(_wiring(f"{where}.stages.{stage}", stage, given, inputs, outputs))
+        wirings.append(_wiring(f"{where}.stages.{stage}", stage, given, inputs, outputs, rule_of(variants)))
     answer = None if pipeline.answer is None else _answer(f"{where}.answer", pipeline.answer)
     try:
-        return WiredPipeline(*graph_of(wirings, answer))
+        graph, given_inputs, given_outputs = graph_of(wirings, answer)
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from error
+    lengths = (wiring.query_lengths for wiring in wirings)
+    return WiredPipeline(graph, given_inputs, given_outputs, tuple(rule for rule in lengths if rule is not None))
 
 
 def check_pipelines(config: AppConfig, catalogue: Catalogue) -> None:
@@ -114,6 +118,7 @@ def pipeline_info(name: str, endpoint: EndpointConfig, catalogue: Catalogue, wir
         min(endpoint.max_queued_rows, MOST_ROWS),
         frozenset(variant.name for own in variants.values() for variant in own if variant.emulated),
         stage_inputs={stage: own[0].inputs for stage, own in variants.items()},
+        lengths=wired.lengths,
     )
 
 
@@ -146,7 +151,12 @@ def _of(endpoint: EndpointConfig) -> PipelineConfig:
 
 
 def _wiring(
-    where: str, name: str, config: StageConfig, inputs: tuple[TensorSpec, ...], outputs: tuple[TensorSpec, ...]
+    where: str,
+    name: str,
+    config: StageConfig,
+    inputs: tuple[TensorSpec, ...],
+    outputs: tuple[TensorSpec, ...],
+    lengths: LengthRule | None,
 ) -> StageWiring:
     chosen = config.when or config.unless
     condition = None
@@ -162,6 +172,7 @@ def _wiring(
         {} if chosen is None else _wires(f"{where}.condition", chosen.inputs),
         config.unless is not None,
         config.rows_per_job,
+        lengths,
     )
 
 

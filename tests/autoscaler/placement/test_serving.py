@@ -127,6 +127,14 @@ def test_batches_are_in_time_beside_the_worst_neighbours_that_a_busy_worker_has(
     assert [c.max_batch for c in plans["b"].stage.candidates["cpu"]] == [8]
 
 
+def test_a_worker_that_is_too_slow_beside_its_neighbour_leaves_the_others_of_its_kind_their_variant() -> None:
+    shares = {"a": {"cpu-0": 0.5, "cpu-1": 0.5}}
+    plan = replace(plan_of(shares, held(cpu_0="a1", cpu_1="a1")), slowdowns={"cpu-1": {"a1": 4.0}})
+    (a1,) = served(plan)["a"].stage.candidates["cpu"]
+    assert (a1.variant, a1.max_batch) == ("a1", 4), "as large as without neighbours: half of 100 ms for 10 + 10 n"
+    assert a1.latency_s[1] == pytest.approx(0.08), "and as long as on the worst"
+
+
 def test_while_a_pool_shrinks_every_endpoint_has_somebody_whatever_the_others_need() -> None:
     made = cluster(
         endpoint("patient", linear("p1", 0.9, 0.09, 0.01), linear("p2", 0.8, 0.0, 0.02), slo_s=0.5),

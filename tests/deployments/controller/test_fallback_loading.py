@@ -6,7 +6,10 @@ import pytest
 from controller_parts import pool, settings
 
 from autoscaler.planners.proteus.options import ProteusOptions
+from catalog.variant import Variant
 from controller_scene import Service, play, started
+from deployments.messages.worker import WorkerReport
+from deployments.worker.client import WorkerGone
 from dispatch.latency.lead import LEAD
 from virtual_time import until
 
@@ -88,6 +91,25 @@ def test_one_that_a_single_worker_cannot_load_stays_on_the_others(monkeypatch: p
         assert service.routers["r1"].mine == some
         tries = [each for each in service.pools["cpu"].done if each == ("load", "w3", "fast")]
         assert len(tries) == 1
+
+    play(monkeypatch, scene, settings(proteus=TWO, interval_s=1000.0))
+
+
+def test_a_worker_that_is_gone_before_serve_says_so_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(service: Service) -> None:
+        there = service.pools["cpu"]
+        load, asked = there.load, []
+
+        async def dies(worker: str, variant: Variant) -> WorkerReport:
+            if (worker, variant.name) != ("w2", "fast"):
+                return await load(worker, variant)
+            asked.append(worker)
+            raise WorkerGone("its process ended", died=True)
+
+        monkeypatch.setattr(there, "load", dies)
+        await started(service, digits=10.0)
+        await until(lambda: service.routers["r1"].mine == {"w1": ALL}, within_s=3.0)
+        assert asked == ["w2"]
 
     play(monkeypatch, scene, settings(proteus=TWO, interval_s=1000.0))
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from catalog.adapter import Adapter, Condition, condition, specs_of
-from catalog.errors import AdapterFailed, NothingToAnswer
+from catalog.errors import AccordError, AdapterFailed, BadRequest, NothingToAnswer
+from catalog.lengths import LengthRule, Lengths
 from catalog.tensor import TensorSpec
 from dispatch.pipeline.assemble import graph_of
 from dispatch.pipeline.calls import PipelineAnswer, StageParts, StageRuns
@@ -129,6 +130,23 @@ def test_without_an_adapter_the_tensors_are_passed_on() -> None:
     wrong = {"a": {"y": np.array([5.0])}}
     with pytest.raises(AdapterFailed, match=r"^stage 'b' gave 'x' as float64\[1\]; expected int64\[-1\]$"):
         parts(wrong)
+
+
+IDS = TensorSpec("ids", "INT64", (-1, -1))
+
+
+@pytest.mark.parametrize("length", [0, 9])
+@pytest.mark.parametrize(("source", "error"), [("query", BadRequest), ("a", AdapterFailed)])
+def test_what_is_longer_than_a_stage_takes_is_whose_fault_it_is(
+    length: int, source: str, error: type[AccordError]
+) -> None:
+    rule = LengthRule.of(Lengths(longest=8), (IDS,), ())
+    parts = StageParts(StageWiring("b", (IDS,), (), {"ids": Wire(source, "text")}, lengths=rule))
+    (part,) = parts({source: {"text": np.ones((1, 8), np.int64)}})
+    assert part.inputs["ids"].shape == (1, 8)
+    with pytest.raises(error, match=f"^stage 'b': input 'ids' has length {length} on axis 1; send 1 to 8$"):
+        parts({source: {"text": np.ones((1, length), np.int64)}})
+    assert list(parts({source: {"text": np.ones((0, 0), np.int64)}})) == []
 
 
 def test_a_tensor_that_a_stage_did_not_give_is_missed() -> None:

@@ -13,7 +13,7 @@ from dispatch.query import StageKey
 from dispatch.recovery.batch_watch import LEAST_LAST_S, LEAST_S, LEAST_UNPROVEN_S, LOOK_EVERY_S, TAILS
 from dispatch.selection.fixed import FixedSelection
 from dispatch.worker_info import WorkerInfo
-from dispatch_scene import answered, dispatcher, endpoint, finish, launched, query, rejected
+from dispatch_scene import SLOW, answered, dispatcher, endpoint, finish, launched, query, rejected
 
 PATH_S = 0.001
 
@@ -50,6 +50,16 @@ def play(d: Dispatcher, commands: list[Command], from_s: float, until_s: float) 
 
 def given_up(said: list[tuple[float, Command]]) -> list[tuple[float, str]]:
     return [(at_s, command.batch.worker) for at_s, command in said if isinstance(command, GiveUp)]
+
+
+def test_a_query_of_more_rows_than_batches_are_to_hold_has_the_time_that_these_take() -> None:
+    d = proven(("w1", "w2", "w3"))
+    rows = 8 * SLOW.max_batch
+    runs_s = rows * SLOW.latency_s[1]
+    commands = d.on_arrival(query(1, 0.0, 10.0, rows), 0.0)
+    assert given_up(play(d, commands, 0.0, runs_s)) == []
+    (batch,) = launched(commands)
+    assert answered(d.on_done(batch.worker, batch.id, [{}], runs_s, runs_s)) == [1]
 
 
 def test_a_batch_that_is_overdue_is_given_up_and_another_worker_answers_it() -> None:

@@ -10,7 +10,7 @@ from catalog.errors import BadRequest
 from serve_app.http.endpoint_info import EndpointInfo
 from serve_app.oip.request import decode
 
-INFO = EndpointInfo("spans", {"": "spans"}, (IDS, MASK), (MEAN, DOUBLED), (), 8, lengths=rule())
+INFO = EndpointInfo("spans", {"": "spans"}, (IDS, MASK), (MEAN, DOUBLED), (), 8, lengths=(rule(),))
 
 
 def body(shape: list[int], *more: dict[str, Any]) -> bytes:

@@ -11,12 +11,14 @@ from autoscaler.cluster.cluster import Cluster, Endpoint, Pool
 from autoscaler.cluster.observation import Observation
 from autoscaler.cluster.plan import ClusterPlan, NoPlan, SolveReport, Status
 from autoscaler.placement.interference import Interference, NoInterference
+from autoscaler.placement.serving import services
 from autoscaler.planners.baselines.everywhere import Everywhere
 from autoscaler.planners.neighbours.neighbours import Neighbours
 from autoscaler.planners.planner import Planner
 from autoscaler.planners.proteus.options import ProteusOptions
 from autoscaler.planners.proteus.proteus_planner import ProteusPlanner
 from autoscaler_scene import SEEDS, cluster, endpoint, even, linear, some_cluster, some_observation
+from dispatch.plan import EndpointLimits
 from dispatch.worker_info import WorkerInfo
 from interference_scene import PairLaw, PressureLaw, on_nodes
 from plan_checker import rate
@@ -185,6 +187,11 @@ def test_no_plan_claims_more_than_its_workers_can_beside_each_other(rng: np.rand
             found = rate(slower, seen.devices[worker], variant)
             most += min(share * seen.demand_qps[name], found.qps / factor if found else 0.0)
         assert qps <= most * (1 + 1e-4) + 1e-9
+    limits = {each.name: EndpointLimits(each.slo_s, False, 50) for each in cluster.endpoints}
+    for name, service in services(cluster, plan, seen.devices, limits).items():
+        for worker in plan.shares.get(name, {}):
+            mine = {c.variant for c in service.candidates[seen.devices[worker]]}
+            assert mine & plan.held[worker], "who has a share has something to run"
     for worker, variants in plan.held.items():
         mates = [w for w, info in workers.items() if w != worker and info.node == workers[worker].node]
         for variant in variants:
@@ -205,6 +212,18 @@ def test_a_worker_is_left_idle_where_the_others_bear_more_without_it() -> None:
     assert any(words.startswith("w0 run nothing") for words in plan.report.explanation)
     three = planned(one, PairLaw({("a", "a"): 0.3}), {"a": 30.0}, on_nodes(3))
     assert len(three.shares["a"]) == 3, "3 / 1.6 is more than 2 / 1.3"
+
+
+def test_a_worker_that_is_too_slow_for_any_batch_in_time_is_left_idle_where_others_bear_the_load() -> None:
+    two = Cluster(
+        (endpoint("a", linear("a", 0.9, 0.0, 0.45)), endpoint("b", even("b", 0.9, 50.0), device="gpu")),
+        (Pool("cpu"), Pool("gpu")),
+    )
+    workers = on_nodes(1, 1, 1) | {"g": WorkerInfo("gpu", node="n2", machine="m")}
+    plan = planned(two, PairLaw({("a", "b"): 0.2}), {"a": 1.0, "b": 10.0}, workers)
+    assert plan.served_qps == pytest.approx({"a": 1.0, "b": 10.0}, rel=1e-4)
+    assert plan.shares["a"].keys() == {"w0", "w1"}, "w2 runs for 540 ms, and two batches have a second"
+    assert any(words.startswith("w2 run nothing") for words in plan.report.explanation)
 
 
 def test_a_worker_that_is_left_idle_lets_go_of_what_was_withdrawn() -> None:

@@ -49,10 +49,11 @@ def queries(batches: list[Batch]) -> list[list[int]]:
 
 def test_behind_a_query_of_more_rows_than_batches_are_to_hold_the_result_is_waited_for() -> None:
     d = measured()
-    (first,) = launched(d.on_arrival(query(1, 0.0, 10.0, 8 * FAST.max_batch), 0.0))
+    (first,) = launched(d.on_arrival(query(1, 0.0, 0.2, 8 * FAST.max_batch), 0.0))
+    assert first.variant == "fast"
     assert ask(d, 2) == []
     assert launched(d.on_timer(FAST.latency_s[-1] + 2 * PATH_S)) == []
-    assert queries(launched(finish(d, first, 0.075))) == [[2]]
+    assert queries(launched(finish(d, first, 8 * FAST.latency_s[-1] + PATH_S))) == [[2]]
 
 
 def test_the_next_batch_is_launched_when_the_one_before_should_have_been_run() -> None:

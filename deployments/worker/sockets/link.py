@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from asyncio import StreamReader, StreamWriter
+from contextlib import suppress
 from itertools import count
 
 from catalog.tensor import Arrays
@@ -81,11 +82,12 @@ class BatchLink:
         result: asyncio.Future[BatchResult] = asyncio.get_running_loop().create_future()
         self._waiting[number] = result
         try:
-            send(self._writer, Call(number, variant, inputs, worker, router), copy=False)
+            self._send(Call(number, variant, inputs, worker, router), copy=False)
             return await result
         except asyncio.CancelledError:
             if not self.lost:
-                send(self._writer, Cancel(number), copy=True)
+                with suppress(LinkLost):
+                    self._send(Cancel(number), copy=True)
             raise
         finally:
             self._waiting.pop(number, None)
@@ -95,6 +97,12 @@ class BatchLink:
         """Hang up once no batch is under way."""
         self._closes = True
         self._hang_up_if_done()
+
+    def _send(self, message: Call | Cancel, *, copy: bool) -> None:
+        try:
+            send(self._writer, message, copy=copy)
+        except RuntimeError as error:  # uvloop has closed the transport, and what reads has yet to hear of it
+            raise LinkLost(cut_off=self._cut_off) from error
 
     async def _read(self, reader: StreamReader) -> None:
         try:

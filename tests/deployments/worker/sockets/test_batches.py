@@ -49,6 +49,19 @@ def test_batches_cross_on_the_event_loop_that_serve_runs_replicas_on(open_link: 
         runner.run(there_and_back())
 
 
+def test_a_connection_that_was_closed_a_moment_ago_is_lost_on_that_event_loop_too(open_link: Open) -> None:
+    async def closed_a_moment_ago() -> None:
+        async with connected(open_link) as (_, _, link):
+            link._writer.transport.abort()
+            await asyncio.sleep(0)
+            assert not link.lost, "what reads has yet to hear of it"
+            with pytest.raises(LinkLost):
+                await link.run("v", X, "w", "r")
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(closed_a_moment_ago())
+
+
 @pytest.mark.parametrize(
     "array",
     [

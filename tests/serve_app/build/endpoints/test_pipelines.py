@@ -3,11 +3,13 @@
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from autoscaler.planners.ipa.problem import IpaOptions
 from catalog.catalogue import Catalogue
-from catalog.errors import ConfigError
+from catalog.errors import BadRequest, ConfigError
+from catalog.lengths import Lengths
 from catalog.profiles.profile import BatchLatency, LatencyProfile
 from catalog.tensor import TensorSpec
 from catalog.variant import Artifact, Variant
@@ -18,6 +20,7 @@ from serve_app.build.candidates import Profiles
 from serve_app.build.control import control_settings
 from serve_app.config.read import app_config
 from serve_app.config.schema import AppConfig
+from serve_app.oip.request import InferRequest, decode
 
 IMAGE, STARTS = TensorSpec("image", "UINT8", (-1, 12, 128)), TensorSpec("starts", "FP32", (-1, 128))
 CUT, LABEL = TensorSpec("image", "FP32", (-1, 12, 12)), TensorSpec("label", "INT64", (-1,))
@@ -188,3 +191,42 @@ def test_measured_accuracy_is_refused_where_a_pipeline_has_none() -> None:
         ConfigError, match=r"endpoints.page.pipeline.accuracy names no file; give it one, or use accuracy"
     ):
         control_settings(config, CATALOGUE_WITHOUT_FILES, PROFILES)
+
+
+def test_inputs_of_any_length_are_as_long_as_the_stage_that_takes_them_allows() -> None:
+    ids, mask = TensorSpec("ids", "INT64", (-1, -1)), TensorSpec("mask", "INT64", (-1, -1))
+    tagger = Variant(
+        "t1",
+        "tag",
+        "onnx",
+        Artifact("t1.onnx"),
+        0.9,
+        (ids, mask),
+        (LABEL,),
+        max_batch=8,
+        lengths=Lengths(longest=4, mask="mask"),
+    )
+    stages = {"tag": {"task": "tag", "inputs": {"ids": "query.text", "mask": "query.own"}}}
+    endpoint = {"slo_ms": 120, "pipeline": {"stages": stages}}
+    config = app_config({"endpoints": {"page": endpoint}, "pools": {"cpu": {"workers": 2}}})
+    profile = LatencyProfile("cpu", {n: BatchLatency(10, 1.0 * n, 0, *4 * (1.0 * n,)) for n in (1, 8)})
+    info = assemble(config, Catalogue((tagger,), "."), {"cpu": {"t1": profile}}).endpoints["page"]
+    assert info.metadata(0.12, ("t1",), ())["parameters"]["longest"] == 4
+    assert info.optional == frozenset(), "stages are wired to all"
+
+    def asked(text: int, own: int) -> InferRequest:
+        given = {"text": text, "own": own}
+        tensors = [
+            {"name": name, "shape": [1, length], "datatype": "INT64", "data": [1] * length}
+            for name, length in given.items()
+        ]
+        return decode(orjson.dumps({"inputs": tensors}), info)
+
+    assert asked(4, 4).rows == 1
+    for text, own, words in (
+        (5, 5, "input 'text' has length 5 on axis 1; send 1 to 4"),
+        (0, 0, "input 'text' has length 0"),
+        (3, 2, "input 'own' has length 2, and 'text' has 3"),
+    ):
+        with pytest.raises(BadRequest, match=words):
+            asked(text, own)

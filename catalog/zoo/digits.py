@@ -9,7 +9,6 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import load_digits
 
 SIDE = 12
 """Width and height of an image in pixels."""
@@ -33,6 +32,8 @@ Labels = NDArray[np.int64]
 @cache
 def originals() -> tuple[NDArray[np.float64], Labels]:
     """All 1797 images [N, 8, 8] with grey levels 0 to 16, and their digits [N]."""
+    from sklearn.datasets import load_digits  # takes a second or more to import
+
     digits = load_digits()
     return digits.images.astype(np.float64), digits.target.astype(np.int64)
 

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 INK, GRID, LOAD, LINE, BAD, UNDONE = "#333333", "#dddddd", "#4c78a8", "#111111", "#c44e52", "#54a24b"
 SMOOTHED = 5
@@ -14,6 +13,8 @@ SMOOTHED = 5
 
 def save_picture(path: Path, title: str, figures: Mapping[str, Any]) -> None:
     """One PNG of the outcome of a load."""
+    from matplotlib.figure import Figure  # takes a second or more to import
+
     told = {name: np.array(values, dtype=np.float64) for name, values in figures["series"].items()}
     window_s = float(told.pop("window_s"))
     at_s = (np.arange(len(told["sent"])) + 0.5) * window_s

@@ -1,40 +1,15 @@
-"""The ``accord`` command: one line per subcommand."""
+"""The ``accord`` command."""
 
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
 import typer
 
-from serve_app.cli.chaos import chaos
 from serve_app.cli.console import exit_codes
 from serve_app.cli.credentials import ApiKeyFile, use_key_file
-from serve_app.cli.evaluate.command import evaluate
-from serve_app.cli.forecast.command import forecast
-from serve_app.cli.init.command import init
-from serve_app.cli.interference.command import interference
-from serve_app.cli.load import load
-from serve_app.cli.plan.command import plan
-from serve_app.cli.profile import profile
-from serve_app.cli.query import query
-from serve_app.cli.run.command import run
-from serve_app.cli.status.command import status
-from serve_app.cli.variants.register import register
-from serve_app.cli.variants.unregister import unregister
+from serve_app.cli.subcommands import Subcommands
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-app.command()(query)
-app.command()(load)
-app.command()(status)
-app.add_typer(plan, name="plan")
-app.add_typer(forecast, name="forecast")
-app.add_typer(interference, name="interference")
-app.command(add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(chaos)
-app.command()(register)
-app.command()(unregister)
-app.command()(profile)
-app.command()(evaluate)
-app.command()(run)
-app.command()(init)
+app = typer.Typer(cls=Subcommands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 
 def _print_version(wanted: bool) -> None:

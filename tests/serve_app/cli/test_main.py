@@ -2,9 +2,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from serve_app.cli.main import app
+from serve_app.cli.subcommands import SUBCOMMANDS
 
 ROOT = Path(__file__).parents[3]
 
@@ -30,9 +32,29 @@ def test_an_unknown_command_exits_with_two() -> None:
     assert CliRunner().invoke(app, ["lode"]).exit_code == 2
 
 
-def test_neither_ray_nor_a_model_library_is_imported_to_start() -> None:
-    check = (
-        "import sys, serve_app.cli.main; print(sorted({'ray', 'torch', 'sklearn', 'onnxruntime'} & set(sys.modules)))"
-    )
+def test_a_mistyped_command_is_told_its_neighbour() -> None:
+    assert "Did you mean 'load'?" in CliRunner().invoke(app, ["lod"]).output
+
+
+@pytest.mark.parametrize("name", SUBCOMMANDS)
+def test_the_list_of_commands_has_the_first_sentence_of_each(name: str) -> None:
+    command = SUBCOMMANDS[name].load(name)
+    assert command.name == name
+    first, _, _ = command.help.partition("\n\n")
+    assert " ".join(first.split()) == SUBCOMMANDS[name].help
+
+
+def imported(code: str, *modules: str) -> list[str]:
+    check = f"import sys\n{code}\nprint(*sorted(set({modules!r}) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    return done.stdout.splitlines()[-1].split()
+
+
+def test_neither_ray_nor_a_model_library_is_imported_to_start() -> None:
+    code = "from serve_app.cli.subcommands import SUBCOMMANDS\nfor each in SUBCOMMANDS: SUBCOMMANDS[each].load(each)"
+    assert imported(code, "ray", "torch", "sklearn", "onnxruntime", "matplotlib", "numpy") == ["numpy"]
+
+
+def test_a_command_does_not_wait_for_the_imports_of_the_others() -> None:
+    shown = "from serve_app.cli.main import app\napp(['query', '--help'], standalone_mode=False)"
+    assert imported(shown, "scipy", "serve_app.cli.query", "serve_app.cli.run.command") == ["serve_app.cli.query"]

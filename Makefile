@@ -1,5 +1,7 @@
 # Two commands matter: `make run` and `make test`. Each makes the environment first where it is missing.
 
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -31,13 +33,13 @@ run: $(SERVING)  ## measure the built-in variants once, then serve them on 127.0
 
 # Tests on clusters wait for processes most of the time; the others have what of the processor that leaves.
 test: $(READY) $(CLIENTS)  ## the whole test suite, both halves side by side
-	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=line test-clusters test-units
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-clusters test-units
 
 test-units: $(READY) $(CLIENTS)
-	nice -n 19 $(BIN)/python -m pytest -q -n auto --dist loadfile --durations 20 --durations-min 5 -m '$(UNITS)'
+	nice -n 19 $(BIN)/python -m pytest -q -n auto --dist loadfile --durations 20 --durations-min 5 -m '$(UNITS)' | sed -u 's/^/units: /'
 
 test-clusters: $(READY) $(CLIENTS)  # in a worker of xdist: Ray's threads may crash a driver as it ends
-	$(BIN)/python -m pytest -q -n 1 --dist loadfile --durations 20 --durations-min 5 -m 'not ($(UNITS))'
+	$(BIN)/python -m pytest -q -n 1 --dist loadfile --durations 20 --durations-min 5 -m 'not ($(UNITS))' | sed -u 's/^/clusters: /'
 
 check: $(READY)  ## lint and types
 	$(BIN)/ruff format --check .

@@ -5,6 +5,8 @@ import logging
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -80,19 +82,12 @@ class FsspecStore:
             else:
                 refuse_code(cached, self._rules, repr(artifact.uri))
                 return cached
-        try:
-            self._cache_dir.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ArtifactError(
-                f"cannot keep {location} in {self._cache_dir}: {error.strerror}; set ACCORD_CACHE_DIR to a folder that "
-                "can be written"
-            ) from error
         if artifact.sha256 is None:
             logger.warning(
                 "%s is fetched once: without a sha256 in the catalogue nobody notices that it changes.", location
             )
-        with tempfile.TemporaryDirectory(prefix=f"{key}.", dir=self._cache_dir) as folder:
-            fetched = Path(folder) / "copy" / name
+        with self._scratch(location, key) as folder:
+            fetched = folder / "copy" / name
             _download(location, fetched, self._root, self._rules)
             _verify(fetched, artifact)
             _refuse_parts(fetched, artifact, "which was not fetched")
@@ -102,6 +97,20 @@ class FsspecStore:
             except OSError:
                 _verify(cached, artifact)  # another process was faster; its copy must be as good
         return cached
+
+    @contextmanager
+    def _scratch(self, location: str, key: str) -> Iterator[Path]:
+        """A folder beside the copies; raises `ArtifactError` where the cache cannot be written."""
+        try:
+            self._cache_dir.mkdir(parents=True, exist_ok=True)
+            made = tempfile.TemporaryDirectory(prefix=f"{key}.", dir=self._cache_dir)
+        except OSError as error:
+            raise ArtifactError(
+                f"cannot keep {location} in {self._cache_dir}: {error.strerror}; set ACCORD_CACHE_DIR to a folder that "
+                "can be written"
+            ) from error
+        with made as folder:
+            yield Path(folder)
 
 
 def checksum(path: Path) -> str:

@@ -1,6 +1,8 @@
 """Recorded votes: what every member of an ensemble said of labelled rows."""
 
 import csv
+import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,14 +100,18 @@ def read_votes(path: str | Path) -> dict[str, RecordedVotes]:
 
 
 def write_votes(path: str | Path, votes: Mapping[str, RecordedVotes]) -> None:
-    """Write votes by split, all of the same members, as `read_votes` reads them."""
-    with Path(path).open("w", newline="", encoding="utf-8") as lines:
-        writer = csv.writer(lines, lineterminator="\n")
-        first = next(iter(votes.values()))
-        writer.writerow(("split", "label", *first.members))
-        for split, recorded in votes.items():
-            for label, said in zip(recorded.labels.tolist(), recorded.predictions.tolist(), strict=True):
-                writer.writerow((split, label, *said))
+    """Write votes by split, all of the same members, as `read_votes` reads them: the whole file, or OSError."""
+    target = Path(path)
+    with tempfile.TemporaryDirectory(prefix=".votes-", dir=target.parent) as folder:
+        written = Path(folder) / target.name
+        with written.open("w", newline="", encoding="utf-8") as lines:
+            writer = csv.writer(lines, lineterminator="\n")
+            first = next(iter(votes.values()))
+            writer.writerow(("split", "label", *first.members))
+            for split, recorded in votes.items():
+                for label, said in zip(recorded.labels.tolist(), recorded.predictions.tolist(), strict=True):
+                    writer.writerow((split, label, *said))
+        os.replace(written, target)
 
 
 def _members(file: Path, header: list[str]) -> tuple[str, ...]:

@@ -32,10 +32,11 @@ def read_table(path: Path, what: str, names: Sequence[str], columns: Sequence[st
     if missing:
         raise ConfigError(f"{path} has no column {', '.join(missing)}; {what} have the columns {', '.join(columns)}")
     for column in names:
-        empty = np.flatnonzero(table[column].isna())
+        named = table[column].astype(str).str.strip().where(table[column].notna(), "")
+        empty = np.flatnonzero(named == "")
         if len(empty):
             raise ConfigError(f"{path}: {column} is empty in row {empty[0] + 1}; give a name")
-        table[column] = table[column].astype(str)
+        table[column] = named
     return table
 
 

@@ -52,6 +52,21 @@ class Windows:
         """When each window begins."""
         return np.arange(len(self.arrived), dtype=np.float64) * self.length_s
 
+    def with_whole_end(self, duration_s: float) -> "Windows":
+        """The same where a last window of which the run of ``duration_s`` has less than half belongs to the one before.
+
+        A run whose last query comes just as a window begins would else have a window of one query.
+        """
+        last = len(self.arrived) - 1
+        if last < 1 or duration_s - last * self.length_s >= self.length_s / 2:
+            return self
+
+        def joined(counts: Floats) -> Floats:
+            return np.append(counts[: last - 1], counts[last - 1 :].sum())
+
+        counts = (self.arrived, self.answered, self.violated, self.accuracy_sum)
+        return Windows(self.length_s, *map(joined, counts))
+
     @property
     def effective_accuracy_pct(self) -> Floats:
         """Mean accuracy of each window's answers, 0 to 100; NaN where there are none."""
@@ -80,13 +95,13 @@ class Metrics:
         windows = Windows.of(record, WINDOW_S)
         duration_s = float(record.arrival_s.max(initial=0.0))
         arrived, answered = len(record.arrival_s), float(windows.answered.sum())
-        window_s = min(WINDOW_S, duration_s)
+        window_s, whole = min(WINDOW_S, duration_s), windows.with_whole_end(duration_s)
         busiest = int(windows.arrived.argmax()) if arrived else 0
         return cls(
             answered / duration_s if duration_s else 0.0,
             float(windows.answered[busiest]) / window_s if window_s else 0.0,
             100.0 * float(windows.accuracy_sum.sum()) / answered if answered else None,
-            100.0 - float(np.nanmin(windows.effective_accuracy_pct)) if answered else None,
+            100.0 - float(np.nanmin(whole.effective_accuracy_pct)) if answered else None,
             float(windows.violated.sum()) / arrived if arrived else 0.0,
         )
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from catalog.errors import BadSeries
 from forecast.series.series import LoadSeries
+from workload.whole_counts import whole_counts
 
 Kind = Literal["bursty", "diurnal"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -108,7 +109,9 @@ def _part(series: LoadSeries, start_s: int) -> Part | None:
     if last - first < LEAST_OBSERVED * (end_s - begin_s):
         return None
     counts = np.zeros(end_s - begin_s, dtype=np.int64)
-    counts[series.times_s[first:last] - begin_s] = np.rint(series.loads_qps[first:last]).astype(np.int64)
+    counts[series.times_s[first:last] - begin_s] = whole_counts(series.loads_qps[first:last])
+    if not counts[LEAD_S + WARM_S :].any():
+        return None  # nothing to serve, and nothing that could be late
     around = series.between(start_s - LENGTH_S // 2, end_s + LENGTH_S // 2)
     most = SURGE_FACTOR * max(float(np.median(around.loads_qps)), 1.0)
     means = np.convolve(counts[LEAD_S + WARM_S :], np.ones(SURGE_MEAN_S) / SURGE_MEAN_S, "valid")

@@ -53,7 +53,15 @@ def main() -> None:
 
 def figures_of_files(args: argparse.Namespace) -> dict[str, Any]:
     """(a) to (d) of the measurements that were given."""
-    return _judged(figures(read_measurements(args.measurements), read_variants(args.variants), args.seed, _say))
+    measurements, table = read_measurements(args.measurements), read_variants(args.variants)
+    measured = {(each.machine, variant) for each in measurements.repeats for variant in each.variants}
+    if without := sorted(measured - table.hardware.keys()):
+        machine, variant = without[0]
+        _say(
+            f"{len(without)} of {len(measured)} variants on machines have no row in {args.variants}, such as "
+            f"{variant!r} on {machine!r}"
+        )
+    return _judged(figures(measurements, table, args.seed, _say))
 
 
 def figures_of_this_machine(args: argparse.Namespace) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autoscaler.placement.baselines import least_loaded, oracle
+from autoscaler.placement.baselines import earliest_done, least_loaded, oracle
 from autoscaler.placement.joint import Placement, joint, one_by_one, placement_cost
 from autoscaler.placement.machine import LatencySum, Machine
 from benchmarks.interference.accuracy import OnStep
@@ -71,7 +71,9 @@ def placement_study(
     The predictor's placement and the oracle's are of all three at once; ``interference_aware_online`` is the paper's
     scheduler, one at a time. ``least_loaded`` is the best, in hindsight, of loads by number, by each ``hw_`` metric
     with "util" in its name and by the latency alone, which is known before anything is predicted, in the order of
-    arrival and, as all three are known, with the largest first. ``least_latency`` is that by latency. Of the workloads
+    arrival and, as all three are known, with the largest first; the paper's, which is indifferent to machine types,
+    and, by utilisation and latency on the type itself, where the load is least afterwards (`earliest_done`), which
+    knows how fast machines are. ``least_latency`` is the best by latency. Of the workloads
     ``distinct_workloads`` differ in more than the order of arrival.
     """
     truth_examples = examples_of(measurements)
@@ -167,7 +169,27 @@ def _least_loaded(
         load = {variant: float(np.mean(own)) for variant, own in values.items()}
         found[f"{name}, by arrival"] = [least_loaded(each.variants, each.machines, load) for each in workloads]
         found[f"{name}, largest first"] = [_largest_first(each, load) for each in workloads]
+    for name, own in _on_types(table, alone_s).items():
+        found[f"{name} on the type, by arrival"] = [earliest_done(w.variants, w.machines, own) for w in workloads]
+        found[f"{name} on the type, largest first"] = [_largest_first_on_types(each, own) for each in workloads]
     return found
+
+
+def _on_types(
+    table: VariantTable, alone_s: Mapping[tuple[str, str], float]
+) -> dict[str, Mapping[tuple[str, str], float]]:
+    """Loads by machine type and variant."""
+    names = [each for each in table.hardware_columns if "util" in each]
+    utilisation = {name: {key: known[name] for key, known in table.hardware.items() if name in known} for name in names}
+    return {LATENCY: alone_s, **utilisation}
+
+
+def _largest_first_on_types(workload: Workload, load: Mapping[tuple[str, str], float]) -> Placement:
+    """By what each variant is on the machine where it is least."""
+    least = {v: min(load.get((machine.type, v), 1.0) for machine in workload.machines) for v in workload.variants}
+    order = sorted(workload.variants, key=lambda variant: -least[variant])
+    machine_of = dict(zip(order, earliest_done(order, workload.machines, load), strict=True))
+    return tuple(machine_of[variant] for variant in workload.variants)
 
 
 def _largest_first(workload: Workload, load: Mapping[str, float]) -> Placement:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from catalog.errors import BadSeries
 from forecast.series.series import LoadSeries
 from forecast.series.windows import block_means
+from workload.whole_counts import whole_counts
 
 Kind = Literal["bursty", "steady_low", "steady_high", "fluctuating"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -160,14 +161,8 @@ def _candidates(series: LoadSeries, scale: float, from_s: int, until_s: int) -> 
         movement = float(np.abs(np.diff(means.reshape(-1, 3).mean(axis=1))).sum()) / mean
         surge = float(means.max()) / usual if usual > 0 else 1.0
         figures = (mean, float(means.std()) / mean, surge, movement)
-        found.append(Excerpt("bursty", start_s, _whole(loads), *figures))
+        found.append(Excerpt("bursty", start_s, whole_counts(loads), *figures))
     return found
-
-
-def _whole(loads: Floats) -> NDArray[np.int64]:
-    """Whole queries per second whose sum up to any second is that of the loads, rounded."""
-    counts: NDArray[np.int64] = np.diff(np.rint(np.cumsum(loads)), prepend=0.0).astype(np.int64)
-    return counts
 
 
 def _best(excerpts: Sequence[Excerpt], figures: Sequence[float]) -> Excerpt | None:

@@ -1,5 +1,6 @@
 """Every system with every headroom under every seed, in several processes."""
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, as_completed
@@ -112,7 +113,7 @@ def cost_of(metrics: Metrics) -> float:
 
 
 def run_all(name: str, cases: Iterable[Case], make: Callable[[Case], Run], executor: Executor) -> dict[Case, Figures]:
-    """The figures by case, behind a progress bar on stderr."""
+    """The figures by case, behind a progress bar on stderr, or a line for each where that is no terminal."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
@@ -122,4 +123,6 @@ def run_all(name: str, cases: Iterable[Case], make: Callable[[Case], Run], execu
         for future in as_completed(futures):
             found[futures[future]] = future.result()
             progress.advance(bar)
+            if not console.is_terminal:
+                print(f"{name}: {len(found)} of {len(futures)}", file=sys.stderr, flush=True)
     return {case: found[case] for case in futures.values()}

@@ -82,12 +82,17 @@ def mean_absolute_error(predicted: Predicted, labels: Labels) -> NDArray[np.floa
 
     So 1 is for answers without error, and 0 for those that are no better than the best constant.
     """
-    values = [each for each in predicted.outputs.values() if each.shape == labels.shape and each.dtype.kind in "iuf"]
+    numbers = [each for each in predicted.outputs.values() if each.dtype.kind in "iuf"]
+    values = [
+        each.reshape(labels.shape)
+        for each in numbers
+        if _row_shape(each) == _row_shape(labels) and len(each) == len(labels)
+    ]
     if len(values) != 1:
         given = ", ".join(f"{name} {list(each.shape)}" for name, each in predicted.outputs.items())
         raise ConfigError(
-            f"metric mean_absolute_error needs one numeric output of the labels' shape {list(labels.shape)}; the "
-            f"outputs are {given}"
+            f"metric mean_absolute_error needs one numeric output of the labels' shape {list(labels.shape)}, axes of "
+            f"size 1 apart; the outputs are {given}; give labels of such a shape"
         )
     truth = labels.astype(np.float64)
     axes = tuple(range(1, truth.ndim))
@@ -96,6 +101,11 @@ def mean_absolute_error(predicted: Predicted, labels: Labels) -> NDArray[np.floa
     if constant == 0.0:
         raise ConfigError("metric mean_absolute_error: all labels are the same, so that no error can be compared")
     return np.asarray(1.0 - error / constant, dtype=np.float64)
+
+
+def _row_shape(array: NDArray[Any]) -> tuple[int, ...]:
+    """Of one row, without axes of size 1: regressors give [rows, 1] for labels of one number each."""
+    return tuple(size for size in array.shape[1:] if size != 1)
 
 
 METRICS: Mapping[str, Metric] = MappingProxyType(

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,8 @@ def _csv(path: Path) -> Table:
         raise ConfigError(f"cannot read {path}: {error}; give a CSV with a header") from error
     finally:
         csv.field_size_limit(limit)
+    if twice := [name for name, count in Counter(header).items() if count > 1]:
+        raise ConfigError(f"{path} has several columns {twice[0]!r}; rename or remove all but one")
     for line, row in rows:
         if len(row) != len(header):
             raise ConfigError(f"{path}, line {line}: {len(row)} values; the header has {len(header)} columns")

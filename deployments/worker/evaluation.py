@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from catalog.artifacts.rules import ArtifactRules
 from catalog.errors import AccordError, ArtifactError
 from catalog.evaluation.accuracy_file import fingerprint
 from catalog.profiles.profile_cache import cache_dir
-from catalog.store import FsspecStore
+from catalog.store import NO_MORE, FsspecStore
 from catalog.tensor import Arrays
 from catalog.variant import Variant
 from deployments.runtimes.base import ModelRuntime, RuntimeOptions, reason
 from deployments.runtimes.making import make_runtime
+from deployments.state.durable_file import write_durably
 
 CHUNK_ROWS = 512
 """So many rows at a time are kept: what is lost when a run is broken off."""
@@ -43,12 +45,19 @@ class Answers:
 class Evaluation:
     """Runs the examples ``inputs``, whose content ``key`` stands for, and keeps what came out below ``folder``.
 
-    ``root`` is where relative artifacts start from. What was kept of another model, other options, other
-    tensors or other data is replaced.
+    ``root`` is where relative artifacts start from, and ``rules`` say which may be had. What was kept of another model,
+    other options, other tensors or other data is replaced.
     """
 
     def __init__(
-        self, root: str, inputs: Arrays, key: str, folder: Path, options: RuntimeOptions, batch: int = BATCH_SIZE
+        self,
+        root: str,
+        inputs: Arrays,
+        key: str,
+        folder: Path,
+        options: RuntimeOptions,
+        batch: int = BATCH_SIZE,
+        rules: ArtifactRules = NO_MORE,
     ) -> None:
         self._root = root
         self._inputs = inputs
@@ -57,7 +66,7 @@ class Evaluation:
         self._folder = folder
         self._options = options
         self._batch = batch
-        self._store = FsspecStore(root, cache_dir())
+        self._store = FsspecStore(root, cache_dir(), rules)
 
     def answers(self, variant: Variant, on_share: OnShare, *, again: bool = False) -> Answers:
         """Run what is not there yet, all with ``again``.
@@ -69,7 +78,7 @@ class Evaluation:
             self._begin(folder, variant)
         starts = range(0, self._rows, CHUNK_ROWS)
         missing = [start for start in starts if not (folder / _chunk(start)).is_file()]
-        if missing or not (folder / LATENCY).is_file():
+        if missing or _kept_latency_ms(folder) is None:
             runtime = make_runtime(variant, self._store, self._options)
             runtime.load()
             try:
@@ -79,12 +88,12 @@ class Evaluation:
                 latency_ms = row_latency_ms(variant.name, runtime, self._inputs)
             finally:
                 runtime.unload()
-            (folder / LATENCY).write_text(json.dumps({"latency_ms": latency_ms}), encoding="utf-8")
+            write_durably(folder / LATENCY, json.dumps({"latency_ms": latency_ms}).encode())
         on_share(1.0)
         parts = [_load(folder / _chunk(start)) for start in starts]
         outputs = {spec.name: np.concatenate([part[spec.name] for part in parts]) for spec in variant.outputs}
-        latency_ms = float(json.loads((folder / LATENCY).read_text(encoding="utf-8"))["latency_ms"])
-        return Answers(outputs, latency_ms, self._rows - sum(min(CHUNK_ROWS, self._rows - s) for s in missing))
+        kept_rows = self._rows - sum(min(CHUNK_ROWS, self._rows - start) for start in missing)
+        return Answers(outputs, _kept_latency_ms(folder) or 0.0, kept_rows)
 
     def _same(self, folder: Path, variant: Variant) -> bool:
         try:
@@ -142,6 +151,14 @@ def row_latency_ms(variant: str, runtime: ModelRuntime, inputs: Arrays) -> float
 def rows_of(inputs: Arrays, start: int, count: int) -> Arrays:
     """So many rows of all inputs."""
     return {name: array[start : start + count] for name, array in inputs.items()}
+
+
+def _kept_latency_ms(folder: Path) -> float | None:
+    """What was measured of one row; None where that is not there, or was cut off."""
+    try:
+        return float(json.loads((folder / LATENCY).read_text(encoding="utf-8"))["latency_ms"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _chunk(start: int) -> str:

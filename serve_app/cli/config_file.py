@@ -6,7 +6,9 @@ from typing import Any
 
 import yaml
 
+from catalog.artifacts.rules import ArtifactRules
 from catalog.errors import ConfigError
+from catalog.store import NO_MORE
 from catalog.yaml_file import read_yaml
 from serve_app.config.read import app_config
 from serve_app.config.schema import AppConfig
@@ -63,9 +65,17 @@ def read_serve_file(path: Path) -> ServeFile:
     host = str(http.get("host", SERVES_DEFAULT))
     port = _checked_port(path, "http_options.port", http.get("port", SERVES_HTTP), least=1)
     tls = bool(http.get("ssl_keyfile") and http.get("ssl_certfile"))
-    prefix = (ours[0].get("route_prefix") or "/").rstrip("/")
+    given = ours[0].get("route_prefix") or "/"
+    if not isinstance(given, str):
+        raise ConfigError(f"{path}: route_prefix must be text such as /accord, not {given!r}")
+    prefix = given.rstrip("/")
     url = f"http{'s' if tls else ''}://{_in_url(_HERE.get(host, host))}:{port}{prefix}"
     return ServeFile(path, url, app, host, tls, _grpc_port(path, content))
+
+
+def artifact_rules(path: Path | None) -> ArtifactRules:
+    """What such a file allows of model files; without one, no more than is allowed anyway. Raises `ConfigError`."""
+    return NO_MORE if path is None else read_serve_file(path).app.artifacts.rules
 
 
 def _in_url(host: str) -> str:

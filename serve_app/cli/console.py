@@ -1,5 +1,6 @@
 """What every command prints with: results on standard output, all else on standard error, and exit codes."""
 
+import errno
 import os
 import sys
 from collections.abc import Iterator
@@ -39,10 +40,16 @@ def print_json(value: Any) -> None:
 def exit_codes(as_json: bool) -> Iterator[None]:
     """Turn our errors into a message and an exit code: 2 for what the person typed, 1 for everything else.
 
-    With ``as_json`` the object on standard output is ``{"error": message}``.
+    With ``as_json`` the object on standard output is ``{"error": message}``. What the system refuses, as where a disk
+    is full, is told in its words; of a pipe that was closed nobody wants to hear.
     """
     try:
         yield
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise
+        ERR.print(Text(f"error: {error}"), style="red", soft_wrap=True)
+        raise typer.Exit(FAILURE) from error
     except (AccordError, ShadowedPackage) as error:
         if as_json:
             print_json({"error": str(error)})

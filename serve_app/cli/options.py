@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,6 +23,9 @@ SloMs = Annotated[
         max=LONGEST_S * 1e3,
         help="Latency objective of the query; default: the endpoint's.",
     ),
+]
+Config = Annotated[
+    Path | None, typer.Option(help="A Serve config file, whose `artifacts` say which model files may be had.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 

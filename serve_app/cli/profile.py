@@ -25,9 +25,9 @@ from serve_app.build.ladders import ladders_for
 from serve_app.build.profiles import profiles_for, variants_apart
 from serve_app.build.user_code import check_user_code
 from serve_app.cli.allocation import allocations, numbers_of_cores, record_of, table_of
-from serve_app.cli.config_file import ServeFile
+from serve_app.cli.config_file import ServeFile, artifact_rules
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
-from serve_app.cli.options import YEAR_S, AsJson
+from serve_app.cli.options import YEAR_S, AsJson, Config
 
 THRESHOLD_QPS, LARGEST_BATCH = 5.0, 8
 """Of base allocations, where nothing else is said."""
@@ -56,6 +56,7 @@ def profile(
     largest_batch: Annotated[
         int | None, typer.Option(min=1, help="That must be in time, with --cores; default 8.")
     ] = None,
+    config: Config = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure latency per batch size, print it, and keep it for `serve run`."""
@@ -70,6 +71,7 @@ def profile(
             if value is not None and cores is None:
                 raise ConfigError(f"{option} {value:g} is for base allocations; give --cores as well, or leave it out")
         _check_output(output, cores)
+        rules = artifact_rules(config)
         with progress_bar("Building") as building:
             loaded = load_catalogue(catalogue, lambda what, share: building(f"Building {what}", share))
         variants = loaded.variants if task is None else loaded.of_task(task)
@@ -79,7 +81,7 @@ def profile(
         if cores is not None:
             numbers, least_qps = numbers_of_cores(cores), threshold_qps or THRESHOLD_QPS
             with _shown() as on_progress:
-                measuring = {"budget_s": budget_s, "again": again}
+                measuring = {"budget_s": budget_s, "again": again, "rules": rules}
                 batch = largest_batch or LARGEST_BATCH
                 found = allocations(loaded, variants, device, numbers, least_qps, batch, on_progress, **measuring)
             if as_json:
@@ -89,7 +91,14 @@ def profile(
             return
         with _shown() as on_progress:
             profiles = measured_profiles(
-                variants, loaded.root, device, threads or 1, budget_s=budget_s, again=again, on_progress=on_progress
+                variants,
+                loaded.root,
+                device,
+                threads or 1,
+                budget_s=budget_s,
+                again=again,
+                on_progress=on_progress,
+                rules=rules,
             )
         if output is not None:
             rows = {v.name: ProfiledVariant(v.accuracy_pct, profiles[v.name]) for v in variants}

@@ -1,5 +1,6 @@
 """Model files are found, checked and, where remote, kept."""
 
+import errno
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -114,6 +115,18 @@ def test_a_copy_that_another_process_finished_first_is_used(
 def test_a_missing_remote_file_is_named(remote: str, tmp_path: Path) -> None:
     with pytest.raises(ArtifactError, match=rf"no model file at {remote}/y\.onnx"):
         FsspecStore(remote, tmp_path).fetch(Artifact("y.onnx"))
+
+
+def test_a_cache_that_cannot_be_written_is_named(remote: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(**_: Any) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    (tmp_path / "file").write_text("")
+    for cache in ("file", "folder"):
+        if cache == "folder":  # where root may not write either
+            monkeypatch.setattr(store_module.tempfile, "TemporaryDirectory", refused)
+        with pytest.raises(ArtifactError, match="set ACCORD_CACHE_DIR to a folder that can be written"):
+            FsspecStore(remote, tmp_path / cache).fetch(Artifact("x.onnx", _SHA256))
 
 
 def test_a_missing_driver_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,6 +56,11 @@ def test_names_that_look_like_numbers_stay_as_they_are(tmp_path: Path) -> None:
     assert read.configuration == Configuration("7", ("010", "1.50"))
 
 
+def test_blanks_around_names_are_no_part_of_them(tmp_path: Path) -> None:
+    (read,) = read_measurements(written(tmp_path, [("1", " m", "a ", 1.0, 2.0), ("1", "m ", " b", 1.0, 2.0)]))
+    assert read.configuration == Configuration("m", ("a", "b"))
+
+
 def test_categories_of_a_parquet_file_are_names(tmp_path: Path) -> None:
     table = pd.DataFrame(ROWS, columns=COLUMNS)
     table["configuration"] = pd.Categorical(table["configuration"], categories=["0", "1", "2"])

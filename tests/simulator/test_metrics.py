@@ -61,6 +61,13 @@ def test_the_peak_is_where_most_arrive_not_where_most_is_answered() -> None:
     assert Metrics.of(record((0.0, 0.5, 1.0), *crowd, *few)).peak_throughput_qps == 0.0
 
 
+@pytest.mark.parametrize(("last_s", "drop_pct"), [(20.0, 20.0), (24.0, 20.0), (25.0, 50.0)])
+def test_the_drop_is_not_that_of_the_one_query_with_which_a_window_begins(last_s: float, drop_pct: float) -> None:
+    queries = [(10.0 + number, 0.5, 0.9) for number in range(3)]
+    metrics = Metrics.of(record((0.0, 0.5, 1.0), *queries, (last_s, 0.5, 0.5)))
+    assert metrics.max_accuracy_drop_pct == pytest.approx(drop_pct), "of 90, 90, 90 and 50% together, or of 50% alone"
+
+
 def test_where_nothing_is_answered_there_is_no_accuracy() -> None:
     metrics = Metrics.of(record((0.0, None, 0.0), (2.0, None, 0.0)))
     assert metrics == Metrics(0.0, 0.0, None, None, 1.0)

@@ -20,12 +20,14 @@ from deployments.runtimes.base import RuntimeOptions
 from deployments.worker.evaluation import BATCH_SIZE, Answers, Evaluation
 from dispatch.ensemble.ballots import Ballots
 from serve_app.build.endpoints.ensembles import ballots_of
+from serve_app.cli.config_file import artifact_rules
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
+from serve_app.cli.evaluate.alone import alone_in
 from serve_app.cli.evaluate.figures import evaluated
 from serve_app.cli.evaluate.files import SPLITTING, refuse_unwritable, votes_path, write_files
 from serve_app.cli.evaluate.report import write_report
 from serve_app.cli.evaluate.tables import render
-from serve_app.cli.options import AsJson
+from serve_app.cli.options import AsJson, Config
 from serve_app.cli.profile import progress_bar
 
 
@@ -57,6 +59,7 @@ def evaluate(
         Path | None, typer.Option(help="Where accuracies go; default: beside the catalogue, which then reads them.")
     ] = None,
     write: Annotated[bool, typer.Option(help="Write accuracies and votes where the catalogue reads them.")] = True,
+    config: Config = None,
     as_json: AsJson = False,
 ) -> None:
     """Run labelled data through every variant of a task; the catalogue has the measured accuracies from then on."""
@@ -66,6 +69,7 @@ def evaluate(
         if ":" in metric_name:
             sys.path.insert(0, str(Path.cwd()))
         metric(metric_name)
+        rules = artifact_rules(config)
         with progress_bar("Building") as building:
             loaded = load_catalogue(catalogue, lambda what, share: building(f"Building {what}", share))
         variants = _variants(loaded, task, variant or [])
@@ -74,13 +78,14 @@ def evaluate(
         options = RuntimeOptions(device=device, threads=threads)
         target = _accuracy_file(catalogue, accuracy_file) if write else None
         refuse_unwritable(out, target)
-        run = Evaluation(loaded.root, examples.inputs, examples.key, out / "answers", options, batch)
-        answers, failed = _answers(run, variants, again)
-        first = variants[0]
-        found = evaluated(first.task, answers, labels, ballots, first.labels, metric_name, Path(data).name)
-        ran = [each for each in variants if each.name in answers]
-        wrote = write_files(found, ran, loaded.root, out, split, target, _votes_wanted(loaded, ran, target))
-        wrote["report"] = str(write_report(found, out))
+        with alone_in(out):
+            run = Evaluation(loaded.root, examples.inputs, examples.key, out / "answers", options, batch, rules)
+            answers, failed = _answers(run, variants, again)
+            first = variants[0]
+            found = evaluated(first.task, answers, labels, ballots, first.labels, metric_name, Path(data).name)
+            ran = [each for each in variants if each.name in answers]
+            wrote = write_files(found, ran, loaded.root, out, split, target, _votes_wanted(loaded, ran, target))
+            wrote["report"] = str(write_report(found, out))
         body = found.to_record() | {"failed": failed, "wrote": wrote}
         if as_json:
             print_json(body)

@@ -41,6 +41,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
     """A place to write a project, which becomes ``folder`` at the end; raises `ConfigError` where that is taken."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"{folder} is there already, and nothing is overwritten; choose another name, or remove it")
+    folder = folder.resolve()  # . has no name of its own
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".accord-init-", dir=folder.parent) as temporary:
@@ -48,7 +49,11 @@ def new_folder(folder: Path) -> Iterator[Path]:
             made.mkdir()
             yield made
             shutil.rmtree(made / "__pycache__", ignore_errors=True)
-            os.replace(made, folder)
+            if folder.exists():  # and empty; somebody may stand in it
+                for each in made.iterdir():
+                    os.replace(each, folder / each.name)
+            else:
+                os.replace(made, folder)
     except OSError as error:
         raise ConfigError(f"cannot write {folder}: {error.strerror or error}; choose another place") from error
 

@@ -61,6 +61,20 @@ def test_arrivals_have_exactly_the_recorded_count_of_each_second() -> None:
     assert np.sum(part.played == BURST_QPS) == BURST_S
 
 
+def test_a_load_of_less_than_a_query_a_second_is_played_in_full() -> None:
+    (part, *_) = choose(LoadSeries.regular(np.full(DAY_S, 0.3)), HOUR_S, DAY_S, SOME, seed=0).parts
+    assert part.played.sum() == pytest.approx(0.3 * len(part.played), abs=1.0)
+
+
+def test_hours_without_a_query_are_not_played() -> None:
+    loads = np.full(DAY_S, 5.0)
+    loads[: 12 * HOUR_S] = 0.0
+    choice = choose(LoadSeries.regular(loads), HOUR_S, DAY_S, {"bursty": 1, "diurnal": 20}, seed=0)
+    assert choice.parts
+    assert all(part.played.any() for part in choice.parts)
+    assert min(part.start_s for part in choice.parts) >= 12 * HOUR_S - LENGTH_S
+
+
 def test_a_kind_of_which_there_is_no_hour_is_left_out() -> None:
     choice = choose(LoadSeries.regular(np.full(DAY_S, 5.0)), HOUR_S, DAY_S, SOME, seed=0)
     assert choice.hours == {"bursty": 0, "diurnal": 23}

@@ -96,7 +96,9 @@ def test_three_go_to_one_machine_only_where_that_was_measured(monkeypatch: pytes
     three = placed(monkeypatch, Measurements((*fast, *slow, run("f", "abc", 1.0, 10.0))), alike)
     assert three["oracle"] == pytest.approx(0.0, abs=1e-9)
     assert three["interference_aware"] == pytest.approx(0.0, abs=1e-9)
-    assert three["least_loaded"] > 0.0
+    by_load = three["least_loaded_by"]
+    assert min(by_load["number, by arrival"], by_load["latency, largest first"]) > 0.0
+    assert three["least_loaded"] == pytest.approx(0.0, abs=1e-9), "where nobody disturbs anybody, speeds say it all"
 
 
 @pytest.mark.parametrize(
@@ -133,3 +135,19 @@ def test_the_largest_first_may_be_the_better_order() -> None:
     load = {"small": 1.0, "middle": 2.0, "large": 4.0}
     assert study._largest_first(workload, load) == ("1", "1", "0")
     assert study.least_loaded(workload.variants, machines, load) == ("0", "1", "0")
+
+
+def test_a_rule_that_knows_how_fast_machines_are_is_among_those_to_beat(monkeypatch: pytest.MonkeyPatch) -> None:
+    machines = (study.Machine("slow", "cpu", 3), study.Machine("fast", "gpu", 3))
+    load = {(machine, variant): s for machine, s in (("cpu", 10.0), ("gpu", 1.0)) for variant in "abc"}
+    assert study.earliest_done("abc", machines, load) == ("fast", "fast", "fast")
+    assert study.least_loaded("abc", machines, dict.fromkeys("abc", 5.5)) == ("slow", "fast", "slow")
+    names = placed(monkeypatch, QUIET, TRUTH)["least_loaded_by"]
+    assert {f"latency on the type, {order}" for order in ("by arrival", "largest first")} <= names.keys()
+
+
+def test_the_largest_first_goes_by_the_machine_where_a_variant_is_fastest() -> None:
+    machines = (study.Machine("0", "cpu", 3), study.Machine("1", "gpu", 3))
+    workload = study.Workload(("small", "large"), machines)
+    load = {("cpu", "small"): 2.0, ("gpu", "small"): 1.0, ("cpu", "large"): 9.0, ("gpu", "large"): 3.0}
+    assert study._largest_first_on_types(workload, load) == ("0", "1")

@@ -47,6 +47,7 @@ def test_mean_absolute_error_is_a_share_of_what_the_best_constant_errs() -> None
     constant = np.abs(truth - np.median(truth)).mean()
     assert score.value == pytest.approx(1.0 - mean_absolute_error(truth, given) / constant)
     assert score.low < score.value < score.high <= 1.0
+    assert scored("mean_absolute_error", Predicted({"y": given[:, None]}), truth) == score, "as regressors give it"
     worthless = scored("mean_absolute_error", Predicted({"y": np.full(ROWS, 1e3)}), truth)
     assert (worthless.value, worthless.low) == (0.0, 0.0)
 

@@ -209,6 +209,7 @@ def test_a_tsv_has_texts_and_labels(tmp_path: Path) -> None:
         ("d.csv", "x,label\n1\n", "line 2: 1 values; the header has 2 columns"),
         ("d.csv", 'x,label\n"[1, 2, 3]",yes\n', r"column 'x' is \[1, 3\]; input 'x' is \[-1, 2\]"),
         ("d.csv", 'x,label\n"[1, 2",yes\n', "column 'x': not one FP32"),
+        ("d.csv", 'x,x,label\n"[1, 2]","[3, 4]",yes\n', "several columns 'x'; rename or remove all but one"),
         ("d.csv", "label\nyes\n", "no column 'x' for input 'x'"),
         (
             "d.csv",

@@ -78,7 +78,10 @@ def named_axes(shapes: Iterable[Sequence[Axis]]) -> tuple[str, ...]:
 def outputs_of(
     path: Path, run: Callable[[Tensors], Mapping[str, Any]], inputs: Sequence[TensorSpec]
 ) -> tuple[TensorSpec, ...]:
-    """What a model gives for rows of zeros. Outputs without a row per query are left out; raises `ConfigError`."""
+    """What a model gives for rows of zeros. Outputs without a row per query, or with nothing in it, are left out.
+
+    Raises `ConfigError`.
+    """
     fixed = [TensorSpec(spec.name, spec.datatype, (-1, *(max(axis, 1) for axis in spec.item_shape))) for spec in inputs]
     try:
         given = run({spec.name: zeros(spec, TRIAL_ROWS) for spec in fixed})
@@ -91,7 +94,7 @@ def outputs_of(
 
 
 def _has_rows(array: NDArray[Any]) -> bool:
-    return array.ndim > 0 and len(array) == TRIAL_ROWS
+    return array.ndim > 0 and len(array) == TRIAL_ROWS and array.size > 0
 
 
 def _output(path: Path, name: str, array: NDArray[Any]) -> TensorSpec:

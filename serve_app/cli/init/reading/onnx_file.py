@@ -22,8 +22,15 @@ _DTYPES = (
 )
 
 
+TENSOR = "tensor("
+"""How the types of tensors begin; others are sequences and maps."""
+
+
 def read_onnx(path: Path, sizes: Sizes) -> Described:
-    """What an ONNX file takes, as it says, and gives, as a trial tells; raises `ConfigError`."""
+    """What an ONNX file takes, as it says, and gives, as a trial tells; raises `ConfigError`.
+
+    Outputs that are no tensors, such as the maps of classifiers that skl2onnx exports, are left out.
+    """
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     try:
@@ -36,7 +43,10 @@ def read_onnx(path: Path, sizes: Sizes) -> Described:
             raise ConfigError(f"{path}: input {each.name!r} is a {each.type}, which no client can send")
         datatype = datatype_of(path, f"input {each.name!r}", np.dtype(_DTYPES[each.type]))
         inputs.append(input_of(path, each.name, datatype, each.shape, sizes))
-    names = [each.name for each in session.get_outputs()]
+    names = [each.name for each in session.get_outputs() if each.type.startswith(TENSOR)]
+    if not names:
+        kinds = ", ".join(f"{each.name} {each.type}" for each in session.get_outputs())
+        raise ConfigError(f"{path} gives no tensor: {kinds}; export it without maps (skl2onnx: zipmap=False)")
 
     def run(arrays: Tensors) -> Tensors:
         return dict(zip(names, session.run(names, arrays), strict=True))

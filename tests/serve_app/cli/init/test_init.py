@@ -116,6 +116,41 @@ def test_an_onnx_file_is_described_by_itself_and_a_trial(tmp_path: Path, monkeyp
     assert read_serve_file(tmp_path / "twice" / "serve.yaml").app.endpoints["twice"].task == "twice"
 
 
+def test_outputs_that_are_no_tensors_or_empty_are_left_out(tmp_path: Path) -> None:
+    """As of a classifier that skl2onnx exports: its probabilities are a list of maps."""
+    nodes = [
+        helper.make_node("ArgMax", ["x"], ["label"], axis=1, keepdims=0),
+        helper.make_node("ZipMap", ["x"], ["maps"], domain="ai.onnx.ml", classlabels_int64s=[0, 1, 2, 3]),
+        helper.make_node("Slice", ["x", "none", "none", "axis"], ["empty"]),
+    ]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 4])
+    maps = helper.make_map_type_proto(TensorProto.INT64, helper.make_tensor_type_proto(TensorProto.FLOAT, None))
+    outputs = [
+        helper.make_tensor_value_info("label", TensorProto.INT64, None),
+        helper.make_value_info("maps", helper.make_sequence_type_proto(maps)),
+        helper.make_tensor_value_info("empty", TensorProto.FLOAT, None),
+    ]
+    constants = [
+        helper.make_tensor(name, TensorProto.INT64, [1], [value]) for name, value in (("none", 0), ("axis", 1))
+    ]
+    graph = helper.make_graph(nodes, "g", [x], outputs, constants)
+    versions = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=versions, ir_version=9), tmp_path / "sk.onnx")
+    result = accord(str(tmp_path / "sk"), "--from", str(tmp_path / "sk.onnx"))
+    assert result.exit_code == 0, result.output
+    (entry,) = yaml.safe_load((tmp_path / "sk" / "catalogue.yaml").read_text())["variants"]
+    assert [each["name"] for each in entry["outputs"]] == ["label"]
+
+
+def test_an_empty_folder_in_which_one_stands_is_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = linear(tmp_path / "m.onnx")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    result = accord(".", "--from", str(model))
+    assert result.exit_code == 0, result.output
+    assert Path("catalogue.yaml").is_file(), "it is the same folder"
+
+
 def test_an_onnx_file_with_weights_beside_it_has_no_checksum(tmp_path: Path) -> None:
     model = model_with_weights_at(tmp_path, "model.onnx.data")
     weights = np.arange(4, dtype=np.float32)

@@ -60,6 +60,15 @@ def test_an_ipv6_address_stands_in_brackets_in_the_url(tmp_path: Path, host: str
     assert read_serve_file(served(config(tmp_path, host="127.0.0.1"), host)).url == url
 
 
+def test_a_route_prefix_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = config(tmp_path)
+    content = yaml.safe_load(path.read_text())
+    content["applications"][0]["route_prefix"] = 5
+    path.write_text(yaml.safe_dump(content))
+    with pytest.raises(ConfigError, match="route_prefix must be text such as /accord, not 5"):
+        read_serve_file(path)
+
+
 def test_grpc_is_served_where_it_is_asked_for(tmp_path: Path) -> None:
     def port(option: int | None = None, **options: Any) -> int | None:
         content = yaml.safe_load(config(tmp_path).read_text()) | ({"grpc_options": options} if options else {})

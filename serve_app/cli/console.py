@@ -4,7 +4,7 @@ import errno
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 import orjson
@@ -45,13 +45,16 @@ def exit_codes(as_json: bool) -> Iterator[None]:
     """
     try:
         yield
-    except OSError as error:
-        if error.errno == errno.EPIPE:
-            raise
-        ERR.print(Text(f"error: {error}"), style="red", soft_wrap=True)
-        raise typer.Exit(FAILURE) from error
     except (AccordError, ShadowedPackage) as error:
         if as_json:
             print_json({"error": str(error)})
         ERR.print(Text(f"error: {error}"), style="red", soft_wrap=True)
         raise typer.Exit(USAGE if isinstance(error, ConfigError | ShadowedPackage) else FAILURE) from error
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise
+        if as_json:
+            with suppress(OSError):  # it may be standard output itself
+                print_json({"error": str(error)})
+        ERR.print(Text(f"error: {error}"), style="red", soft_wrap=True)
+        raise typer.Exit(FAILURE) from error

@@ -300,9 +300,10 @@ def test_what_the_system_refuses_is_told_without_a_traceback(
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
     monkeypatch.setattr(evaluation, "write_durably", full)
-    done = evaluate(str(digits), "--data", str(data), "--out", str(tmp_path / "evaluation"))
+    done = evaluate(str(digits), "--data", str(data), "--out", str(tmp_path / "evaluation"), "--json")
     assert done.exit_code == 1
     assert "error: [Errno 28] No space left on device" in done.stderr
+    assert "No space left" in json.loads(done.stdout)["error"]
 
 
 def test_a_config_says_which_remote_models_may_be_had(tmp_path: Path) -> None:

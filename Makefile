@@ -1,16 +1,13 @@
 # Two commands matter: `make run` and `make test`. Each makes the environment first where it is missing.
 
-SHELL := bash
-.SHELLFLAGS := -o pipefail -c
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CLIENTS := $(VENV)/clients/.ready
 SERVING := $(VENV)/.serving
-UNITS := not cluster and not ordinary_priority
 
-.PHONY: run test test-units test-clusters check audit bench soak clean
+.PHONY: run test check audit bench soak clean
 .DEFAULT_GOAL := run
 
 $(SERVING): pyproject.toml constraints.txt
@@ -31,15 +28,9 @@ $(CLIENTS): $(READY) tests/support/clients/requirements.txt tests/support/client
 run: $(SERVING)  ## measure the built-in variants once, then serve them on 127.0.0.1:8000 until Ctrl-C
 	@exec $(BIN)/accord run configs/quickstart.yaml
 
-# Tests on clusters wait for processes most of the time; the others have what of the processor that leaves.
-test: $(READY) $(CLIENTS)  ## the whole test suite, both halves side by side
-	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-clusters test-units
-
-test-units: $(READY) $(CLIENTS)
-	nice -n 19 $(BIN)/python -m pytest -q -n auto --dist loadfile --durations 20 --durations-min 5 -m '$(UNITS)' | sed -u 's/^/units: /'
-
-test-clusters: $(READY) $(CLIENTS)  # in a worker of xdist: Ray's threads may crash a driver as it ends
-	$(BIN)/python -m pytest -q -n 1 --dist loadfile --durations 20 --durations-min 5 -m 'not ($(UNITS))' | sed -u 's/^/clusters: /'
+test: $(READY) $(CLIENTS)  ## the whole test suite
+	$(BIN)/python -m pytest -q -n auto --dist loadfile --durations 20 --durations-min 5 -m 'not cluster'
+	$(BIN)/python -m pytest -q -n 1 --dist loadfile --durations 20 --durations-min 5 -m cluster  # in a worker of xdist: Ray's threads may crash a driver as it ends
 
 check: $(READY)  ## lint and types
 	$(BIN)/ruff format --check .

@@ -39,7 +39,6 @@ def measured() -> float:
     return load.busy_share
 
 
-@pytest.mark.ordinary_priority
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system binds no process to a core")
 @pytest.mark.skipif(os.nice(0) > 0, reason="of low priority itself: all that it starts is")
 def test_work_counts_and_work_of_low_priority_does_not() -> None:

@@ -1,6 +1,6 @@
-"""Placements to compare with: one that knows nothing of interference, and one that knows all of it."""
+"""Placements to compare with: two that know nothing of interference, and one that knows all of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from autoscaler.placement.joint import Placement, joint
 from autoscaler.placement.machine import LatencySum, Machine
@@ -13,18 +13,7 @@ def least_loaded(variants: Sequence[str], machines: Sequence[Machine], load: Map
     Of equals the one with the fewest variants, and of those the first. Indifferent to machine types and to who else
     runs there. Raises ValueError where no machine has room.
     """
-    used = [0.0] * len(machines)
-    number = [0] * len(machines)
-    placed = []
-    for variant in variants:
-        free = [column for column, machine in enumerate(machines) if number[column] < machine.room]
-        if not free:
-            raise ValueError(f"no room for {variant!r} on {len(machines)} machines; add one")
-        column = min(free, key=lambda each: (used[each], number[each], each))
-        used[column] += load.get(variant, 1.0)
-        number[column] += 1
-        placed.append(machines[column].name)
-    return tuple(placed)
+    return _in_turn(variants, machines, lambda _, variant: load.get(variant, 1.0), with_own=False)
 
 
 def earliest_done(
@@ -35,19 +24,7 @@ def earliest_done(
     ``load`` is by machine type and variant, 1 where none is given: list scheduling on unrelated machines. It knows how
     fast machines are, and not who disturbs whom. Ties and errors are as in `least_loaded`.
     """
-    used = [0.0] * len(machines)
-    number = [0] * len(machines)
-    placed = []
-    for variant in variants:
-        free = [column for column, machine in enumerate(machines) if number[column] < machine.room]
-        if not free:
-            raise ValueError(f"no room for {variant!r} on {len(machines)} machines; add one")
-        after = {column: used[column] + load.get((machines[column].type, variant), 1.0) for column in free}
-        column = min(free, key=lambda each: (after[each], number[each], each))
-        used[column] = after[column]
-        number[column] += 1
-        placed.append(machines[column].name)
-    return tuple(placed)
+    return _in_turn(variants, machines, lambda machine, variant: load.get((machine.type, variant), 1.0), with_own=True)
 
 
 def oracle(variants: Sequence[str], machines: Sequence[Machine], truth: LatencySum) -> Placement:
@@ -56,3 +33,23 @@ def oracle(variants: Sequence[str], machines: Sequence[Machine], truth: LatencyS
     The search of `joint`, with an interference in ``truth`` that does not predict but knows.
     """
     return joint(variants, machines, truth)
+
+
+def _in_turn(
+    variants: Sequence[str], machines: Sequence[Machine], load_of: Callable[[Machine, str], float], *, with_own: bool
+) -> Placement:
+    """Each on the machine with the least load, its own there included or not."""
+    used = [0.0] * len(machines)
+    number = [0] * len(machines)
+    placed = []
+    for variant in variants:
+        free = [column for column, machine in enumerate(machines) if number[column] < machine.room]
+        if not free:
+            raise ValueError(f"no room for {variant!r} on {len(machines)} machines; add one")
+        after = {column: used[column] + load_of(machines[column], variant) for column in free}
+        compared = after if with_own else used
+        *_, column = min((compared[each], number[each], each) for each in free)
+        used[column] = after[column]
+        number[column] += 1
+        placed.append(machines[column].name)
+    return tuple(placed)

@@ -32,6 +32,12 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> StateStore:
 
 
 @pytest.fixture(autouse=True)
+def _yields_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside other tests it would wait for its share of a core."""
+    monkeypatch.setattr(training_process, "BACKGROUND_NICENESS", 0)
+
+
+@pytest.fixture(autouse=True)
 def _leaves_no_process() -> Iterator[None]:
     yield
     assert multiprocessing.active_children() == []

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from catalog.array_store import ArrayStore
+from deployments import processes
 from deployments.router.tables import making as table_making
 from deployments.router.tables.making import TableMaker, make_grids, table_store
 from dispatch.selection.policy import Candidate
@@ -39,6 +40,13 @@ def threads() -> Iterator[Executor]:
         yield pool
 
 
+@pytest.fixture
+def unyielding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside other tests, a process that yields to all waits for its share of a core for half a minute."""
+    monkeypatch.setattr(processes, "BACKGROUND_NICENESS", 0)
+    monkeypatch.setattr(processes, "_yield_to_all", lambda _: None)
+
+
 def test_a_second_start_reads_what_the_first_made(
     threads: Executor, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,6 +66,7 @@ def test_tables_are_kept_beside_the_profiles(accord_cache: Any) -> None:
     assert (accord_cache / "tables" / "k1.npz").exists()
 
 
+@pytest.mark.usefixtures("unyielding")
 async def test_a_table_is_made_by_another_process_and_kept(accord_cache: Any) -> None:
     problem = PROBLEMS["digits"]["cpu"].at_load(10.0)
     maker = TableMaker()
@@ -87,6 +96,7 @@ def test_the_process_can_be_there_before_the_first_table_and_yields_from_its_fir
         maker.close()
 
 
+@pytest.mark.usefixtures("unyielding")
 async def test_a_process_that_died_is_replaced(accord_cache: Any) -> None:
     """As where the system takes its memory back."""
     maker = TableMaker()
@@ -102,6 +112,7 @@ async def test_a_process_that_died_is_replaced(accord_cache: Any) -> None:
         maker.close()
 
 
+@pytest.mark.usefixtures("unyielding")
 async def test_closing_waits_for_no_table(accord_cache: Any) -> None:
     maker = TableMaker()
     await maker.table(PROBLEMS["digits"]["cpu"])

@@ -78,7 +78,8 @@ class Evaluation:
             self._begin(folder, variant)
         starts = range(0, self._rows, CHUNK_ROWS)
         missing = [start for start in starts if not (folder / _chunk(start)).is_file()]
-        if missing or _kept_latency_ms(folder) is None:
+        latency_ms = _kept_latency_ms(folder)
+        if missing or latency_ms is None:
             runtime = make_runtime(variant, self._store, self._options)
             runtime.load()
             try:
@@ -93,7 +94,7 @@ class Evaluation:
         parts = [_load(folder / _chunk(start)) for start in starts]
         outputs = {spec.name: np.concatenate([part[spec.name] for part in parts]) for spec in variant.outputs}
         kept_rows = self._rows - sum(min(CHUNK_ROWS, self._rows - start) for start in missing)
-        return Answers(outputs, _kept_latency_ms(folder) or 0.0, kept_rows)
+        return Answers(outputs, latency_ms, kept_rows)
 
     def _same(self, folder: Path, variant: Variant) -> bool:
         try:

@@ -1,9 +1,10 @@
 """One evaluation at a time in one folder."""
 
-import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from catalog.errors import ConfigError
 
@@ -16,11 +17,14 @@ def alone_in(out: Path) -> Iterator[None]:
 
     Two would keep answers under the same names, and score each other's. Raises `ConfigError` where another is there.
     """
-    with (out / LOCK).open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise ConfigError(
-                f"another evaluation is under way in {out}; wait for it, or name another folder with --out"
-            ) from error
+    lock = FileLock(out / LOCK)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout as error:
+        raise ConfigError(
+            f"another evaluation is under way in {out}; wait for it, or name another folder with --out"
+        ) from error
+    try:
         yield
+    finally:
+        lock.release()

@@ -120,11 +120,11 @@ def _with_kept(
         return votes
     members = next(iter(votes.values())).members
     try:
-        before_now = read_votes(path)
+        there = read_votes(path)
     except ConfigError as error:  # of a write that was cut off, or of somebody else
         ERR.print(f"{path} is replaced: {error}", style="red", markup=False, soft_wrap=True)
         return votes
-    others = {split: each for split, each in before_now.items() if split not in votes}
+    others = {split: each for split, each in there.items() if split not in votes}
     kept = {split: each for split, each in others.items() if each.members == members}
     changed = [name for name in members if before and before.get(name) != of[name]]
     if kept and changed:

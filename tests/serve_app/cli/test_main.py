@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from serve_app.cli.main import app
-from serve_app.cli.subcommands import SUBCOMMANDS
+from serve_app.cli.main import SUBCOMMANDS, app
 
 ROOT = Path(__file__).parents[3]
 
@@ -51,7 +50,7 @@ def imported(code: str, *modules: str) -> list[str]:
 
 
 def test_neither_ray_nor_a_model_library_is_imported_to_start() -> None:
-    code = "from serve_app.cli.subcommands import SUBCOMMANDS\nfor each in SUBCOMMANDS: SUBCOMMANDS[each].load(each)"
+    code = "from serve_app.cli.main import SUBCOMMANDS\nfor each in SUBCOMMANDS: SUBCOMMANDS[each].load(each)"
     assert imported(code, "ray", "torch", "sklearn", "onnxruntime", "matplotlib", "numpy") == ["numpy"]
 
 

@@ -214,18 +214,6 @@ def test_a_worker_is_left_idle_where_the_others_bear_more_without_it() -> None:
     assert len(three.shares["a"]) == 3, "3 / 1.6 is more than 2 / 1.3"
 
 
-def test_a_worker_that_is_too_slow_for_any_batch_in_time_is_left_idle_where_others_bear_the_load() -> None:
-    two = Cluster(
-        (endpoint("a", linear("a", 0.9, 0.0, 0.45)), endpoint("b", even("b", 0.9, 50.0), device="gpu")),
-        (Pool("cpu"), Pool("gpu")),
-    )
-    workers = on_nodes(1, 1, 1) | {"g": WorkerInfo("gpu", node="n2", machine="m")}
-    plan = planned(two, PairLaw({("a", "b"): 0.2}), {"a": 1.0, "b": 10.0}, workers)
-    assert plan.served_qps == pytest.approx({"a": 1.0, "b": 10.0}, rel=1e-4)
-    assert plan.shares["a"].keys() == {"w0", "w1"}, "w2 runs for 540 ms, and two batches have a second"
-    assert any(words.startswith("w2 run nothing") for words in plan.report.explanation)
-
-
 def test_a_worker_that_is_left_idle_lets_go_of_what_was_withdrawn() -> None:
     one = cluster(endpoint("a", even("a", 0.9, 10.0)))
     law = PairLaw({("a", "a"): 2.0})

@@ -1,56 +1,22 @@
 """``accord evaluate``: real models in, accuracies that the catalogue reads out."""
 
 import csv
-import errno
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import yaml
+from evaluate_scene import NAMES, ROWS, evaluate
 from length_scene import add_to
-from typer.testing import CliRunner
 
-from catalog.artifacts.rules import ArtifactRules
 from catalog.catalogue import BUILTIN, load_catalogue
 from catalog.evaluation.interval import wilson
 from catalog.evaluation.measured import AccuracySource
 from catalog.votes import read_votes
 from catalog.zoo.digits import held_out
-from deployments.worker import evaluation
-from serve_app.cli.config_file import IMPORT_PATH, artifact_rules
-from serve_app.cli.evaluate.alone import alone_in
-from serve_app.cli.main import app
 from toy_models import write_toy_catalogue
-
-NAMES = ("digits-mlp", "digits-cnn-xs")
-ROWS = 600
-
-
-def evaluate(*arguments: str) -> Any:
-    return CliRunner().invoke(app, ["evaluate", *arguments])
-
-
-@pytest.fixture
-def digits(tmp_path: Path) -> Path:
-    """A catalogue of two of the built-in digits that declares what they are not."""
-    content = yaml.safe_load(BUILTIN.read_text())
-    entries = [each | {"accuracy": 0.5} for each in content["variants"] if each["name"] in NAMES]
-    (tmp_path / "models").mkdir()
-    for name in NAMES:
-        shutil.copy(BUILTIN.parent / "models" / f"{name}.onnx", tmp_path / "models")
-    path = tmp_path / "catalogue.yaml"
-    path.write_text(yaml.safe_dump({"variants": entries}))
-    return path
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    images, labels = held_out()
-    np.savez(tmp_path / "digits.npz", image=images[:ROWS], label=labels[:ROWS])
-    return tmp_path / "digits.npz"
 
 
 def test_measured_accuracies_are_the_catalogues_from_then_on(digits: Path, data: Path, tmp_path: Path) -> None:
@@ -261,82 +227,6 @@ def test_where_nothing_can_be_written_nothing_is_run(digits: Path, data: Path, t
     assert done.exit_code == 2
     assert "name another place with --accuracy-file" in " ".join(done.stderr.split())
     assert not list((tmp_path / "e").iterdir())
-
-
-def test_two_evaluations_at_once_do_not_take_each_others_answers(digits: Path, data: Path, tmp_path: Path) -> None:
-    out = tmp_path / "evaluation"
-    out.mkdir()
-    arguments = (str(digits), "--data", str(data), "--out", str(out))
-    with alone_in(out):
-        done = evaluate(*arguments)
-    assert done.exit_code == 2
-    assert "another evaluation is under way" in done.stderr
-    assert "--out" in done.stderr
-    assert evaluate(*arguments).exit_code == 0
-
-
-def test_files_that_a_full_disk_cut_off_are_written_anew(digits: Path, data: Path, tmp_path: Path) -> None:
-    out = tmp_path / "evaluation"
-    arguments = (str(digits), "--data", str(data), "--out", str(out), "--split", "dev", "--json")
-    first = evaluate(*arguments)
-    (out / "answers" / NAMES[0] / "latency.json").write_text("")
-    votes = Path(load_catalogue(digits).votes["digits"])
-    for cut in (votes, out / "votes.csv"):
-        cut.write_text("split,label," + ",".join(NAMES) + "\ndev,1")
-    again = evaluate(*arguments)
-    assert again.exit_code == 0, again.output
-    assert "is replaced" in again.stderr
-    assert read_votes(votes)["dev"].rows == ROWS
-    figures, before = (json.loads(each.stdout)["variants"] for each in (again, first))
-    assert {name: each["accuracy"] for name, each in figures.items()} == {
-        name: each["accuracy"] for name, each in before.items()
-    }
-
-
-def test_what_the_system_refuses_is_told_without_a_traceback(
-    digits: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(path: Path, content: bytes) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device", str(path))
-
-    monkeypatch.setattr(evaluation, "write_durably", full)
-    done = evaluate(str(digits), "--data", str(data), "--out", str(tmp_path / "evaluation"), "--json")
-    assert done.exit_code == 1
-    assert "error: [Errno 28] No space left on device" in done.stderr
-    assert "No space left" in json.loads(done.stdout)["error"]
-
-
-def test_a_config_says_which_remote_models_may_be_had(tmp_path: Path) -> None:
-    config = tmp_path / "serve.yaml"
-    config.write_text(
-        yaml.safe_dump(
-            {
-                "applications": [
-                    {
-                        "name": "accord",
-                        "import_path": IMPORT_PATH,
-                        "args": {
-                            "endpoints": {"digits": {"task": "digits", "slo_ms": 100}},
-                            "pools": {"cpu": {"workers": 1}},
-                            "artifacts": {"private": True, "allow_code": ["exported_program"]},
-                        },
-                    }
-                ]
-            }
-        )
-    )
-    rules = artifact_rules(config)
-    assert (rules.private, rules.allow_code) == (True, frozenset({"exported_program"}))
-    assert artifact_rules(None) == ArtifactRules()
-    content = yaml.safe_load(BUILTIN.read_text())
-    entry = next(each for each in content["variants"] if each["name"] == NAMES[0])
-    entry["artifact"] = {"uri": "https://10.255.255.1:1/model.onnx", "sha256": "0" * 64}
-    catalogue = tmp_path / "catalogue.yaml"
-    catalogue.write_text(yaml.safe_dump({"variants": [entry]}))
-    images, labels = held_out()
-    np.savez(tmp_path / "digits.npz", image=images[:8], label=labels[:8])
-    arguments = (str(catalogue), "--data", str(tmp_path / "digits.npz"), "--out", str(tmp_path / "out"))
-    assert "artifacts.private" in evaluate(*arguments).stderr
 
 
 def test_a_built_in_catalogue_stays_as_it_is(tmp_path: Path) -> None:

@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from catalog.artifacts.rules import ArtifactRules
 from catalog.profiles import profile_cache
 from catalog.profiles.profiler import sample_of
-from catalog.store import FsspecStore
+from catalog.store import NO_MORE, FsspecStore
 from catalog.variant import Variant
 from deployments.runtimes.base import ModelRuntime, RuntimeOptions
 from deployments.runtimes.making import make_runtime
@@ -35,15 +36,19 @@ class RuntimeProgram:
 
 @dataclass(frozen=True)
 class RuntimePrograms:
-    """`predictor.measure.program.Programs` of catalogues: by name, each variant with the root of its artifact."""
+    """`predictor.measure.program.Programs` of catalogues: by name, each variant with the root of its artifact.
+
+    ``rules`` say which artifacts may be had from elsewhere.
+    """
 
     variants: Mapping[str, tuple[Variant, str]]
     options: RuntimeOptions
+    rules: ArtifactRules = NO_MORE
 
     def artifact(self, variant: str) -> Path:
         """The local file or folder of a variant; raises `ArtifactError`."""
         found, root = self.variants[variant]
-        return _store(root).fetch(found.artifact)
+        return self._store(root).fetch(found.artifact)
 
     def prepare(self, variant: str) -> None:
         """See `Programs.prepare`; raises `ArtifactError` or `ConfigError`."""
@@ -58,8 +63,7 @@ class RuntimePrograms:
     def _runtime(self, variant: str) -> ModelRuntime:
         """A library is imported when one of its runtimes is made."""
         found, root = self.variants[variant]
-        return make_runtime(found, _store(root), self.options)
+        return make_runtime(found, self._store(root), self.options)
 
-
-def _store(root: str) -> FsspecStore:
-    return FsspecStore(root, profile_cache.cache_dir())
+    def _store(self, root: str) -> FsspecStore:
+        return FsspecStore(root, profile_cache.cache_dir(), self.rules)

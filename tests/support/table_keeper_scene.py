@@ -29,16 +29,22 @@ def table(problem: WorkerProblem) -> DecisionTable:
 
 @dataclass
 class PlayedMaker:
-    """Makes tables on the spot; keeps for what. ``meanwhile`` happens while a table is made."""
+    """Makes tables on the spot; keeps for what. ``meanwhile`` happens while a table is made.
+
+    Of the time that a table takes its process works for ``at_work``, and waits for a core in the rest.
+    """
 
     problems: list[WorkerProblem] = field(default_factory=list)
     broken: bool = False
     takes_s: float = 0.0
+    at_work: float = 1.0
+    worked_s: float = 0.0
     meanwhile: Callable[[], None] = lambda: None
 
     async def table(self, problem: WorkerProblem) -> DecisionTable:
         self.problems.append(problem)
         await asyncio.sleep(self.takes_s)
+        self.worked_s += self.at_work * self.takes_s
         self.meanwhile()
         if self.broken:
             raise OSError("no more processes")

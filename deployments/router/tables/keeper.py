@@ -33,11 +33,12 @@ BUSY = 0.5
 even what runs only on idle cores takes caches, memory and, of cores that are threads of one, speed from the others."""
 
 REST = 4.0
-"""And after each table comes a rest of so many times as long as it took ..."""
+"""And to each table belongs a rest of so many times as long as its process was at work on it ..."""
 
 FULL, LONG_REST = 0.75, 20.0
 """... and of so many times where more than this share of the cores is at work: tables in the making have had 1.5 to
-3% of queries late there. Until there are new ones, those that are there are read in rescaled time."""
+3% of queries late there. What the process waited for a core meanwhile counts as rest. Until there are new ones, those
+that are there are read in rescaled time."""
 
 PUBLISH_EVERY_S = 1.0
 """Every plan with new tables has all queues looked at; the first tables are in force at once."""
@@ -96,10 +97,11 @@ class TableKeeper:
         """Look what is missing, make one table after the other, and put them in force."""
         while True:
             try:
-                began_s, busy_share = self._clock(), self._busy_share()
+                busy_share, began_s, before_s = self._busy_share(), self._clock(), self._maker.worked_s
                 late = self._router.lag.mean_s > LATE_S
                 worked = not late and await self.step(ahead=busy_share <= BUSY)
-                rest_s = _rest(busy_share) * (self._clock() - began_s)
+                worked_s = self._maker.worked_s - before_s
+                rest_s = _rest(busy_share) * worked_s - (self._clock() - began_s - worked_s)
                 await asyncio.sleep(max(PAUSE_S, rest_s) if worked else LOOK_EVERY_S)
             except Exception:
                 logger.exception("Decision tables could not be made; what is in force serves on.")
@@ -253,5 +255,5 @@ def _still_read(work: TableWork, task: TableTask) -> LeveledGrids | None:
 
 
 def _rest(busy_share: float) -> float:
-    """How many times as long as a table took nothing is made then."""
+    """How many times as long as its process worked on a table nothing is made then."""
     return LONG_REST if busy_share > FULL else REST if busy_share > BUSY else 0.0

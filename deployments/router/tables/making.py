@@ -1,6 +1,7 @@
 """Makes the decision tables of arrival-aware endpoints, in processes of their own, and keeps them on disk."""
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from concurrent.futures.process import BrokenProcessPool
@@ -34,8 +35,12 @@ class TableMaker:
     It also reads those that are kept: in the router's own process that would hold up its event loop.
     """
 
+    worked_s: float
+    """Seconds of a core that its process has spent on tables so far."""
+
     def __init__(self) -> None:
         self._executor: Executor | None = None
+        self.worked_s = 0.0
 
     def begin(self) -> None:
         """Start the process, where it does not run; from its first instruction on it yields to all others."""
@@ -48,10 +53,12 @@ class TableMaker:
         self.begin()
         assert self._executor is not None
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._executor, _kept_or_made, problem)
+            made, worked_s = await asyncio.get_running_loop().run_in_executor(self._executor, _kept_or_made, problem)
         except BrokenProcessPool:
             self.close()
             raise
+        self.worked_s += worked_s
+        return made
 
     def close(self) -> None:
         """End the process, after the table that it is making; nobody waits for that."""
@@ -60,8 +67,11 @@ class TableMaker:
             self._executor = None
 
 
-def _kept_or_made(problem: WorkerProblem) -> DecisionTable:
-    return make_table(problem, None, table_store())
+def _kept_or_made(problem: WorkerProblem) -> tuple[DecisionTable, float]:
+    """The table, and the seconds of a core that it took."""
+    began_s = time.process_time()
+    table = make_table(problem, None, table_store())
+    return table, time.process_time() - began_s
 
 
 def make_grids(

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from catalog.artifacts.rules import ArtifactRules
 from catalog.catalogue import load_catalogue
 from catalog.errors import ConfigError
 from catalog.extras import require
@@ -21,8 +22,9 @@ from predictor.measure.campaign import Campaign, CampaignReport
 from predictor.measure.choice import draw, read_choice
 from predictor.measure.program import MeasuredVariant
 from predictor.measure.records import Records, Setting
+from serve_app.cli.config_file import artifact_rules
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
-from serve_app.cli.options import YEAR_S, AsJson
+from serve_app.cli.options import YEAR_S, AsJson, Config
 from serve_app.cli.profile import progress_bar
 
 INTERRUPTED = 130
@@ -53,6 +55,7 @@ def measure(
     cpus: Annotated[str | None, typer.Option(help="Run all variants on these CPUs only, such as 0 or 0,2-3.")] = None,
     machine: Annotated[str | None, typer.Option(help="Name of the machine type; default: what the CPU is.")] = None,
     seed: Annotated[int, typer.Option(help="Of the draw.")] = 0,
+    config: Config = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure latencies of variants alone and together, and what predictors may know of the variants.
@@ -63,7 +66,7 @@ def measure(
         require("interference", "`accord interference measure`")
         options = RuntimeOptions(device, threads)
         pinned = cpus_of(cpus)
-        programs = _programs(catalogue or ["builtin"], variant or [], options)
+        programs = _programs(catalogue or ["builtin"], variant or [], options, artifact_rules(config))
         names = sorted(programs.variants)
         wanted = draw(names, degree, configurations, repeats, seed) if only is None else read_choice(only, names)
         if until_error is not None and only is not None:
@@ -119,7 +122,9 @@ def cpus_of(text: str | None) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def _programs(catalogues: list[str], only: list[str], options: RuntimeOptions) -> RuntimePrograms:
+def _programs(
+    catalogues: list[str], only: list[str], options: RuntimeOptions, rules: ArtifactRules
+) -> RuntimePrograms:
     """All variants of the catalogues that can be measured, or those named."""
     found: dict[str, tuple[Variant, str]] = {}
     for name in catalogues:
@@ -133,7 +138,7 @@ def _programs(catalogues: list[str], only: list[str], options: RuntimeOptions) -
     unknown = [name for name in only if name not in found]
     if unknown:
         raise ConfigError(f"no variant {unknown[0]!r} to measure; the catalogues have {', '.join(sorted(found))}")
-    return RuntimePrograms({name: found[name] for name in only or found}, options)
+    return RuntimePrograms({name: found[name] for name in only or found}, options, rules)
 
 
 def _building(update: Callable[[str, float], None]) -> Callable[[str, float], None]:

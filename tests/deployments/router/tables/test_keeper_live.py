@@ -86,9 +86,28 @@ async def test_on_a_busy_machine_tables_are_made_with_rests_and_none_ahead_of_ti
             await asyncio.sleep(20.0)
             assert tables_of(scene)["state"] == "exact"
             assert len(maker.problems) > 30 if maker is idle else len(maker.problems) < 10
-            for number in range(40):
-                await scene.ask(1.0, slo_s=None)  # the load rises, and tables near it are wanted
-                await asyncio.sleep(max(0.01, 0.4 - 0.01 * number))
+            await _rising_load(scene)
             shortest_s.append(min(later - sooner for sooner, later in pairwise(made_s)))
             keeping.cancel()
     assert shortest_s == pytest.approx([0.1 + PAUSE_S, 0.1 + REST * 0.1, 0.1 + LONG_REST * 0.1])
+
+
+@virtually
+async def test_a_process_that_had_to_wait_for_a_core_has_rested_meanwhile() -> None:
+    """Beside a process that never rests a table takes long: then the next does not have to wait for long too."""
+    maker = PlayedMaker(takes_s=4.0, at_work=0.1)
+    made_s: list[float] = []
+    maker.meanwhile = lambda: made_s.append(loop_s())
+    async with serving(maker, busy_share=0.9) as (scene, keeper):
+        keeping = asyncio.create_task(keeper.run())
+        for _ in range(4):
+            await _rising_load(scene)
+        keeping.cancel()
+    assert min(later - sooner for sooner, later in pairwise(made_s)) == pytest.approx(0.4 + LONG_REST * 0.4)
+
+
+async def _rising_load(scene: RouterScene) -> None:
+    """Tables near it are wanted."""
+    for number in range(40):
+        await scene.ask(1.0, slo_s=None)
+        await asyncio.sleep(max(0.01, 0.4 - 0.01 * number))

@@ -1,5 +1,6 @@
-"""Which remote models an evaluation, or a measurement, may have."""
+"""Which remote models evaluations, profiles and measurements of interference may have."""
 
+import json
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 from catalog.artifacts.rules import ArtifactRules
 from catalog.catalogue import BUILTIN
 from catalog.store import checksum
+from measuring_scene import measure_quickly
 from serve_app.cli.config_file import IMPORT_PATH, artifact_rules
 from serve_app.cli.main import app
 
@@ -54,12 +56,20 @@ def test_the_config_says_what_is_allowed(tmp_path: Path) -> None:
     assert artifact_rules(None) == ArtifactRules()
 
 
-def test_evaluations_and_profiles_go_by_it(remote: Path, data: Path, tmp_path: Path) -> None:
+def test_whatever_loads_models_goes_by_it(
+    remote: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measure_quickly(monkeypatch)
     no_more = ("--config", str(config(tmp_path, max_bytes=1000)))
+    twice = tmp_path / "twice.json"
+    twice.write_text(json.dumps([[NAMES[0], NAMES[0]]]))
     evaluated = (str(remote), "--data", str(data), "--limit", "50", "--out", str(tmp_path / "out"))
     profiled = ("profile", "--catalogue", str(remote), "--budget", "0.1")
-    for refused in (evaluate(*evaluated, *no_more), CliRunner().invoke(app, [*profiled, *no_more])):
+    measured = ("interference", "measure", "--catalogue", str(remote), "--out", str(tmp_path / "measured"))
+    measured += ("--only", str(twice))
+    others = (profiled, measured)
+    for refused in (evaluate(*evaluated, *no_more), *(CliRunner().invoke(app, [*each, *no_more]) for each in others)):
         assert refused.exit_code == 1
         assert "1000" in refused.stderr
-    for done in (evaluate(*evaluated), CliRunner().invoke(app, profiled)):
+    for done in (evaluate(*evaluated), *(CliRunner().invoke(app, each) for each in others)):
         assert done.exit_code == 0, done.output

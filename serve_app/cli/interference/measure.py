@@ -122,9 +122,7 @@ def cpus_of(text: str | None) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def _programs(
-    catalogues: list[str], only: list[str], options: RuntimeOptions, rules: ArtifactRules
-) -> RuntimePrograms:
+def _programs(catalogues: list[str], only: list[str], options: RuntimeOptions, rules: ArtifactRules) -> RuntimePrograms:
     """All variants of the catalogues that can be measured, or those named."""
     found: dict[str, tuple[Variant, str]] = {}
     for name in catalogues:

@@ -1,7 +1,6 @@
 """What ``serve run`` imports: ``serve_app.main:build``."""
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,8 @@ from catalog.catalogue import load_catalogue
 from deployments.messages.worker import WorkerSpec
 from deployments.scaling.policy import PlannedSize
 from deployments.worker.replica import WorkerDeployment
-from serve_app.build.assemble import assemble, resolve_paths
-from serve_app.build.candidates import served_variants
-from serve_app.build.control import control_settings
+from serve_app.build.application_parts import application_parts
+from serve_app.build.assemble import resolve_paths
 from serve_app.build.control_app import ControllerDeployment
 from serve_app.build.endpoints.stacked import with_stacked
 from serve_app.build.ingress import RouterDeployment
@@ -28,10 +26,9 @@ from serve_app.build.ladders import ladders_for
 from serve_app.build.profiles import profiles_for
 from serve_app.build.router_settings import router_settings
 from serve_app.build.user_code import check_user_code
-from serve_app.config.emulation import emulate, log_emulated
+from serve_app.config.emulation import log_emulated
 from serve_app.config.pool import PoolConfig
 from serve_app.config.read import app_config
-from serve_app.config.reservations import with_light_reservations
 
 MOST_WORKERS = 10_000
 """Serve's own limit of a pool; the config's is the controller's to keep, and may change while it runs."""
@@ -61,17 +58,16 @@ def application(args: dict[str, Any], controller_deployment: Deployment = Contro
     catalogue = with_stacked(config, load_catalogue(config.catalogue))
     check_user_code(config, catalogue)
     profiles = profiles_for(config, catalogue)
-    config, catalogue = with_light_reservations(config), emulate(config, catalogue, profiles)
-    log_emulated(served_variants(config, catalogue))
-    assembly = assemble(config, catalogue, profiles, ladders=ladders_for(config, catalogue, profiles))
-    settings = replace(control_settings(config, catalogue, profiles), interference=interference)
+    parts = application_parts(config, catalogue, profiles, ladders_for(config, catalogue, profiles), interference)
+    log_emulated(parts.served)
+    config, assembly = parts.config, parts.assembly
     pools = {name: _pool(name, pool, assembly.workers[name]) for name, pool in config.pools.items()}
     controller = controller_deployment.options(ray_actor_options={"num_cpus": config.controller.num_cpus})
     router = RouterDeployment.options(
         num_replicas=config.routers,
         ray_actor_options={"num_cpus": config.router_num_cpus},
     )
-    bound = controller.bind(settings, pools)
+    bound = controller.bind(parts.control, pools)
     return router.bind(assembly.plan, assembly.endpoints, router_settings(config), pools, bound)
 
 

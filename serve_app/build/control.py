@@ -14,8 +14,8 @@ from catalog.artifacts.rules import ArtifactRules
 from catalog.catalogue import Catalogue
 from catalog.errors import ConfigError
 from catalog.variant import Variant
-from deployments.controller.variants.registration import artifact_bytes, size_unknown
 from deployments.controller.variants.variant_book import tabulated_s
+from deployments.controller.variants.variant_bytes import artifact_bytes, size_unknown
 from deployments.messages.control_settings import (
     ControlSettings,
     EndpointSettings,

@@ -1,5 +1,6 @@
 """``accord profile``: measure the latency of variants on this machine."""
 
+import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 from catalog.user_code.static_check import check_classes
 from catalog.variant import Variant
 from deployments.worker.measure import BUDGET_S, OnProgress, measured_profiles
+from serve_app.build.application_parts import application_parts
 from serve_app.build.assemble import resolve_paths
 from serve_app.build.endpoints.pipelines import check_pipelines
 from serve_app.build.endpoints.stacked import with_stacked
@@ -129,11 +131,11 @@ def _check_output(output: Path | None, cores: str | None) -> None:
 def prepare(file: ServeFile) -> None:
     """Measure whatever a config serves on this machine without naming a profile, and make the ladders that it needs.
 
-    What the config names and is not there or not right is refused before that. Where only the workers' own environment
-    can run a variant, all this is left to the start.
+    What is not right is refused, before that where it can be told. Where only the workers' own environment can run a
+    variant, all this is left to the start.
     """
     config = resolve_paths(file.app, Path.cwd())
-    interference_settings(config)
+    interference = interference_settings(config)
     with progress_bar("Building") as building:
         catalogue = load_catalogue(config.catalogue, lambda what, share: building(f"Building {what}", share))
     catalogue = with_stacked(config, catalogue)
@@ -151,7 +153,9 @@ def prepare(file: ServeFile) -> None:
         def on_load(endpoint: str, done: int, wanted: int) -> None:
             update(f"Simulating response latencies of {endpoint}", done / wanted)
 
-        ladders_for(config, catalogue, profiles, on_load)
+        ladders = ladders_for(config, catalogue, profiles, on_load)
+    with _silent():
+        application_parts(config, catalogue, profiles, ladders, interference)
 
 
 @contextmanager
@@ -165,6 +169,16 @@ def progress_bar(title: str) -> Iterator[Callable[[str, float], None]]:
             bar.update(shown, description=text, completed=share, visible=True)
 
         yield update
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Without the warnings that the service gives when it starts."""
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from catalog.profiles.profile import LatencyProfile
 from catalog.profiles.profile_cache import cache_folder
 from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 from catalog.variant import EMULATED, Artifact, Variant
-from deployments.controller.variants.registration import artifact_bytes
+from deployments.controller.variants.variant_bytes import artifact_bytes
 from serve_app.build.candidates import Profiles, pools_of_variants, served_variants
 from serve_app.config.schema import AppConfig, EmulationConfig
 

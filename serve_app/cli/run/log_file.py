@@ -30,6 +30,9 @@ GIVEN_UP = re.compile(
 )
 """What Serve's controller logs of an application that could not be built: it is not tried again."""
 
+REASON = re.compile(r"(?:^|\) )catalog\.errors\.\w+: (?P<message>.*)")
+"""The line of a traceback that says what is not right with a config, or with what it names."""
+
 CHATTER = "Failed to get queue length from Replica"
 """Serve's warning where its first call to a replica takes long; Accord does not route by queue lengths."""
 
@@ -78,8 +81,11 @@ class LogFile:
         self._shown_s = {message: at_s for message, at_s in self._shown_s.items() if now_s - at_s < REPEAT_S}
 
     def print_tail(self) -> None:
-        """Print the last `TAIL_LINES` lines, and where all are."""
+        """Print the reason, where Accord gave one, the last `TAIL_LINES` lines, and where all are."""
         lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines()
+        reasons = [found["message"] for line in lines if (found := REASON.search(ANSI.sub("", line))) is not None]
+        if reasons:
+            ERR.print(Text(reasons[-1], style="red"), soft_wrap=True)
         for line in lines[-TAIL_LINES:]:
             ERR.print(line, markup=False, highlight=False, soft_wrap=True)
         ERR.print(f"The whole log: [bold]{self.path}[/]", soft_wrap=True)

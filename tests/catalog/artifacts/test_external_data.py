@@ -15,7 +15,7 @@ from catalog.profiles.profile_cache import cache_path
 from catalog.store import FsspecStore, checksum
 from catalog.tensor import TensorSpec
 from catalog.variant import Artifact, Variant
-from deployments.controller.variants.registration import artifact_bytes
+from deployments.controller.variants.variant_bytes import artifact_bytes
 from deployments.runtimes.base import artifact_bytes as bytes_of
 
 LONG = "a" * 200 + ".data"  # a length that takes two bytes

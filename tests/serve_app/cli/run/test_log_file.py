@@ -103,3 +103,14 @@ def test_the_log_before_is_kept_and_the_end_is_shown(
     assert shown[0] == "line 60 [not markup]"
     assert shown[-2] == "line 99 [not markup]"
     assert shown[-1] == f"The whole log: {kept}"
+
+
+def test_what_is_not_right_is_said_before_the_traceback_that_it_came_with(
+    written: Written, capsys: pytest.CaptureFixture[str]
+) -> None:
+    traceback = "Traceback (most recent call last):\n  File main.py, line 3, in build\n"
+    written.shows(traceback + "catalog.errors.ConfigError: profiles.cpu has no variant 'xl'; measure it\n\nfor help\n")
+    written.log.print_tail()
+    first, *tail = capsys.readouterr().err.splitlines()
+    assert first == "profiles.cpu has no variant 'xl'; measure it"
+    assert "Traceback (most recent call last):" in tail

@@ -8,7 +8,7 @@ from controller_parts import artifact, variant
 
 from catalog.catalogue import load_catalogue
 from catalog.variant import Artifact, Variant
-from deployments.controller.variants.registration import artifact_bytes
+from deployments.controller.variants.variant_bytes import artifact_bytes
 
 
 def new(folder: Path, **changes: Any) -> Variant:

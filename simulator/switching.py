@@ -24,10 +24,14 @@ LOAD_RATIO = 1.02
 LIGHT = 0.05
 """The lowest load is this share of what the slowest variant bears."""
 
-ENOUGH_QUERIES, ENOUGH_OBJECTIVES = 20_000, 20
-"""A simulation ends before `PROFILING_S` when it has had so many queries, and lasted so many objectives."""
+ENOUGH_QUERIES = 20_000
+"""A simulation ends before `PROFILING_S` when it has had so many queries."""
 
-FORMAT = 2
+LEAST_OBJECTIVES, LEAST_QUERIES, MOST_QUERIES = 20, 1000, 100_000
+"""But it lasts so many objectives and has so many queries, where that does not take too many: queues of slow variants
+take their time to build up, and a percentile takes its number."""
+
+FORMAT = 3
 """To be raised with any change that leads to other limits: limits kept under another are made anew."""
 
 OnLoad = Callable[[int, int], None]
@@ -89,13 +93,16 @@ class SwitchingMaker:
                 on_load(done, most)
             if load_qps >= capacity_qps[alone.rungs[0].variant]:
                 return inf
-            enough_s = max(ENOUGH_QUERIES / load_qps, ENOUGH_OBJECTIVES * self.slo_s)
-            return replace(profiler, duration_s=min(PROFILING_S, enough_s)).p99_s(alone, load_qps)
+            return replace(profiler, duration_s=self._profiling_s(load_qps)).p99_s(alone, load_qps)
 
         limits_qps = response_limits_qps(front, self.slo_s, self.workers, loads_qps=loads_qps, response_p99_s=p99_s)
         if on_load is not None:
             on_load(most, most)
         return limits_qps
+
+    def _profiling_s(self, load_qps: float) -> float:
+        least_s = max(LEAST_OBJECTIVES * self.slo_s, LEAST_QUERIES / load_qps)
+        return max(min(PROFILING_S, ENOUGH_QUERIES / load_qps), min(least_s, MOST_QUERIES / load_qps))
 
     def _capacity_qps(self, candidate: Candidate) -> float:
         sizes = range(1, adaptive_batch(candidate, self.slo_s) + 1)

@@ -35,7 +35,17 @@ def test_a_variant_serves_the_loads_under_which_its_p99_meets_the_objective() ->
     limit_qps = brentq(lambda load_qps: waits_at_most(SLO_S - SERVICE_S, load_qps) - 0.99, 0.1, 30.0)
     assert ladder.name == "model_switching"
     assert ladder.rungs[0].variant == "slow"
-    assert ladder.rungs[0].below_qps == pytest.approx(limit_qps, rel=0.25)  # 10 s are 150 queries
+    assert ladder.rungs[0].below_qps == pytest.approx(limit_qps, rel=0.1)
+
+
+@pytest.mark.parametrize("unit", [1.0, 10.0, 200.0])
+def test_limits_of_slow_variants_are_those_of_fast_ones_in_another_unit_of_time(unit: float) -> None:
+    slow, fast = (
+        Candidate(each.variant, each.accuracy, tuple(unit * s for s in each.latency_s)) for each in (ONE_BY_ONE, FAST)
+    )
+    below_qps = SwitchingMaker((fast, slow), unit * SLO_S, 1).make().rungs[0].below_qps
+    same_qps = SwitchingMaker((FAST, ONE_BY_ONE), SLO_S, 1).make().rungs[0].below_qps
+    assert unit * below_qps == pytest.approx(same_qps, rel=0.15)
 
 
 def test_no_variant_serves_more_than_it_bears_in_batches_of_up_to_half_the_objective() -> None:

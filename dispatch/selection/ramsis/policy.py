@@ -65,7 +65,7 @@ class RamsisSelection:
         else:
             return _GREEDY.choose(view)
         rows = queued if rows == queries else min(rows * each, queued)
-        told = rows if queued == view.rows else min(rows, view.rows)
+        told = min(-(-rows * view.rows // queued), view.rows)
         rows = candidate.batch_rows(max(told, view.first_rows))  # a query is never divided
         if view.latency is None:
             promised = rows == told and view.workers >= table.workers and self._grouped_for(table, view)
@@ -123,6 +123,8 @@ def _phase_for(workers: int, view: QueueView) -> float:
     as the view's."""
     if workers == view.workers:
         return view.phase
+    if workers == 1:
+        return 0.0
     own, wanted = 1.0 / view.workers, 1.0 / workers
     if view.phase < own:
         return view.phase / own * wanted

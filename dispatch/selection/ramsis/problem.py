@@ -33,7 +33,7 @@ class WorkerProblem:
     fit into the slack. ``busy_s``, of the same shape, is the time that the worker is busy with them on average, by
     which the process per query moves on; empty where latency does not vary. ``late_share`` is the share of batches that
     take longer than ``latency_s``: 0.01 where that is the 99th percentile. ``max_rows``, by variant, is the largest
-    batch, where latency varies. Variants are ordered by their latency with one row, fastest first (`of` prunes those
+    batch. Variants are ordered by their latency with one row, fastest first (`of` prunes those
     that another beats at every batch size). ``arrivals`` is the load of all ``workers`` together. ``slack_steps`` is D
     of the fixed-length discretisation (section 4.2.2), 0 the model-based one (4.2.1). ``group`` is the number of
     consecutive queries that round robin gives to one worker.
@@ -109,7 +109,7 @@ class WorkerProblem:
             slack_steps=slack_steps,
             busy_s=tuple(_in_batches(c.busy_s, max_queue_rows) for c in kept) if varies else (),
             late_share=late_share,
-            max_rows=tuple(c.max_batch for c in kept) if varies else (),
+            max_rows=tuple(c.max_batch for c in kept),
         )
 
     @property

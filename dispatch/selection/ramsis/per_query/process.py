@@ -92,7 +92,9 @@ class QueryProcess:
         exists = np.arange(most)[:, None] < in_time[0]
         self._ranked = np.where(exists, ranked, 0)
         self._impossible = np.where(exists, 0.0, -np.inf)[:, :, None]
-        self._waiting = Waiting(problem.load_qps, turn, ages, in_time > 0) if turn.single else None
+        allowed = in_time > 0
+        allowed[:, max(problem.max_rows, default=rows) - 1 :] = False  # a full batch is launched, and the rest may wait
+        self._waiting = Waiting(problem.load_qps, turn, ages, allowed) if turn.single else None
         phases, group = turn.phases, turn.group
         bins = np.concatenate([in_time, np.zeros((1, rows), dtype=np.intp)])  # and one for all that is late
         bin_of, length, phase = np.unravel_index(self.renewals.states, (*bins.shape, phases))

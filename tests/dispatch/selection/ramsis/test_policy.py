@@ -67,6 +67,36 @@ def test_a_turn_among_another_number_of_workers_is_read_by_whose_queries_come() 
     assert set(chosen(1)) == {"fast"}
 
 
+def test_a_table_of_one_worker_is_read_among_several_whatever_the_turn() -> None:
+    """After a pool has grown there are no others for a while; a table of one worker knows no phases."""
+    alone = WorkerProblem.of((FAST, SLOW), 0.1, 1, Poisson(1.0), max_queue_rows=8)
+    decisions = np.ones((8, 2, 1), dtype=np.uint8)
+    decisions[:, 0] = HOLD
+    made = DecisionTable.of(alone.at_load(20.0), np.array([0.0, 0.05]), decisions, None, 0.9, 0.0)
+    policy = RamsisSelection({"cpu": TableGrid((made,), beyond_table(alone, 1))})
+    for rows in (1, 8, 40):
+        for phase in (0.0, 0.25, 0.5, 0.75):
+            seen = view(rows=rows, load_qps=5.0)._replace(phase=phase, workers=4)
+            assert policy.choose(seen) == Choice("slow", min(rows, 4), None, KEPT if rows <= 4 else None)
+            held = policy.choose(view(rows=rows, slack_s=0.04, load_qps=5.0)._replace(phase=phase, workers=4))
+            assert isinstance(held, Hold)
+
+
+@pytest.mark.parametrize(("queued", "told"), [(0, 4), (1, 4), (2, 4), (4, 4), (8, 4)])
+def test_a_table_that_takes_all_takes_all_however_short_or_long_the_inputs_are(queued: int, told: int) -> None:
+    assert POLICY.choose(view(rows=4)._replace(queued_rows=queued)) == Choice("slow", told, None, KEPT)
+
+
+@pytest.mark.parametrize(("queued", "told"), [(0, 2), (2, 4), (4, 2), (8, 1)])
+def test_of_inputs_of_other_lengths_those_are_taken_that_are_as_much_as_the_table_says(queued: int, told: int) -> None:
+    decisions, rows = np.ones((8, 2, 1), dtype=np.uint8), np.full((8, 2, 1), 2, dtype=np.uint8)
+    few = DecisionTable.of(PROBLEM.at_load(20.0), np.array([0.0, 0.05]), decisions, rows, 0.9, 0.0)
+    policy = RamsisSelection({"cpu": TableGrid((few,), beyond_table(PROBLEM, 1))})
+    chosen = policy.choose(view(rows=4)._replace(queued_rows=queued))
+    assert isinstance(chosen, Choice)
+    assert chosen.rows == told
+
+
 def test_in_other_groups_than_a_table_was_made_for_it_decides_and_promises_nothing() -> None:
     """Of two device types the smaller group is given to both."""
     larger = PROBLEM.grouped(2)

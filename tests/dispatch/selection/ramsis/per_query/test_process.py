@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.arrivals import NegativeBinomial, Poisson
 from dispatch.selection.ramsis.per_query import policy_iteration
 from dispatch.selection.ramsis.per_query.process import solve_per_query
@@ -108,6 +109,15 @@ def test_a_worker_waits_for_the_rest_of_its_group_but_never_into_lateness() -> N
     fastest_s = solved.latency_s[0][0]
     assert solved.latency_s[then][0] <= solved.slo_s - hold_s
     assert all(table.lookup(1, slack_s, phase)[0] != HOLD for slack_s in np.linspace(-0.05, fastest_s, 20))
+
+
+def test_a_full_batch_waits_for_no_more_rows() -> None:
+    """What is more than a batch takes is decided on anew after it: to wait would leave the worker idle."""
+    small, large = ((0.0, *(base_s * (1.0 + 0.1 * rows) for rows in range(1, 5))) for base_s in (0.015, 0.03))
+    candidates = (Candidate("small", 0.8, small), Candidate("large", 0.97, large))
+    table = solve(WorkerProblem.of(candidates, 0.3, 2, Poisson(80.0)))
+    assert (table.variant[:3] == HOLD).any(), "shorter queues wait"
+    assert not (table.variant[3:] == HOLD).any()
 
 
 def test_a_light_load_gets_the_most_accurate_variant() -> None:

@@ -22,6 +22,7 @@ import orjson
 import yaml
 from threadpoolctl import threadpool_limits
 
+from benchmarks.arguments import positive, whole
 from benchmarks.machine import with_machine
 from benchmarks.ramsis.task import PROFILES_FILE, read_front
 from catalog.errors import ConfigError
@@ -94,11 +95,11 @@ def main() -> None:
         default=PROFILES_FILE,
         help="accuracy and latency of the variants, CSV (default %(default)s)",
     )
-    parser.add_argument("--slo-ms", type=float, default=150.0)
+    parser.add_argument("--slo-ms", type=positive, default=150.0)
     parser.add_argument(
-        "--load-per-worker-qps", type=float, default=40.0, help="load of a table (default 40 per worker)"
+        "--load-per-worker-qps", type=positive, default=40.0, help="load of a table (default 40 per worker)"
     )
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--repeats", type=whole, default=5)
     args = parser.parse_args()
     try:
         front = read_front(args.profiles)

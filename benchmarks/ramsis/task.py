@@ -13,7 +13,7 @@ from dispatch.latency.worker_latency import LATE_SHARE
 from dispatch.plan import EndpointPlan
 from dispatch.selection.policy import Candidate
 from dispatch.selection.ramsis.pareto import pareto_front
-from dispatch.selection.ramsis.problem import MAX_QUEUE_ROWS
+from dispatch.selection.ramsis.problem import MAX_QUEUE_ROWS, MOST_VARIANTS
 from simulator.latency import LatencyModel, PlannedLatency, SampledLatency
 
 DEVICE = "profiled"
@@ -74,5 +74,14 @@ def read_candidates(path: Path, *, random: bool = False) -> tuple[Candidate, ...
 
 
 def read_front(path: Path, *, random: bool = False) -> tuple[Candidate, ...]:
-    """`read_candidates` on the Pareto front of accuracy and latency, fastest first."""
-    return tuple(pareto_front(read_candidates(path, random=random)))
+    """`read_candidates` on the Pareto front of accuracy and latency, fastest first.
+
+    Raises `ConfigError` where these are more than a table holds.
+    """
+    front = tuple(pareto_front(read_candidates(path, random=random)))
+    if len(front) > MOST_VARIANTS:
+        raise ConfigError(
+            f"{path} has {len(front)} variants on the front of accuracy and latency; tables hold {MOST_VARIANTS}: "
+            "leave some out"
+        )
+    return front

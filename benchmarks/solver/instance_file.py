@@ -14,6 +14,12 @@ from autoscaler.planners.ipa.solution import Active, Solution
 from catalog.errors import ConfigError
 from dispatch.selection.policy import Candidate
 
+MOST_ROWS = 65_536
+"""Of a batch."""
+
+LARGEST = 1e15
+"""Of a number: the solver takes no larger ones."""
+
 
 @dataclass(frozen=True)
 class Instance:
@@ -161,6 +167,8 @@ def _option(body: Any, where: str) -> Option:
     for text, value in own.mapping("latency_s", required=True).items():
         if not text.isdecimal() or not int(text):
             raise ConfigError(f"{where}.latency_s has batch size {text!r}; give whole numbers from 1")
+        if int(text) > MOST_ROWS:
+            raise ConfigError(f"{where}.latency_s has batch size {text}; give none above {MOST_ROWS}")
         by_rows[int(text)] = _number(value, f"{where}.latency_s.{text}")
     if 1 not in by_rows:
         raise ConfigError(f"{where}.latency_s has no batch size 1 ({', '.join(map(str, sorted(by_rows)))}); give it")
@@ -202,6 +210,8 @@ def _options(body: Mapping[str, Any]) -> IpaOptions:
 def _number(value: Any, where: str) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise ConfigError(f"{where} is {_shown(value)}; give a number")
+    if abs(value) > LARGEST:
+        raise ConfigError(f"{where} is {_shown(value)}; give a number of {LARGEST:g} at most")
     return float(value)
 
 

@@ -33,6 +33,16 @@ def test_a_missing_profile_file_is_refused_with_the_option(tmp_path: Path, monke
         policy_generation.main()
 
 
+@pytest.mark.parametrize("option", ["--repeats", "--slo-ms", "--load-per-worker-qps"])
+def test_what_must_be_above_0_is_refused_in_words(
+    option: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["policy_generation", option, "0"])
+    with pytest.raises(SystemExit):
+        policy_generation.main()
+    assert f"argument {option}: '0' is no number above 0" in capsys.readouterr().err
+
+
 def test_every_case_has_its_figures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -117,6 +117,16 @@ def test_a_missing_trace_or_profile_file_is_refused_in_words(run: Run, tmp_path:
         run("--profiles", str(tmp_path / "none.csv"))
 
 
+def test_more_variants_than_a_table_holds_are_refused_in_words(run: Run, tmp_path: Path) -> None:
+    rising = {
+        f"v{n:03}": ProfiledVariant(50.0 + n / 10, LatencyProfile("any", {1: BatchLatency(9, *[1.0 + n / 100] * 6)}))
+        for n in range(251)
+    }
+    write_profiles(tmp_path / "many.csv", rising)
+    with pytest.raises(SystemExit, match=r"many\.csv has 251 variants on the front .* tables hold 250"):
+        run("--profiles", str(tmp_path / "many.csv"))
+
+
 def test_more_queries_than_can_be_played_are_refused_before_anything_is_made(run: Run, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"3e\+12 queries in 3 s, and one run has at most 100000000; lower the rate"):
         run("--loads", "10,1e12")

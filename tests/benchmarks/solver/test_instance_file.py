@@ -116,6 +116,13 @@ def test_measured_accuracies_are_by_the_variants_of_the_stages() -> None:
             {"1": 0.2, "2": 0.1},
             "falls from 0.2 at 1 to 0.1 at 2",
         ),
+        (
+            ["pipelines", 0, "stages", 1, "options", 0, "latency_s"],
+            {"1": 0.1, "1000000000": 0.2},
+            "has batch size 1000000000; give none above 65536",
+        ),
+        (["pipelines", 0, "load_qps"], 1e25, r"load_qps is 1e\+25; give a number of 1e\+15 at most"),
+        (["options", "alpha"], 1e300, r"alpha is 1e\+300; give a number of 1e\+15 at most"),
         (["pipelines", 0, "stages", 1, "options", 0, "latency_s"], {"1": 0}, "a latency is not a time above 0"),
         (["pipelines", 0, "stages", 1, "options", 0, "accuracy"], 69, "accuracy is 69; give it from 0 to 1"),
         (

@@ -8,8 +8,10 @@ import yaml
 
 from catalog.artifacts.rules import ArtifactRules
 from catalog.errors import ConfigError
+from catalog.faults import nearest
 from catalog.store import NO_MORE
 from catalog.yaml_file import read_yaml
+from serve_app.config.file_keys import unknown_keys
 from serve_app.config.read import app_config
 from serve_app.config.schema import AppConfig
 
@@ -52,8 +54,12 @@ class ServeFile:
 
 
 def read_serve_file(path: Path) -> ServeFile:
-    """Read a file that ``serve run`` takes; raises `ConfigError` naming the file, the field and the value."""
+    """Read a file that ``serve run`` takes; raises `ConfigError` naming the file, the field and the value.
+
+    Keys that Ray does not know are refused as well, which ``serve run`` ignores.
+    """
     content = read_yaml(path, str(path), "the path of a Serve config file")
+    _refuse_unknown_keys(path, content)
     ours = _ours(path, content)
     try:
         app = app_config(ours[0].get("args", {}))
@@ -128,6 +134,15 @@ def _grpc_port(path: Path, content: dict[str, Any]) -> int | None:
     """Where Serve will listen for gRPC, which it does with a port and something to serve there."""
     grpc = _grpc_options(path, content)
     return grpc.get("port", SERVES_GRPC) or None if grpc.get("grpc_servicer_functions") else None
+
+
+def _refuse_unknown_keys(path: Path, content: Any) -> None:
+    """Raise `ConfigError` with a sentence for each, unless the file has nothing like ``applications``: then it is
+    another kind of file, which `_ours` says."""
+    if isinstance(content, dict) and nearest("applications", map(str, content)):
+        faults = "; ".join(unknown_keys(content))
+        if faults:
+            raise ConfigError(f"{path}: {faults}")
 
 
 def _ours(path: Path, content: Any) -> list[dict[str, Any]]:

@@ -64,7 +64,7 @@ def stacked(
                 f"--column {spec.name}=COLUMN"
             )
         if spec.length_axis is None:
-            inputs[spec.name] = _tensor(spec, table[column], column, path)
+            inputs[spec.name] = as_tensor(spec, table[column], column, path)
         else:
             parts[spec.name] = _parts(spec, table[column], column, path)
     if rule is not None and parts:
@@ -78,8 +78,8 @@ def stacked(
 def _parts(spec: TensorSpec, column: Column, name: str, path: Path) -> list[NDArray[Any]]:
     """A column of any length as arrays [rows, *item shape]: an array is one, of a list every row is one."""
     if isinstance(column, np.ndarray):
-        return [_tensor(spec, column, name, path)]
-    return [_tensor(spec, [cell], name, path, row) for row, cell in enumerate(column, start=1)]
+        return [as_tensor(spec, column, name, path)]
+    return [as_tensor(spec, [cell], name, path, row) for row, cell in enumerate(column, start=1)]
 
 
 def _padded(parts: Mapping[str, Sequence[NDArray[Any]]], rule: LengthRule, path: Path) -> Arrays:
@@ -93,7 +93,7 @@ def _padded(parts: Mapping[str, Sequence[NDArray[Any]]], rule: LengthRule, path:
     return rule.padded(given)
 
 
-def _tensor(spec: TensorSpec, column: Column, name: str, path: Path, row: int | None = None) -> NDArray[Any]:
+def as_tensor(spec: TensorSpec, column: Column, name: str, path: Path, row: int | None = None) -> NDArray[Any]:
     """The column as an array [rows, *item shape] of the input's type; of one ``row`` where it says which."""
     where = f"{path}, column {name!r}" if row is None else f"{path}, row {row}, column {name!r}"
     try:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from catalog.errors import ConfigError
 from serve_app.cli.call import get_object
@@ -16,6 +17,7 @@ from serve_app.cli.options import DEFAULT_ENDPOINT, DEFAULT_URL, YEAR_S, AsJson,
 from serve_app.loadgen.client import OpenLoopClient
 from serve_app.loadgen.dataset import load_dataset
 from serve_app.loadgen.endpoint import Endpoint, base_url
+from serve_app.loadgen.model_metadata import ModelMetadata
 from serve_app.loadgen.render import render
 from serve_app.loadgen.report import summarise
 from workload.arrivals import PROCESSES, ArrivalOptions, create
@@ -68,12 +70,18 @@ def load(
         parameters = metadata.get("parameters") or {}
         source = data_for(dataset, metadata, endpoint)
         objective_ms = slo_ms or parameters.get("slo_ms")
+        tensors = ModelMetadata.of(metadata)
+        data = load_dataset(source, slo_ms, binary=binary, endpoint=tensors)
+        why_not = None if data.labels is None else tensors.not_compared(data.labels)
+        if why_not is not None:
+            ERR.print(Text(why_not, style="yellow"), soft_wrap=True)
         client = OpenLoopClient(
             target.infer_url,
-            load_dataset(source, slo_ms, binary=binary),
+            data,
             timeout_s,
             headers=key_headers(),
-            classes=parameters.get("labels") or (),
+            classes=tensors.labels,
+            class_output=None if why_not else tensors.class_output,
         )
         allow_open_files()
         run = run_loop(drive(client, times_s, chosen_s))

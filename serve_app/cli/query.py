@@ -3,7 +3,7 @@
 import asyncio
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,13 +14,13 @@ from rich.text import Text
 
 from catalog.errors import ConfigError
 from serve_app.cli.call import AS_JSON, CallFailed, Reply, call, get_object
-from serve_app.cli.console import OUT, exit_codes, print_json
+from serve_app.cli.console import ERR, OUT, exit_codes, print_json
 from serve_app.cli.endpoint_data import DatasetName, data_for
 from serve_app.cli.options import DEFAULT_ENDPOINT, DEFAULT_URL, AsJson, EndpointName, SloMs, TimeoutS, Url
 from serve_app.loadgen.answer import Answer, read_answer, read_response
-from serve_app.loadgen.builtin_data import BUILTIN
-from serve_app.loadgen.dataset import Label, encode_request, load_dataset
+from serve_app.loadgen.dataset import Label, check_source, encode_request, load_dataset
 from serve_app.loadgen.endpoint import Endpoint, base_url
+from serve_app.loadgen.model_metadata import ModelMetadata
 from serve_app.loadgen.same_class import same_class
 
 LONGEST_OUTPUT = 10
@@ -50,38 +50,45 @@ def query(
             raise ConfigError(f"--dataset {dataset} and --file {file} both say what to send; give one of them")
         target = Endpoint(url, endpoint)
         headers: Mapping[str, str] = AS_JSON
+        tensors = ModelMetadata()
         if file is None:
-            body, label, headers = _item(_source(dataset, target, timeout_s), index or 0, slo_ms, binary)
+            if dataset is not None:
+                check_source(dataset, binary=binary)
+            metadata = _metadata(target, timeout_s)
+            tensors = ModelMetadata.of(metadata)
+            source = data_for(dataset, metadata, target.name)
+            body, label, headers = _item(source, index or 0, slo_ms, binary, tensors)
         elif binary:
             raise ConfigError("--binary with --file, which is sent as it is; leave one of them out")
         else:
             body, label = _from_file(file, slo_ms)
+            if label is not None:
+                tensors = ModelMetadata.of(_metadata(target, timeout_s))
+        why_not = None if label is None else tensors.not_compared([label])
+        if why_not is not None:
+            ERR.print(Text(why_not, style="yellow"), soft_wrap=True)
         reply, took_ms = asyncio.run(_timed_call(target, body, headers, timeout_s))
-        answer = read_answer(reply.status, reply.content, reply.json_bytes)
+        class_output = None if label is None or why_not else tensors.class_output
+        answer = read_answer(reply.status, reply.content, reply.json_bytes, class_output)
         if answer.error is not None:
             raise CallFailed(f"{base_url(url)} answered {reply.status} ({answer.error_kind}): {answer.error}")
         response = read_response(reply.content, reply.json_bytes)
-        correct = _correct(answer, label, target, timeout_s)
+        correct = _correct(answer, label, tensors.labels)
         if as_json:
             print_json(_summary(answer, label, correct, took_ms) | {"response": response})
         else:
             OUT.print(_table(answer, label, correct, took_ms, response))
 
 
-def _source(dataset: str | None, target: Endpoint, timeout_s: float) -> str:
-    """The file that was given; else the endpoint is asked what it takes."""
-    if dataset is not None and dataset not in BUILTIN:
-        return dataset
-    return data_for(dataset, _metadata(target, timeout_s), target.name)
-
-
 def _metadata(target: Endpoint, timeout_s: float) -> dict[str, Any]:
     return asyncio.run(get_object(target.metadata_url, base_url(target.server_url), timeout_s))
 
 
-def _item(source: str, index: int, slo_ms: float | None, binary: bool) -> tuple[bytes, Label | None, Mapping[str, str]]:
+def _item(
+    source: str, index: int, slo_ms: float | None, binary: bool, endpoint: ModelMetadata
+) -> tuple[bytes, Label | None, Mapping[str, str]]:
     """The body, the label and the headers of an item."""
-    dataset = load_dataset(source, slo_ms, binary=binary)
+    dataset = load_dataset(source, slo_ms, binary=binary, endpoint=endpoint)
     if index >= len(dataset.bodies):
         raise ConfigError(f"--index {index}; data set {source!r} has items 0 to {len(dataset.bodies) - 1}")
     return dataset.bodies[index], dataset.label(index), dataset.headers(index) or AS_JSON
@@ -105,13 +112,11 @@ async def _timed_call(
     return reply, (time.perf_counter() - start_s) * 1e3
 
 
-def _correct(answer: Answer, label: Label | None, endpoint: Endpoint, timeout_s: float) -> bool | None:
-    """None where that cannot be told; asks the endpoint for its classes where one label is a number and one a name."""
+def _correct(answer: Answer, label: Label | None, classes: Sequence[str]) -> bool | None:
+    """None where that cannot be told."""
     if label is None or answer.label is None or answer.emulated:
         return None
-    if isinstance(label, str) == isinstance(answer.label, str):
-        return label == answer.label
-    return same_class(label, answer.label, _metadata(endpoint, timeout_s).get("parameters", {}).get("labels") or ())
+    return same_class(label, answer.label, classes)
 
 
 def _summary(answer: Answer, label: Label | None, correct: bool | None, took_ms: float) -> dict[str, Any]:

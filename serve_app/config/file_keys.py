@@ -9,6 +9,9 @@ from typing import Any
 
 from catalog.faults import LONGEST, nearest
 
+OWN = "x-"
+"""What keys begin with that hold pieces of YAML for other places, by anchors."""
+
 
 @dataclass(frozen=True)
 class Section:
@@ -123,10 +126,12 @@ SERVE_FILE = Section(
 def unknown_keys(content: Mapping[Any, Any], section: Section = SERVE_FILE, where: str = "") -> Iterator[str]:
     """One sentence per key that Ray would not read: its path, the nearest known name and all that are known there.
 
-    What is no mapping, where there should be one, is passed over: Ray refuses it.
+    What is no mapping, where there should be one, is passed over: Ray refuses it. So are keys with `OWN`.
     """
     for key, value in content.items():
         path = where + str(key)[:LONGEST]
+        if str(key).startswith(OWN):
+            continue
         if key not in section.keys:
             near = nearest(str(key)[:LONGEST], section.keys)
             yield f"{path} is unknown{near}; known here: {', '.join(section.keys)}"

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from yarl import URL
 
+from catalog.tensor import TensorSpec
 from serve_app.loadgen.answer import BAD_ANSWER, NO_ANSWER, Answer, read_answer
 from serve_app.loadgen.dataset import JSON_BYTES, Dataset
 from serve_app.loadgen.failure import CATCH, describe_failure
@@ -29,7 +30,8 @@ class OpenLoopClient:
     """Sends the data set round and round to one address. ``sent``, ``ended`` and ``failed`` may be watched meanwhile.
 
     A query that is not answered in ``timeout_s`` fails. ``clock`` gives monotonic seconds; ``headers`` go with every
-    query. ``classes`` are the names that labels of answers count, where they are numbers. One run per object.
+    query. ``classes`` are the names that labels of answers count, where they are numbers. ``class_output`` says the
+    class where no output is named ``label``. One run per object.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class OpenLoopClient:
         clock: Callable[[], float] = time.perf_counter,
         headers: Mapping[str, str] | None = None,
         classes: Sequence[str] = (),
+        class_output: TensorSpec | None = None,
     ) -> None:
         self.sent = 0
         self.failed = 0
@@ -50,6 +53,7 @@ class OpenLoopClient:
         self._clock = clock
         self._headers = {"Content-Type": "application/json", **(headers or {})}
         self._classes = tuple(classes)
+        self._class_output = None if dataset.labels is None else class_output
         self._start = 0.0
         self._records: list[Record] = []
         self._pending: set[asyncio.Task[None]] = set()
@@ -111,7 +115,7 @@ class OpenLoopClient:
                 json_bytes = response.headers.get(JSON_BYTES)
                 retry_after = RETRY_AFTER in response.headers
             done_s = self._clock() - self._start
-            answer = self._own(read_answer(response.status, content, json_bytes), index)
+            answer = self._own(read_answer(response.status, content, json_bytes, self._class_output), index)
         except CATCH as error:
             done_s = self._clock() - self._start
             kind, text = describe_failure(error, self._server_url, self._timeout_s)

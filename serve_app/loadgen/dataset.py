@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import orjson
@@ -15,10 +15,16 @@ from catalog.errors import ConfigError
 from catalog.tensor import DTYPES, TensorSpec
 from serve_app.loadgen.binary_bodies import binary_bodies
 from serve_app.loadgen.builtin_data import BUILTIN
+from serve_app.loadgen.model_metadata import LABEL_OUTPUT, ModelMetadata
+from serve_app.loadgen.npz_file import read_npz
 from serve_app.oip.request import ONLY_BINARY
 
 Label = int | str
+Labels = tuple[Label | None, ...]
 DATATYPES = {dtype: name for name, dtype in DTYPES.items() if name not in ("BF16", "BYTES")}
+
+UNKNOWN = ModelMetadata()
+"""Of an endpoint that was not asked."""
 
 JSON_BYTES = "Inference-Header-Content-Length"
 """Header of a body that has raw tensors behind its JSON: how many bytes the JSON has."""
@@ -34,7 +40,7 @@ class Dataset:
     """
 
     bodies: tuple[bytes, ...]
-    labels: tuple[Label | None, ...] | None = None
+    labels: Labels | None = None
     ids: tuple[str, ...] | None = None
     of_emulated: bool = False
     json_bytes: tuple[int, ...] | None = None
@@ -54,17 +60,32 @@ class Dataset:
         return None if self.labels is None else self.labels[index]
 
 
-def load_dataset(source: str, slo_ms: float | None = None, *, binary: bool = False) -> Dataset:
+def load_dataset(
+    source: str, slo_ms: float | None = None, *, binary: bool = False, endpoint: ModelMetadata = UNKNOWN
+) -> Dataset:
     """``test`` (held-out digits), ``strips`` of them, or a .npz file (arrays named like the inputs, optional
     ``label`` or ``labels``) or .jsonl file.
 
     ``slo_ms`` goes into every request; None leaves the objective to the endpoint. ``binary`` has tensors go raw behind
-    the JSON, both ways. Raises `ConfigError`.
+    the JSON, both ways. Arrays of a file are cast to what the ``endpoint`` takes (`read_npz`). Raises `ConfigError`.
     """
+    check_source(source, binary=binary)
     if source in BUILTIN:
         arrays, labels = BUILTIN[source]()
-        # asking for the label alone keeps the answer short
-        return _from_arrays(arrays, labels, slo_ms, {"outputs": [{"name": "label"}]}, binary)
+        return _from_arrays(arrays, _labels(labels), slo_ms, _class_alone(endpoint), binary)
+    path = Path(source)
+    try:
+        if path.suffix == ".npz":
+            return _from_npz(path, slo_ms, binary, endpoint)
+        return _from_jsonl(path, slo_ms)
+    except OSError as error:
+        raise ConfigError(f"cannot read data set {path}: {error.strerror or error}; give the path of a file") from error
+
+
+def check_source(source: str, *, binary: bool = False) -> None:
+    """Raise `ConfigError` where no data set can have this name, or none that goes as bytes where it is ``binary``."""
+    if source in BUILTIN:
+        return
     path = Path(source)
     if path.suffix not in (".npz", ".jsonl"):
         raise ConfigError(
@@ -74,10 +95,14 @@ def load_dataset(source: str, slo_ms: float | None = None, *, binary: bool = Fal
         raise ConfigError(
             f"data set {path} has requests in JSON, which are sent as they are; for bytes give a .npz file"
         )
-    try:
-        return _from_npz(path, slo_ms, binary) if path.suffix == ".npz" else _from_jsonl(path, slo_ms)
-    except OSError as error:
-        raise ConfigError(f"cannot read data set {path}: {error.strerror or error}; give the path of a file") from error
+
+
+def _class_alone(endpoint: ModelMetadata) -> dict[str, Any]:
+    """Field of requests that asks for the output with the class alone, which keeps answers short."""
+    if not endpoint.outputs:
+        return {"outputs": [{"name": LABEL_OUTPUT}]}
+    found = endpoint.class_output
+    return {} if found is None else {"outputs": [{"name": found.name}]}
 
 
 def encode_request(request: Any, slo_ms: float | None) -> tuple[bytes, Label | None]:
@@ -96,47 +121,50 @@ def encode_request(request: Any, slo_ms: float | None) -> tuple[bytes, Label | N
     return orjson.dumps(body), label
 
 
-def _from_npz(path: Path, slo_ms: float | None, binary: bool) -> Dataset:
+def _from_npz(path: Path, slo_ms: float | None, binary: bool, endpoint: ModelMetadata) -> Dataset:
+    arrays, labels = read_npz(path, endpoint.inputs)
+    specs = {spec.name: spec for spec in endpoint.inputs}
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = dict(file)
-    except (ValueError, TypeError, BadZipFile, EOFError) as error:  # TypeError: a .npy file of another name
-        raise ConfigError(f"data set {path}: {error}; write it with numpy.savez, without object arrays") from error
-    labels = arrays.pop("labels", None)
-    labels = arrays.pop("label", None) if labels is None else labels
-    counts = {name: array.shape[:1] for name, array in {**arrays, "labels": labels}.items() if array is not None}
-    if not arrays or len(set(counts.values())) != 1 or () in counts.values():
-        sizes = ", ".join(f"{name} {list(shape)}" for name, shape in counts.items()) or "no arrays"
-        raise ConfigError(
-            f"data set {path}: all arrays need the same number of items on their first axis; it has {sizes}"
-        )
-    try:
-        return _from_arrays(arrays, labels, slo_ms, {}, binary)
+        known = None if labels is None else _labels(labels, any_value=endpoint.not_compared() is not None)
+        return _from_arrays(arrays, known, slo_ms, {}, binary, specs)
     except ConfigError as error:
         raise ConfigError(f"data set {path}: {error}") from error
 
 
 def _from_arrays(
     arrays: Mapping[str, NDArray[Any]],
-    labels: NDArray[Any] | None,
+    labels: Labels | None,
     slo_ms: float | None,
     extra: Mapping[str, Any],
     binary: bool,
+    specs: Mapping[str, TensorSpec] = MappingProxyType({}),
 ) -> Dataset:
-    if labels is not None and (labels.ndim != 1 or labels.dtype.kind not in "iuU"):
-        raise ConfigError(
-            f"labels of dtype {labels.dtype}, shape {list(labels.shape)}; give one integer or str per item"
-        )
-    known = None if labels is None else tuple(labels.tolist())
+    """``specs`` are of inputs whose arrays are in the form that the endpoint takes; others go as they are."""
+    datatypes = {
+        name: specs[name].datatype if name in specs else _datatype(name, array) for name, array in arrays.items()
+    }
     if binary:
-        specs = {
-            name: TensorSpec(name, _datatype(name, array), (-1, *array.shape[1:])) for name, array in arrays.items()
-        }
-        bodies, json_bytes = binary_bodies(arrays, specs, slo_ms, extra)
-        return Dataset(bodies, known, json_bytes=json_bytes)
-    columns = [_items(name, array) for name, array in arrays.items()]
+        sent = {name: TensorSpec(name, datatypes[name], (-1, *array.shape[1:])) for name, array in arrays.items()}
+        bodies, json_bytes = binary_bodies(arrays, sent, slo_ms, extra)
+        return Dataset(bodies, labels, json_bytes=json_bytes)
+    columns = [_items(name, array, datatypes[name]) for name, array in arrays.items()]
     requests = ({"inputs": list(inputs), **extra} for inputs in zip(*columns, strict=True))
-    return Dataset(tuple(encode_request(request, slo_ms)[0] for request in requests), known)
+    return Dataset(tuple(encode_request(request, slo_ms)[0] for request in requests), labels)
+
+
+def _labels(labels: NDArray[Any], any_value: bool = False) -> Labels:
+    """The label of each item: numbers without a fraction are classes by number, as `accord evaluate` has them.
+
+    Raises `ConfigError` where they are no classes; with ``any_value``, for answers that are not compared, those are
+    unknown labels.
+    """
+    if labels.dtype.kind == "f" and (np.isfinite(labels) & (labels == np.rint(labels))).all():
+        labels = labels.astype(np.int64)
+    if labels.ndim == 1 and labels.dtype.kind in "iuU":
+        return tuple(labels.tolist())
+    if any_value:
+        return (None,) * len(labels)
+    raise ConfigError(f"labels of dtype {labels.dtype}, shape {list(labels.shape)}; give one integer or str per item")
 
 
 def _datatype(name: str, array: NDArray[Any]) -> str:
@@ -146,9 +174,8 @@ def _datatype(name: str, array: NDArray[Any]) -> str:
     return datatype
 
 
-def _items(name: str, array: NDArray[Any]) -> list[dict[str, Any]]:
+def _items(name: str, array: NDArray[Any], datatype: str) -> list[dict[str, Any]]:
     """One OIP input of batch size 1 per item of the first axis."""
-    datatype = _datatype(name, array)
     if datatype in ONLY_BINARY:
         raise ConfigError(f"array {name!r} is {datatype}, which JSON cannot hold; send it with `accord load --binary`")
     if array.dtype.kind == "f":

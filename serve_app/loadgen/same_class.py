@@ -7,10 +7,10 @@ from serve_app.loadgen.dataset import Label
 
 def same_class(true: Label, answered: Label, classes: Sequence[str] = ()) -> bool:
     """Whether two labels mean the same class. A number stands for the one of ``classes`` at that index; where these are
-    unknown, for its digits."""
+    unknown, or have no such name, for its digits."""
     if isinstance(true, str) == isinstance(answered, str):
         return true == answered
     number, name = (answered, true) if isinstance(true, str) else (true, answered)
-    if not classes:
+    if name not in classes:
         return str(number) == name
     return isinstance(number, int) and 0 <= number < len(classes) and classes[number] == name

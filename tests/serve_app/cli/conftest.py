@@ -68,9 +68,9 @@ class ThreadedServer:
     is behind its JSON.
 
     ``in_bytes`` has outputs behind the JSON.
-    ``parameters`` are those of every answer, ``metadata`` those of the endpoint,
-    which takes ``inputs``. ``answers`` has, by path under
-    ``/accord/``, (status, body) of each call to come.
+    ``parameters`` are those of every answer, ``metadata`` those of the endpoint, which takes ``inputs`` and says that
+    it gives ``outputs``; ``tensors`` are what it gives. ``answers`` has, by path under ``/accord/``, (status, body) of
+    each call to come.
     """
 
     def __init__(self) -> None:
@@ -88,6 +88,11 @@ class ThreadedServer:
         }
         self.metadata: dict[str, Any] = {"slo_ms": 120}
         self.inputs: list[dict[str, Any]] = []
+        self.outputs: list[dict[str, Any]] = []
+        self.tensors: list[dict[str, Any]] = [
+            {"name": "label", "datatype": "INT64", "shape": [1], "data": [7]},
+            {"name": "probabilities", "datatype": "FP32", "shape": [1, 12], "data": [0.0] * 12},
+        ]
         self.in_bytes = False
         self.posted: list[tuple[str, Any]] = []
         self.deleted: list[str] = []
@@ -144,7 +149,8 @@ class ThreadedServer:
     async def _metadata(self, request: web.Request) -> web.Response:
         if request.match_info["name"] != "digits":
             return web.json_response({"error": "no endpoint 'x'; this server has digits"}, status=404)
-        return web.json_response({"name": "digits", "inputs": self.inputs, "outputs": [], "parameters": self.metadata})
+        tensors = {"inputs": self.inputs, "outputs": self.outputs}
+        return web.json_response({"name": "digits", **tensors, "parameters": self.metadata})
 
     async def _infer(self, request: web.Request) -> web.Response:
         self.received += 1
@@ -154,10 +160,7 @@ class ThreadedServer:
         if self.refusal is not None:
             status, body = self.refusal
             return web.json_response(body, status=status)
-        outputs: list[dict[str, Any]] = [
-            {"name": "label", "datatype": "INT64", "shape": [1], "data": [7]},
-            {"name": "probabilities", "datatype": "FP32", "shape": [1, 12], "data": [0.0] * 12},
-        ]
+        outputs = deepcopy(self.tensors)
         answer = {"model_name": "digits", "parameters": self.parameters, "outputs": outputs}
         if not self.in_bytes:
             return web.json_response(answer)

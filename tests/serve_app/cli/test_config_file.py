@@ -84,3 +84,7 @@ def test_a_file_is_read_without_ray(tmp_path: Path) -> None:
     code += "read(pathlib.Path(sys.argv[1])); sys.exit('ray' in sys.modules)"
     path = written(tmp_path, applications=[APPLICATION])
     subprocess.run([sys.executable, "-c", code, str(path)], check=True, timeout=60)
+
+
+def test_pieces_for_other_places_may_stand_under_keys_with_an_x(tmp_path: Path) -> None:
+    read_serve_file(written(tmp_path, **{"x-pool": {"workers": 2}, "applications": [APPLICATION]}))

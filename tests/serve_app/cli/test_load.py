@@ -160,3 +160,77 @@ def test_labels_by_name_count_as_the_classes_of_the_endpoint(server: Any, tmp_pa
     server.metadata["labels"] = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
     arguments = ("--dataset", str(path), "--rate", "40", "--duration", "0.5", "--arrivals", "uniform", "--json")
     assert json.loads(accord("--url", server.url, *arguments).stdout)["accuracy_pct"] == 50.0
+
+
+X = {"name": "x", "datatype": "FP32", "shape": [-1, 3]}
+SCORES = {"name": "scores", "datatype": "FP32", "shape": [-1, 2]}
+SHORT = ("--rate", "40", "--duration", "0.5", "--arrivals", "uniform", "--json")
+
+
+@pytest.fixture
+def labelled(tmp_path: Path) -> str:
+    """Inputs FP64 as numpy makes them, half of them of class 1, and arrays that are no inputs."""
+    path = tmp_path / "labelled.npz"
+    arrays = {"x": np.full((2, 3), 0.5), "id": np.arange(5), "labels": np.array([7, 7])}
+    np.savez(path, **arrays, label=np.array([1, 0]))
+    return str(path)
+
+
+@pytest.mark.parametrize("arguments", [(), ("--binary",)])
+def test_the_highest_score_is_the_class_where_no_output_is_named_label(
+    server: Any, labelled: str, arguments: tuple[str, ...]
+) -> None:
+    server.inputs, server.outputs, server.in_bytes = [X], [SCORES], bool(arguments)
+    server.tensors = [{"name": "scores", "datatype": "FP32", "shape": [1, 2], "data": [0.25, 0.75]}]
+    result = accord("--url", server.url, "--dataset", labelled, *SHORT, *arguments)
+    assert result.exit_code == 0, result.stderr
+    body = json.loads(result.stdout)
+    assert (body["answered"], body["accuracy_pct"]) == (20, 50.0)
+    assert "not compared" not in result.stderr
+    (sent,) = server.last["inputs"]
+    assert (sent["name"], sent["datatype"], sent["shape"]) == ("x", "FP32", [1, 3])
+
+
+def test_classes_by_name_are_those_of_the_endpoint_for_scores_too(server: Any, tmp_path: Path) -> None:
+    path = tmp_path / "named.npz"
+    np.savez(path, anything=np.zeros((2, 3)), label=np.array(["good", "bad"]))
+    server.inputs, server.outputs, server.metadata["labels"] = [X], [SCORES], ["bad", "good"]
+    server.tensors = [{"name": "scores", "datatype": "FP32", "shape": [1, 2], "data": [0.25, 0.75]}]
+    arguments = ("--url", server.url, "--dataset", str(path), *SHORT)
+    assert json.loads(accord(*arguments).stdout)["accuracy_pct"] == 50.0
+    assert server.last["inputs"][0]["name"] == "x", "the only array is for the only input"
+    server.metadata["labels"] = []
+    result = accord(*arguments)
+    assert json.loads(result.stdout)["accuracy_pct"] is None
+    assert "not compared with labels: the endpoint has no class 'good'; it names none" in result.stderr
+
+
+def test_it_is_said_once_where_no_output_tells_the_class(server: Any, labelled: str) -> None:
+    server.inputs, server.outputs = [X], [{"name": "y", "datatype": "FP32", "shape": [-1]}]
+    server.tensors = [{"name": "y", "datatype": "FP32", "shape": [1], "data": [0.5]}]
+    result = accord("--url", server.url, "--dataset", labelled, *SHORT)
+    body = json.loads(result.stdout)
+    assert (body["answered"], body["accuracy_pct"]) == (20, None)
+    assert result.stderr.count("answers are not compared with labels: no output of classes or scores") == 1
+    assert "the endpoint has y FP32 [-1]" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"x": np.array([["a", "b", "c"]])}, "column 'x': not one FP32 [-1, 3] per row (<U1 does not fit FP32)"),
+        ({"x": np.full((1, 3), 1e300)}, "1e+300 does not fit FP32"),
+        ({"x": np.zeros((1, 4))}, "column 'x' is [1, 4]; input 'x' is [-1, 3]"),
+        ({"a": np.zeros((1, 3)), "b": np.zeros((1, 3))}, "has no array 'x'; the endpoint takes it as FP32 [-1, 3]"),
+    ],
+)
+def test_arrays_that_the_endpoint_cannot_take_are_not_sent(
+    server: Any, tmp_path: Path, arrays: dict[str, np.ndarray], message: str
+) -> None:
+    path = tmp_path / "wrong.npz"
+    np.savez(path, **arrays, label=np.array([1]))
+    server.inputs = [X]
+    result = accord("--url", server.url, "--dataset", str(path), *SHORT)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+    assert server.received == 0

@@ -2,6 +2,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -164,3 +165,41 @@ def test_a_file_is_sent_as_it_is(server: Any, request_file: str) -> None:
     result = accord("--url", server.url, "--file", request_file, "--binary")
     assert result.exit_code == 2
     assert "--binary with --file" in result.stderr
+
+
+SCORES = {"name": "scores", "datatype": "FP32", "shape": [-1, 2]}
+
+
+@pytest.mark.parametrize("arguments", [(), ("--binary",)])
+def test_the_highest_score_is_compared_with_the_label(server: Any, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    path = tmp_path / "labelled.npz"
+    np.savez(path, x=np.full((2, 3), 0.5), label=np.array([1, 0]), labels=np.array([7, 7]))
+    server.inputs = [{"name": "x", "datatype": "FP32", "shape": [-1, 3]}]
+    server.outputs, server.in_bytes = [SCORES], bool(arguments)
+    server.tensors = [{"name": "scores", "datatype": "FP32", "shape": [1, 2], "data": [0.25, 0.75]}]
+    given = ("--url", server.url, "--dataset", str(path), *arguments)
+    told = [json.loads(accord(*given, "--index", index, "--json").stdout) for index in ("0", "1")]
+    assert [(each["label"], each["true_label"], each["correct"]) for each in told] == [(1, 1, True), (1, 0, False)]
+    assert [(each["name"], each["datatype"]) for each in server.last["inputs"]] == [("x", "FP32")]
+    shown = accord(*given).stdout
+    assert "1 (correct)" in shown
+    assert "0.25, 0.75" in shown
+
+
+def test_it_is_said_where_no_output_tells_the_class(server: Any, request_file: str) -> None:
+    server.outputs = [{"name": "y", "datatype": "FP32", "shape": [-1]}]
+    server.tensors = [{"name": "y", "datatype": "FP32", "shape": [1], "data": [0.5]}]
+    result = accord("--url", server.url, "--file", request_file, "--json")
+    body = json.loads(result.stdout)
+    assert (body["label"], body["true_label"], body["correct"]) == (None, 7, None)
+    assert "answers are not compared with labels" in result.stderr
+
+
+def test_strings_for_numbers_are_not_sent(server: Any, tmp_path: Path) -> None:
+    path = tmp_path / "words.npz"
+    np.savez(path, x=np.array([["a", "b"]]))
+    server.inputs = [{"name": "x", "datatype": "FP32", "shape": [-1, 2]}]
+    result = accord("--url", server.url, "--dataset", str(path))
+    assert result.exit_code == 2
+    assert "<U1 does not fit FP32" in result.stderr
+    assert server.received == 0

@@ -85,3 +85,51 @@ def test_an_answer_whose_header_tells_no_number_is_json_throughout() -> None:
     content = orjson.dumps({"outputs": [{"name": "label", "data": [7]}]})
     assert read_answer(200, content, "all").label == 7
     assert read_response(content, "all") == {"outputs": [{"name": "label", "data": [7]}]}
+
+
+SCORES = TensorSpec("scores", "FP32", (-1, 3))
+
+
+def scores_answer(data: list[object]) -> bytes:
+    return orjson.dumps({"outputs": [{"name": "scores", "datatype": "FP32", "shape": [1, 3], "data": data}]})
+
+
+@pytest.mark.parametrize(
+    ("data", "label"),
+    [
+        ([0.1, 0.7, 0.2], 1),
+        ([0.1, 0.2, 0.7, 0.9, 0.0, 0.1], 2),
+        ([[0.9, 0.05, 0.05]], 0),
+        ([0.5, 0.5, 0.0], 0),
+        ([0.5, None, 0.5], -1),
+    ],
+)
+def test_the_class_is_that_of_the_highest_score_of_the_first_row(data: list[object], label: int) -> None:
+    assert read_answer(200, scores_answer(data), class_output=SCORES).label == label
+    assert read_answer(200, scores_answer(data)).label is None, "nothing says that these are scores of classes"
+
+
+@pytest.mark.parametrize("data", [[0.5], [], ["a", "b", "c"], [{}, {}, {}]])
+def test_scores_that_are_missing_or_no_numbers_make_no_sense(data: list[object]) -> None:
+    assert read_answer(200, scores_answer(data), class_output=SCORES).error_kind == "bad_answer"
+
+
+def test_a_class_by_number_is_read_under_any_name() -> None:
+    content = orjson.dumps({"outputs": [{"name": "said", "datatype": "INT64", "shape": [2], "data": [4, 5]}]})
+    assert read_answer(200, content, class_output=TensorSpec("said", "INT64", (-1,))).label == 4
+    assert read_answer(200, content, class_output=SCORES).label is None, "it was not asked for"
+
+
+def test_an_output_named_label_goes_before_scores() -> None:
+    outputs = [{"name": "scores", "data": [0.1, 0.7, 0.2]}, {"name": "label", "data": ["cat"]}]
+    assert read_answer(200, orjson.dumps({"outputs": outputs}), class_output=SCORES).label == "cat"
+
+
+@pytest.mark.parametrize("datatype", ["FP16", "BF16", "FP32", "FP64"])
+def test_scores_among_bytes_are_read(datatype: str) -> None:
+    other, scores = TensorSpec("other", "FP32", (-1, 2)), TensorSpec("scores", datatype, (-1, 3))
+    info = EndpointInfo("x", {"": "x"}, (other,), (other, scores), (), 4)
+    request = InferRequest("1", {}, 1, None, ("other", "scores"), binary=frozenset(("other", "scores")))
+    outputs = {"other": np.ones((1, 2), np.float32), "scores": np.array([[0.25, 0.5, 0.125]], scores.dtype)}
+    given = encode(request, Given(Query(1, "x", 0.0, 1.0), "small", 0.9, outputs, 1, 0.1, 0.2, 0.05), info, "1")
+    assert read_answer(200, given.content, str(given.json_bytes), scores).label == 1

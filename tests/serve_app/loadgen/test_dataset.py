@@ -8,6 +8,7 @@ from catalog.errors import ConfigError
 from catalog.tensor import TensorSpec
 from serve_app.http.endpoint_info import EndpointInfo
 from serve_app.loadgen.dataset import Dataset, encode_request, load_dataset
+from serve_app.loadgen.model_metadata import ModelMetadata
 from serve_app.oip.request import decode
 
 
@@ -98,7 +99,7 @@ def test_parameters_that_are_no_object_cannot_take_an_objective() -> None:
         ({"x": np.float32(1)}, "same number of items"),
         ({"x": np.array([[np.nan]])}, "NaN or infinity"),
         ({"x": np.zeros((2, 2), np.complex64)}, "dtype complex64"),
-        ({"x": np.zeros((2, 2)), "labels": np.zeros(2)}, "labels of dtype float64"),
+        ({"x": np.zeros((2, 2)), "labels": np.full(2, 0.5)}, "labels of dtype float64"),
         ({"x": np.zeros((0, 2))}, "single request"),
     ],
 )
@@ -150,3 +151,62 @@ def test_requests_in_json_are_not_sent_as_bytes(tmp_path: Path) -> None:
     path.write_text('{"inputs":[]}\n')
     with pytest.raises(ConfigError, match=r"has requests in JSON, which are sent as they are; .* give a \.npz file"):
         load_dataset(str(path), binary=True)
+
+
+X = TensorSpec("x", "FP32", (-1, 2))
+SCORES = TensorSpec("scores", "FP32", (-1, 10))
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_arrays_are_sent_in_the_datatype_that_the_endpoint_takes(tmp_path: Path, binary: bool) -> None:
+    path = tmp_path / "set.npz"
+    np.savez(path, x=np.array([[0.5, 1.0], [2.0, 3.0]]), label=np.array([0.0, 1.0]))
+    dataset = load_dataset(str(path), binary=binary, endpoint=ModelMetadata((X,)))
+    assert dataset.labels == (0, 1)
+    info = EndpointInfo("two", {"": "two"}, (X,), (SCORES,), (), 4)
+    request = decode(dataset.bodies[0], info, None if dataset.json_bytes is None else dataset.json_bytes[0])
+    assert request.inputs["x"].tolist() == [[0.5, 1.0]]
+
+
+def test_tensors_that_numpy_has_no_type_for_go_as_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "set.npz"
+    np.savez(path, x=np.array([[0.5, 1.0]]))
+    endpoint = ModelMetadata((TensorSpec("x", "BF16", (-1, 2)),))
+    (body,) = load_dataset(str(path), binary=True, endpoint=endpoint).bodies
+    assert b'"datatype":"BF16","parameters":{"binary_data_size":4}' in body
+    assert body.endswith(b"\x00\x3f\x80\x3f")
+    with pytest.raises(ConfigError, match="array 'x' is BF16, which JSON cannot hold"):
+        load_dataset(str(path), endpoint=endpoint)
+
+
+def test_nan_is_left_to_the_endpoint_where_bytes_can_hold_it(tmp_path: Path) -> None:
+    path = tmp_path / "set.npz"
+    np.savez(path, x=np.array([[0.5, np.nan]]))
+    assert load_dataset(str(path), binary=True, endpoint=ModelMetadata((X,))).bodies
+    with pytest.raises(ConfigError, match="NaN or infinity, which JSON cannot carry"):
+        load_dataset(str(path), endpoint=ModelMetadata((X,)))
+
+
+@pytest.mark.parametrize(
+    ("outputs", "asked"),
+    [
+        ((), [{"name": "label"}]),
+        ((SCORES,), [{"name": "scores"}]),
+        ((SCORES, TensorSpec("label", "BYTES", (-1,))), [{"name": "label"}]),
+        ((TensorSpec("y", "FP32", (-1,)),), None),
+    ],
+)
+def test_built_in_data_ask_for_the_output_with_the_class(
+    outputs: tuple[TensorSpec, ...], asked: list[dict[str, str]] | None
+) -> None:
+    dataset = load_dataset("test", endpoint=ModelMetadata(outputs=outputs))
+    assert orjson.loads(dataset.bodies[0]).get("outputs") == asked
+
+
+def test_values_beside_outputs_that_are_no_classes_are_not_compared(tmp_path: Path) -> None:
+    path = tmp_path / "set.npz"
+    np.savez(path, x=np.zeros((2, 2)), label=np.array([0.5, 1.5]))
+    endpoint = ModelMetadata((X,), (TensorSpec("y", "FP32", (-1,)),))
+    assert load_dataset(str(path), endpoint=endpoint).labels == (None, None)
+    with pytest.raises(ConfigError, match="labels of dtype float64"):
+        load_dataset(str(path), endpoint=ModelMetadata((X,), (SCORES,)))

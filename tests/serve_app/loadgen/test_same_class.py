@@ -20,6 +20,8 @@ from serve_app.loadgen.same_class import same_class
         ("3", 3, ("1", "2", "3"), False),
         ("3", 3, (), True),
         ("cat", 1, (), False),
+        ("1", 1, ("dog", "cat"), True),
+        ("0", 1, ("dog", "cat"), False),
     ],
 )
 def test_a_number_stands_for_the_name_at_that_index(

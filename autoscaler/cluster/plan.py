@@ -75,7 +75,8 @@ class ClusterPlan:
     the part of all the endpoint's queries that go to the worker, in sum at most 1; what is missing to 1 cannot be met.
     ``demand_qps`` is what the plan was made for, ``served_qps`` what of it the plan can serve, and ``capacity_qps`` how
     much it was made to bear without shedding more; ``accuracy`` is the mean over the queries served (0 to 1; absent
-    where nothing is, or where the plan leaves it open who serves what). ``pool_sizes`` is the number of workers by
+    where nothing is, or where the plan leaves it open who serves what). A plan that is the same for every load has
+    neither of ``served_qps`` and ``capacity_qps``: see `for_no_load`. ``pool_sizes`` is the number of workers by
     device type; where it exceeds the workers that are there, ``held`` and ``shares`` name the ones to come
     ``device+1``... Workers that are ``spare`` are beyond these sizes: they serve until their pool shrinks, and are the
     ones to go. The queries of endpoints with their ``own_balancing`` have no shares: the balancers that these were
@@ -113,10 +114,15 @@ class ClusterPlan:
         return self.held[worker] | (self.beside(worker) & holds)
 
     @property
+    def for_no_load(self) -> bool:
+        """Whether it is the same for every load, and does not know what of that is served."""
+        return bool(self.demand_qps) and not self.served_qps
+
+    @property
     def shed(self) -> float:
-        """The part of the demand that the plan cannot serve, 0 to 1."""
+        """The part of the demand that the plan cannot serve, 0 to 1; 0 where it does not know."""
         demand_qps = sum(self.demand_qps.values())
-        return 1.0 - sum(self.served_qps.values()) / demand_qps if demand_qps else 0.0
+        return 1.0 - sum(self.served_qps.values()) / demand_qps if demand_qps and not self.for_no_load else 0.0
 
     @property
     def effective_accuracy(self) -> float | None:

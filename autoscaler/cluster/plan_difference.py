@@ -19,15 +19,16 @@ class WorkerChange:
 class EndpointFigures:
     """What a plan says of one endpoint, all 0 where it does not know it.
 
-    ``accuracy`` is None where nothing is said. ``shed`` is the part of the demand that is not served, 0 to 1.
+    ``accuracy`` is None where nothing is said; so are ``served_qps``, ``capacity_qps`` and ``shed`` of a plan for no
+    load. ``shed`` is the part of the demand that is not served, 0 to 1.
     ``shares`` are the parts of its queries by what the workers hold that get them, names joined with ``+``.
     """
 
     demand_qps: float
-    served_qps: float
-    capacity_qps: float
+    served_qps: float | None
+    capacity_qps: float | None
     accuracy: float | None
-    shed: float
+    shed: float | None
     shares: Mapping[str, float]
 
 
@@ -103,6 +104,8 @@ def _figures(plan: ClusterPlan, name: str) -> EndpointFigures:
         kind = "+".join(sorted(plan.held.get(worker, ())))
         shares[kind] = shares.get(kind, 0.0) + share
     demand_qps, served_qps = plan.demand_qps.get(name, 0.0), plan.served_qps.get(name, 0.0)
+    if plan.for_no_load:
+        return EndpointFigures(demand_qps, None, None, plan.accuracy.get(name), None, shares)
     return EndpointFigures(
         demand_qps,
         served_qps,
@@ -147,7 +150,9 @@ def _lines(changed: PlanDifference) -> Iterator[str]:
         yield f"{worker} drops out; it held {', '.join(variants) or 'nothing'}."
 
 
-def _qps(qps: float) -> str:
+def _qps(qps: float | None) -> str:
+    if qps is None:
+        return "unknown"
     return f"{qps:.1f} queries/s" if qps < 10 else f"{qps:.0f} queries/s"
 
 

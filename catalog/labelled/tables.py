@@ -125,9 +125,22 @@ def _class_names(folder: Path, metadata: Any) -> dict[str, tuple[str, ...]]:
     """By column the names of its classes, where the data set says them: beside the files, or in their schema."""
     described: Any = {}
     if (folder / INFO).is_file():
-        described = orjson.loads((folder / INFO).read_bytes())
+        described = _info(folder / INFO)
     elif metadata and b"huggingface" in metadata:
         described = orjson.loads(metadata[b"huggingface"]).get("info", {})
     features = described.get("features") or {}
     named = {column: feature.get("names") for column, feature in features.items() if isinstance(feature, dict)}
     return {column: tuple(map(str, names)) for column, names in named.items() if names}
+
+
+def _info(path: Path) -> dict[str, Any]:
+    """What a data set says of itself; raises `ConfigError` where the file is damaged."""
+    try:
+        described = orjson.loads(path.read_bytes())
+        if not isinstance(described, dict):
+            raise ValueError(f"it holds a {type(described).__name__}, no mapping")
+        if not isinstance(described.get("features") or {}, dict):
+            raise ValueError("its `features` are no mapping")
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read {path}: {error}; restore or remove it") from error
+    return described

@@ -35,8 +35,8 @@ OF_POOLS = {
 class PlanMetrics:
     """Gauges by endpoint and by pool; needs a Serve replica around it.
 
-    ``view`` gives what `deployments.controller.plan_views.plan_view` does. A gauge that has nothing to tell keeps its
-    last value.
+    ``view`` gives what `deployments.controller.plan_views.plan_view` does. A gauge that has nothing to tell is not
+    set: Ray ends it two of its reports later, until it is set again.
     """
 
     def __init__(self, view: Callable[[], Mapping[str, Any]]) -> None:

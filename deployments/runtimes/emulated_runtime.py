@@ -60,7 +60,8 @@ def emulated_profile(variant: Variant, artifact: Path, device: str) -> LatencyPr
     if profiled is None:
         raise ConfigError(
             f"variant {variant.name!r} has no rows in profile file {path}; add them, measured with `accord profile "
-            f"--device {kind} --output FILE.csv`, or name another artifact"
+            f"--catalogue CATALOGUE.yaml --device {kind.partition('-')[0]} --output FILE.csv` where the model runs, or "
+            "name another artifact"
         )
     return profiled.profile
 

@@ -77,7 +77,7 @@ def _candidates(
         found.setdefault(pool.device, {})[pool_name] = pool
     held = {
         device: tuple(
-            _candidate(within_pools(variant, pools), device, profiles[device], config.transport_ms)
+            _candidate(within_pools(variant, pools), device, profiles[device], config)
             for variant in variants
             if any(pool.may_hold(variant.name) for pool in pools.values())
         )
@@ -150,11 +150,15 @@ def _kept(
     return chosen
 
 
-def _candidate(variant: Variant, device: str, measured: Mapping[str, LatencyProfile], transport_ms: float) -> Candidate:
+def _candidate(variant: Variant, device: str, measured: Mapping[str, LatencyProfile], config: AppConfig) -> Candidate:
     profile = measured.get(variant.name)
-    if profile is None:
-        raise ConfigError(
-            f"profiles.{device} has no variant {variant.name!r}; measure it with `accord profile` or remove the file "
-            "to have everything measured on this machine"
-        )
-    return Candidate.of(variant, profile, transport_ms / 1e3)
+    if profile is not None:
+        return Candidate.of(variant, profile, config.transport_ms / 1e3)
+    kind, dash, _ = device.partition("-")
+    if variant.runtime == STACKED:  # no catalogue has it, so that `accord profile` does not know it
+        remedy = f"add rows of that name to {config.profiles.get(device, 'the file')}"
+    else:
+        remedy = f"measure it with `accord profile --catalogue {config.catalogue} --device {kind} --output FILE.csv`"
+    if not dash:  # a named type of device is measured where it is, never at the start
+        remedy += f", or leave profiles.{device} out to have everything measured on this machine"
+    raise ConfigError(f"profiles.{device} has no variant {variant.name!r}; {remedy}")

@@ -63,7 +63,7 @@ def profiles_for(
             raise ConfigError(
                 f"profiles.{pool.device} names no file, and the variants cannot be measured here: {error}; to emulate "
                 f"them give profiles: {{{pool.device}: FILE.csv}}, measured where they run with `accord profile "
-                f"--device {pool.device} --output FILE.csv`"
+                f"--catalogue {config.catalogue} --device {pool.device.partition('-')[0]} --output FILE.csv`"
             ) from error
         profiles[pool.device] = measured
     return profiles

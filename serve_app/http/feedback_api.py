@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import FastAPI
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
+from fastapi import APIRouter, FastAPI
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, StrictInt, StrictStr, Tag
 
 from catalog.errors import BadRequest
 from catalog.faults import nearest
@@ -13,6 +13,7 @@ from deployments.router.feedback.feedback import Feedback
 from deployments.router.feedback.labels import Label
 from dispatch.ensemble.ground_truth import Told
 from serve_app.http.endpoint_info import EndpointInfo
+from serve_app.http.json_route import JsonRoute
 
 MOST_LABELS = 10_000
 """Of one request."""
@@ -39,11 +40,24 @@ class TrueLabels(BaseModel):
     feedback: list[TrueLabel] = Field(min_length=1, max_length=MOST_LABELS)
 
 
+ONE, SEVERAL = "one answer", "several answers"
+"""The forms of a body. Pydantic has them in the paths of faults, where they name no field."""
+
+
+def _form(body: Any) -> str:
+    return SEVERAL if isinstance(body, TrueLabels) or (isinstance(body, dict) and "feedback" in body) else ONE
+
+
+Given = Annotated[Annotated[TrueLabel, Tag(ONE)] | Annotated[TrueLabels, Tag(SEVERAL)], Discriminator(_form)]
+
+
 def add_feedback_route(api: FastAPI, known: Callable[[str], EndpointInfo], feedback: Feedback) -> None:
     """Add the path; ``known`` gives an endpoint by name, or raises."""
 
-    @api.post("/v2/models/{endpoint}/feedback", tags=["feedback"])
-    async def tell(endpoint: str, body: TrueLabel | TrueLabels) -> dict[str, Any]:
+    routes = APIRouter(route_class=JsonRoute)
+
+    @routes.post("/v2/models/{endpoint}/feedback", tags=["feedback"])
+    async def tell(endpoint: str, body: Given) -> dict[str, Any]:
         """Say which class was the true one. The same again changes nothing; labels count for 10 minutes."""
         info = known(endpoint)
         given = [body] if isinstance(body, TrueLabel) else body.feedback
@@ -51,6 +65,8 @@ def add_feedback_route(api: FastAPI, known: Callable[[str], EndpointInfo], feedb
         counts = Counter(told)
         results = [{"id": each.id, "result": result} for each, result in zip(given, told, strict=True)]
         return {**{kind: counts[kind] for kind in Told}, "results": results}
+
+    api.include_router(routes)
 
 
 def _label(given: TrueLabel, info: EndpointInfo) -> Label:

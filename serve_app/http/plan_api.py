@@ -3,7 +3,7 @@
 import reprlib
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -12,6 +12,8 @@ from catalog.errors import BadRequest
 from catalog.variant import Variant
 from deployments.controller.client import ControllerClient
 from serve_app.http.errors import error_body
+from serve_app.http.feedback_api import ONE, SEVERAL
+from serve_app.http.json_route import JsonRoute
 
 Qps = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -30,6 +32,7 @@ class Loads(BaseModel):
 
 def add_plan_routes(api: FastAPI, controller: ControllerClient) -> None:
     """Add the paths to an application that answers an `AccordError` already; bodies that do not fit get 400."""
+    routes = APIRouter(route_class=JsonRoute)
 
     @api.exception_handler(RequestValidationError)
     async def on_wrong_body(_: Request, error: RequestValidationError) -> Response:
@@ -48,14 +51,20 @@ def add_plan_routes(api: FastAPI, controller: ControllerClient) -> None:
         """Every decision that is remembered, newest last."""
         return {"plans": await controller.plans()}
 
-    @api.post("/accord/plan/simulate", tags=["operation"])
+    @routes.post("/accord/plan/simulate", tags=["operation"])
     async def simulate(body: Loads) -> dict[str, Any]:
-        """The plan that such loads would get, beside the one in force; nothing changes."""
+        """The plan that such loads would get, beside the one in force; nothing changes.
+
+        A planner that plans for no load leaves `served_qps` and `capacity_qps` empty.
+        """
         return await controller.simulate(body.load_qps)
 
     @api.post("/accord/variants", status_code=201, tags=["operation"])
     async def register(body: Variant) -> dict[str, Any]:
-        """Take one variant, written as in a catalogue file: measure it on every pool, and plan with it from then on."""
+        """Take one variant, written as in a catalogue file: measure it on every pool, and plan with it from then on.
+
+        Its content type is to be JSON: no page of another site may post that without asking.
+        """
         return await controller.register(_VARIANT.dump_python(body, mode="json"))
 
     @api.delete("/accord/variants/{name}", tags=["operation"])
@@ -63,9 +72,14 @@ def add_plan_routes(api: FastAPI, controller: ControllerClient) -> None:
         """Take a variant that was registered out of service; queries go on with the others."""
         return await controller.unregister(name)
 
+    api.include_router(routes)
+
 
 def _describe(fault: dict[str, Any]) -> str:
     """Where a body is wrong, and why; a field that is missing has no value to quote."""
+    if isinstance(fault["input"], bytes):
+        return "body: not taken for JSON; send it with the header Content-Type: application/json"
     given = "" if fault["type"] in ("missing", "json_invalid") else f" (given: {reprlib.repr(fault['input'])})"
-    where = ".".join(str(part)[:LONGEST_WORDS] for part in fault["loc"][:MOST_FAULTS])
+    path = [str(part)[:LONGEST_WORDS] for part in fault["loc"][:MOST_FAULTS]]
+    where = ".".join(part for part in path if part not in (ONE, SEVERAL))
     return f"{where}: {fault['msg'][:LONGEST_WORDS]}{given}"

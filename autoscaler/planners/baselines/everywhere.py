@@ -13,7 +13,7 @@ class Everywhere:
     """Every worker holds all variants that any endpoint has on its device type; pools stay as large as they are.
 
     Where the memory is too small for all of them, the largest are left out. There are no shares: the endpoint's own
-    balancer decides, so that the plan cannot know an accuracy, and takes its demand for what it has room for.
+    balancer decides, so that the plan knows no accuracy, nor how much is served and how much the workers bear.
     """
 
     cluster: Cluster
@@ -30,27 +30,19 @@ class Everywhere:
             if left_out:
                 words.append(f"Workers of {pool.device} have no memory for {', '.join(left_out)}.")
         held = {w: held_by_device[device] for w, device in observation.devices.items() if held_by_device.get(device)}
-        served_qps = {
-            endpoint.name: demand_qps[endpoint.name]
-            if any(
+        words += [
+            f"No worker holds a variant of {endpoint.name}."
+            for endpoint in self.cluster.endpoints
+            if demand_qps[endpoint.name] > 0
+            and not any(
                 candidate.variant in held.get(worker, ())
                 for worker, device in observation.devices.items()
                 for candidate in endpoint.candidates.get(device, ())
             )
-            else 0.0
-            for endpoint in self.cluster.endpoints
-        }
-        words += [f"No worker holds a variant of {name}." for name, qps in served_qps.items() if qps < demand_qps[name]]
+        ]
         sizes = {pool.device: there.count(pool.device) for pool in self.cluster.pools}
         report = SolveReport(Status.HEURISTIC, None, 0.0, tuple(words))
-        return ClusterPlan(
-            held=held,
-            demand_qps=demand_qps,
-            served_qps=served_qps,
-            capacity_qps=served_qps,
-            pool_sizes=sizes,
-            report=report,
-        )
+        return ClusterPlan(held=held, demand_qps=demand_qps, pool_sizes=sizes, report=report)
 
     def _fitting(self, pool: Pool) -> tuple[frozenset[str], tuple[str, ...]]:
         """What a worker of the pool holds, and what is left out: the largest first, of equals the least accurate."""

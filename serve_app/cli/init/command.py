@@ -66,8 +66,26 @@ def _print(folder: Path, project: str, variants: tuple[Variant, ...], *, from_mo
         OUT.print(
             "Their accuracy is not known: measure it, and put it into catalogue.yaml.", highlight=False, soft_wrap=True
         )
+        _hint_at_labels(variants)
     else:
         OUT.print("accord query --dataset labelled.npz   # there, in another terminal", markup=False, highlight=False)
+
+
+def _hint_at_labels(variants: tuple[Variant, ...]) -> None:
+    """Say that classes want names, where the answers of a model may be classes."""
+    from serve_app.cli.evaluate.class_labels import ADD_LABELS, unnamed_classes  # with all that serves
+
+    for each in variants:
+        spec = unnamed_classes(each)
+        if spec is not None:
+            OUT.print(
+                f"If {spec.name} {spec.datatype} {list(spec.shape)} of {each.name} is a class, {ADD_LABELS} in "
+                "catalogue.yaml: accord evaluate needs them.",
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )
+            return
 
 
 def _size(written: str) -> tuple[str, int]:

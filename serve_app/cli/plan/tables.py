@@ -11,6 +11,7 @@ from rich.text import Text
 from autoscaler.cluster.plan import ClusterPlan
 from autoscaler.cluster.plan_difference import PlanDifference
 from autoscaler.cluster.plan_record import from_record
+from autoscaler.planners.registry import PLANNERS
 from serve_app.cli.cells import cell, percent
 from serve_app.cli.plan.accuracies import render_accuracies
 from serve_app.cli.plan.neighbours import render_corrections, render_neighbours
@@ -57,6 +58,7 @@ def render_simulation(would: ClusterPlan, changed: PlanDifference | None, body: 
     workers = (body.get("decision") or {}).get("workers", {})
     return Group(
         Text(f"What {body.get('planner')} would plan for these loads; nothing is changed", style="bold"),
+        *([Text(_for_no_load(body.get("planner")), style="yellow")] if would.for_no_load else []),
         Text(_solved(would)),
         _endpoints(would, body.get("slo_ms", {})),
         *render_stages(would, body.get("slo_ms", {})),
@@ -64,6 +66,14 @@ def render_simulation(would: ClusterPlan, changed: PlanDifference | None, body: 
         _pools(pools),
         *_section("What limits it", would.report.explanation),
         *(() if changed is None else _section("From the plan in force to this one", _lines(changed))),
+    )
+
+
+def _for_no_load(planner: str | None) -> str:
+    able = ", ".join(kind.name for kind in PLANNERS.values() if kind.by_load)
+    return (
+        f"Planner {planner} plans for no load: its plan is the same for every one, and does not say what of it is "
+        f"served. Planners that go by the load: {able} (controller.planner)"
     )
 
 
@@ -114,7 +124,7 @@ def _endpoints(plan: ClusterPlan, slo_ms: Mapping[str, float]) -> Table:
     for heading in headings:
         table.add_column(heading, justify="right")
     for name, demand_qps in plan.demand_qps.items():
-        served_qps = plan.served_qps.get(name, 0.0)
+        served_qps = None if plan.for_no_load else plan.served_qps.get(name, 0.0)
         table.add_row(
             Text(name),
             f"{slo_ms[name]:g} ms" if name in slo_ms else "-",
@@ -122,16 +132,17 @@ def _endpoints(plan: ClusterPlan, slo_ms: Mapping[str, float]) -> Table:
             cell(served_qps),
             cell(plan.capacity_qps.get(name)),
             *((cell(plan.burst_qps.get(name)),) if bursts else ()),
-            percent(1 - served_qps / demand_qps if demand_qps else None),
+            percent(1 - served_qps / demand_qps if demand_qps and served_qps is not None else None),
             percent(plan.accuracy.get(name), 2),
         )
     if len(plan.demand_qps) > 1:
         summed = [plan.demand_qps, plan.served_qps, plan.capacity_qps, *((plan.burst_qps,) if bursts else ())]
-        sums = (sum(qps.values()) for qps in summed)
+        sums = (None if plan.for_no_load and not qps else float(sum(qps.values())) for qps in summed)
         known = all(name in plan.accuracy for name, qps in plan.served_qps.items() if qps)
         accuracy = percent(plan.effective_accuracy if known else None, 2)
         table.add_section()
-        table.add_row("all", "", *(cell(float(qps)) for qps in sums), percent(plan.shed), accuracy)
+        shed = percent(None if plan.for_no_load else plan.shed)
+        table.add_row("all", "", *(cell(qps) for qps in sums), shed, accuracy)
     return table
 
 

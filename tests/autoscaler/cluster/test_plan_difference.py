@@ -48,6 +48,17 @@ def test_figures_are_of_both_plans_and_shares_of_what_the_workers_hold() -> None
     }
 
 
+def test_of_a_plan_for_no_load_nobody_knows_what_is_served() -> None:
+    for_none = replace(BEFORE, served_qps={}, capacity_qps={}, accuracy={})
+    changed = difference(BEFORE, for_none)
+    assert changed.endpoints["e"].after == EndpointFigures(100.0, None, None, None, None, {"big": 0.5, "small": 0.5})
+    assert changed.lines()[0] == (
+        "e: served unknown instead of 100 queries/s, capacity unknown instead of 120 queries/s, "
+        "shed unknown instead of 0.0%, expected accuracy unknown instead of 97.50%."
+    )
+    assert difference(for_none, for_none).lines() == ()
+
+
 def test_every_change_has_a_sentence() -> None:
     assert difference(BEFORE, AFTER).lines() == (
         "Workers of gpu: 1 instead of 0.",

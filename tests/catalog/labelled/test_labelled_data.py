@@ -110,6 +110,14 @@ def test_a_hugging_face_folder_is_read_and_its_label_names_are_those_of_the_task
         read_data(str(tmp_path), TEXTS)
 
 
+@pytest.mark.parametrize("content", [b'{"features": ', b"[]", b'{"features": [1]}'])
+def test_a_damaged_description_of_a_data_set_is_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "dataset_info.json").write_bytes(content)
+    parquet.write_table(pa.table({"text": ["a"], "label": [0]}), tmp_path / "d.parquet")
+    with pytest.raises(ConfigError, match=r"cannot read .*dataset_info.json: .*; restore or remove it"):
+        read_data(str(tmp_path / "d.parquet"), TEXTS)
+
+
 @pytest.mark.parametrize("beside", [True, False], ids=["dataset_info.json", "schema"])
 def test_names_of_classes_are_those_of_the_column_with_the_truth(tmp_path: Path, beside: bool) -> None:
     info = {"features": {name: {"names": ["yes", "no"], "_type": "ClassLabel"} for name in ("label", "sentiment")}}

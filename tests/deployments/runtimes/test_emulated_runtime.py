@@ -208,3 +208,11 @@ def test_it_claims_the_memory_that_it_is_told_to(artifact: Path) -> None:
     assert create(claims, artifact, RuntimeOptions()).memory_bytes() == 7_000_000_000
     with pytest.raises(ArtifactError, match="cannot read artifact"):
         create(VARIANT, artifact.with_name("none.csv"), RuntimeOptions()).memory_bytes()
+
+
+def test_a_variant_without_rows_is_told_of_a_command_that_there_is(tmp_path: Path) -> None:
+    write(tmp_path / "cuda-a100.csv", name="other")
+    with pytest.raises(
+        ConfigError, match=r"`accord profile --catalogue CATALOGUE.yaml --device cuda --output FILE.csv`"
+    ):
+        emulated_profile(VARIANT, tmp_path, "cuda-a100")

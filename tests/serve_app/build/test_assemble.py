@@ -93,7 +93,7 @@ def test_batches_are_as_large_as_the_memory_kept_for_them_takes(catalogue: Catal
 
 
 def test_profiles_without_a_variant_are_refused_with_the_remedy(catalogue: Catalogue) -> None:
-    with pytest.raises(ConfigError, match="has no variant 'corrupt'; measure it with `accord profile`"):
+    with pytest.raises(ConfigError, match="has no variant 'corrupt'; measure it with `accord profile --catalogue"):
         assemble(config(), catalogue, {"cpu": {"good": PROFILE, "brittle": PROFILE}}, {})
 
 

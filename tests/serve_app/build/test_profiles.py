@@ -12,6 +12,7 @@ from catalog.catalogue import Catalogue, load_catalogue
 from catalog.errors import ConfigError
 from catalog.profiles.profile import BatchLatency, LatencyProfile
 from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
+from catalog.tensor import TensorSpec
 from catalog.variant import PYTHON, Artifact, Variant
 from deployments.worker import measure_apart
 from serve_app.build import profiles
@@ -219,3 +220,30 @@ def test_a_stage_of_a_pipeline_whose_variants_no_pool_may_hold_is_refused(catalo
     assert {stage: list(own) for stage, own in found.items()} == {"first": ["cpu"], "second": ["cuda"]}
     with pytest.raises(ConfigError, match=r"endpoints\.toy\.pipeline\.stages\.second: none of its pools may hold any"):
         assemble(config({"toy": endpoint}, controller=controller, pools={"cpu": CPU}), catalogue, SERVED)
+
+
+MEASURE = "measure it with `accord profile --catalogue mine.yaml --device {} --output FILE.csv`"
+
+
+@pytest.mark.parametrize(
+    ("device", "runtime", "words"),
+    [
+        ("cpu", "onnx", f"{MEASURE.format('cpu')}, or leave profiles.cpu out to have everything measured"),
+        ("cuda-a100", "onnx", f"{MEASURE.format('cuda')}$"),
+        ("cpu", "stacked", "add rows of that name to mine.csv, or leave profiles.cpu out to have everything measured"),
+        ("cuda-a100", "stacked", "add rows of that name to mine.csv$"),
+    ],
+)
+def test_of_a_variant_without_a_profile_it_is_said_what_gives_it_one(device: str, runtime: str, words: str) -> None:
+    x, y = TensorSpec("x", "FP32", (-1,)), TensorSpec("y", "FP32", (-1,))
+    given = Variant("one+two", "toy", runtime, Artifact("a.onnx"), 0.9, (x,), (y,))
+    stacked = {"stacked": {"sets": [["one", "two"]]}} if runtime == "stacked" else {}
+    pool = {"device": device} if device == "cpu" else {"device": device, "num_gpus": 1}
+    made = config(
+        {"toy": ENDPOINT | {"variants": None} | stacked},
+        pools={"one": pool},
+        profiles={device: "mine.csv"},
+        catalogue="mine.yaml",
+    )
+    with pytest.raises(ConfigError, match=rf"profiles.{device} has no variant 'one\+two'; {words}"):
+        candidates_of("toy", made, Catalogue((given,), ""), {device: {}})

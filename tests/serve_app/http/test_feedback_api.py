@@ -62,6 +62,20 @@ async def test_a_label_is_a_number_or_a_name(client: httpx2.AsyncClient, feedbac
     assert feedback.given == [("digits", [("x", (2,))])] * 4
 
 
+async def test_a_label_may_come_without_a_content_type_and_a_wrong_one_is_told_by_its_field(
+    client: httpx2.AsyncClient, feedback: PlayedFeedback
+) -> None:
+    path, form = "/v2/models/digits/feedback", {"content-type": "application/x-www-form-urlencoded"}
+    for headers in ({}, form):
+        assert (await client.post(path, content=b'{"id": "x", "label": 2}', headers=headers)).status_code == 200
+    assert feedback.given == [("digits", [("x", (2,))])] * 2
+    assert (await tell(client, {"id": "x", "lable": 1})).json()["error"] == (
+        "body.label: Field required; body.lable: Extra inputs are not permitted (given: 1)"
+    )
+    several = await tell(client, {"feedback": [{"id": "x"}]})
+    assert several.json()["error"] == "body.feedback.0.label: Field required"
+
+
 async def test_several_answers_are_labelled_at_once_each_with_all_its_rows(
     client: httpx2.AsyncClient, feedback: PlayedFeedback
 ) -> None:

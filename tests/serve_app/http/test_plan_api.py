@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any, cast
 
 import httpx2
+import orjson
 import pytest
 
 from catalog.errors import AccordError, ConfigError, NoController, NoWorker
@@ -110,6 +111,30 @@ async def test_a_wrong_body_is_told_why_and_never_reaches_the_controller(
     assert response.json().keys() == {"error", "reason", "retryable"}
     assert response.json()["reason"] == "BadRequest"
     assert message in response.json()["error"]
+    assert controller.asked == []
+
+
+@pytest.mark.parametrize("headers", [{}, {"content-type": "application/x-www-form-urlencoded"}])
+async def test_a_body_is_json_whatever_content_type_a_client_names(
+    client: httpx2.AsyncClient, controller: PlayedController, headers: dict[str, str]
+) -> None:
+    loads = orjson.dumps({"load_qps": {"digits": 3}})
+    simulated = await client.post("/accord/plan/simulate", content=loads, headers=headers)
+    assert simulated.status_code == 200
+    assert controller.asked[0] == {"digits": 3.0}
+    wrong = await client.post("/accord/plan/simulate", content=b'{"load_qps": 3}', headers=headers)
+    assert (wrong.status_code, wrong.json()["reason"]) == (400, "BadRequest")
+    assert "body.load_qps: Input should be a valid dictionary (given: 3)" in wrong.json()["error"]
+
+
+@pytest.mark.parametrize("content_type", ["application/x-www-form-urlencoded", "text/plain"])
+async def test_a_variant_is_taken_as_json_alone_since_any_page_may_post_what_a_form_does(
+    client: httpx2.AsyncClient, controller: PlayedController, content_type: str
+) -> None:
+    headers = {"content-type": content_type}
+    refused = await client.post("/accord/variants", content=orjson.dumps(VARIANT), headers=headers)
+    assert refused.status_code == 400
+    assert refused.json()["error"].endswith("send it with the header Content-Type: application/json")
     assert controller.asked == []
 
 

@@ -34,7 +34,7 @@ COUNTERS = {
 class GuaranteeMetrics:
     """Gauges and counters with the tag ``endpoint``, beside Serve's own tags; needs a Serve replica around it.
 
-    A gauge that has nothing to tell keeps its last value.
+    A gauge that has nothing to tell is not set: Ray ends it two of its reports later, until it is set again.
     """
 
     def __init__(self) -> None:

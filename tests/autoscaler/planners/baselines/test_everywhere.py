@@ -1,7 +1,6 @@
 """All variants on all workers."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 
 from autoscaler.cluster.cluster import Cluster, Endpoint, Pool
@@ -16,14 +15,16 @@ def test_workers_hold_what_any_endpoint_has_for_their_device() -> None:
     plan = Everywhere(made).plan(observed({"a": 7.0, "b": 1e6}, workers(cpu=2, gpu=1)))
     assert plan.held == held(cpu_0="x y", cpu_1="x y", gpu_0="z")
     assert (plan.shares, plan.accuracy) == ({}, {})
-    assert plan.demand_qps == plan.served_qps == plan.capacity_qps == {"a": 7.0, "b": 1e6}
+    assert plan.demand_qps == {"a": 7.0, "b": 1e6}
     assert plan.pool_sizes == {"cpu": 2, "gpu": 1}
     assert plan.report.status is Status.HEURISTIC
     assert plan.report.explanation == ("Every worker holds all that it has memory for.",)
 
 
-def test_what_the_queries_get_is_not_known() -> None:
-    plan = Everywhere(cluster(endpoint("a", even("x", 0.5, 9.0)))).plan(observed({"a": 7.0}, workers(cpu=1)))
+def test_what_the_queries_get_and_how_many_are_served_is_not_known() -> None:
+    plan = Everywhere(cluster(endpoint("a", even("x", 0.5, 9.0)))).plan(observed({"a": 1e6}, workers(cpu=1)))
+    assert plan.for_no_load
+    assert (plan.served_qps, plan.capacity_qps) == ({}, {})
     assert plan.effective_accuracy is None
     assert plan.shed == 0.0
 
@@ -42,12 +43,10 @@ def test_of_equally_large_ones_the_least_accurate_is_left_out() -> None:
     assert Everywhere(made).plan(observed({}, workers(cpu=1))).held == held(cpu_0="x")
 
 
-def test_an_endpoint_that_nobody_can_serve_is_shed_and_named() -> None:
+def test_an_endpoint_that_nobody_can_serve_is_named() -> None:
     made = cluster(endpoint("a", even("x", 0.5, 9.0)), endpoint("b", even("y", 0.5, 9.0), device="gpu"))
     plan = Everywhere(made).plan(observed({"a": 3.0, "b": 1.0}, {"far": "tpu", **workers(cpu=1)}))
     assert plan.held == held(cpu_0="x")
-    assert plan.served_qps == {"a": 3.0, "b": 0.0}
-    assert plan.shed == pytest.approx(0.25)
     assert plan.report.explanation[1:] == ("No worker holds a variant of b.",)
 
 

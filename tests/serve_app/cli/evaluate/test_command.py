@@ -86,6 +86,21 @@ def test_a_task_without_classes_is_scored_by_error_or_by_ones_own_metric(tmp_pat
     assert load_catalogue(catalogue).variant("corrupt").measured is None
 
 
+def test_a_classifier_whose_classes_nobody_named_is_asked_for_labels(tmp_path: Path) -> None:
+    catalogue = write_toy_catalogue(tmp_path)
+    np.savez(tmp_path / "toy.npz", x=np.arange(3, dtype=np.float32), label=np.array([0, 1, 1]))
+    content = yaml.safe_load(catalogue.read_text())
+    for entry in content["variants"]:
+        entry["outputs"] = [{"name": "label", "datatype": "INT64", "shape": [-1]}]
+    catalogue.write_text(yaml.safe_dump(content))
+    refused = evaluate(str(catalogue), "--data", str(tmp_path / "toy.npz"), "--out", str(tmp_path / "e"))
+    assert refused.exit_code == 2
+    assert (
+        "the outputs of task 'toy' are label INT64 [-1] without labels; add `labels:` (the names of the classes, such "
+        "as `labels: [cat, dog]`) to the variants, or, where answers are numbers, use mean_absolute_error"
+    ) in " ".join(refused.stderr.split())
+
+
 def test_answers_to_another_column_are_not_taken_for_those_to_this_one(tmp_path: Path) -> None:
     catalogue = write_toy_catalogue(tmp_path)
     (tmp_path / "toy.csv").write_text("wrong,right,twice,thrice\n4,0,0,0\n0,1,2,3\n1,2,4,6\n")

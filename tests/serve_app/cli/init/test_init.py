@@ -116,6 +116,18 @@ def test_an_onnx_file_is_described_by_itself_and_a_trial(tmp_path: Path, monkeyp
     assert read_serve_file(tmp_path / "twice" / "serve.yaml").app.endpoints["twice"].task == "twice"
 
 
+def test_a_model_that_only_gives_whole_numbers_may_be_a_classifier_and_wants_labels(tmp_path: Path) -> None:
+    node = helper.make_node("ArgMax", ["x"], ["label"], axis=1, keepdims=0)
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 4])
+    label = helper.make_tensor_value_info("label", TensorProto.INT64, ["n"])
+    graph = helper.make_graph([node], "g", [x], [label])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.save(model, tmp_path / "best.onnx")
+    words = "If label INT64 [-1] of best is a class, add `labels:` (the names of the classes"
+    assert words in accord(str(tmp_path / "best"), "--from", str(tmp_path / "best.onnx")).stdout
+    assert "labels" not in accord(str(tmp_path / "other"), "--from", str(linear(tmp_path / "twice.onnx"))).stdout
+
+
 def test_outputs_that_are_no_tensors_or_empty_are_left_out(tmp_path: Path) -> None:
     """As of a classifier that skl2onnx exports: its probabilities are a list of maps."""
     nodes = [

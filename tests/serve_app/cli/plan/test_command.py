@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -239,6 +240,21 @@ def test_a_simulation_before_the_first_plan_differs_from_nothing(server: Any) ->
     assert accord("simulate", "--url", server.url, "--load", "digits=400").exit_code == 0
     told = json.loads(accord("simulate", "--url", server.url, "--load", "digits=400", "--json").stdout)
     assert told == {"plan": to_record(plan_of(8)), "now": None, "difference": None}
+
+
+def test_a_planner_for_no_load_is_said_to_be_one_and_what_it_serves_is_left_open(server: Any) -> None:
+    plan = to_record(replace(plan_of(7), served_qps={}, capacity_qps={}, accuracy={}, shares={}))
+    shown_body = body() | {"planner": "everywhere", "decision": decision(7, plan=plan)}
+    server.answers["plan"] = [(200, shown_body)] * 2
+    server.answers["plan/simulate"] = [(200, {"plan": plan, "now": plan})] * 2
+    left_open = ("│ digits │ 100 ms │ 240.5 │ - │ - │ - │ - │", "│ all │ │ 260.5 │ - │ - │ - │ - │")
+    shown = words(accord("show", "--url", server.url).stdout)
+    simulated = words(accord("simulate", "--url", server.url, "--load", "digits=1e6").stdout)
+    assert all(part in shown and part in simulated for part in left_open)
+    assert "Planner everywhere plans for no load" in simulated
+    assert "Planners that go by the load: proteus, ipa, cocktail (controller.planner)" in simulated
+    told = json.loads(accord("simulate", "--url", server.url, "--load", "digits=1e6", "--json").stdout)
+    assert (told["plan"]["served_qps"], told["plan"]["capacity_qps"]) == ({}, {})
 
 
 @pytest.mark.parametrize(

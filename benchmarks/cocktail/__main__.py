@@ -30,6 +30,7 @@ from benchmarks.cocktail.picture import save_picture
 from benchmarks.cocktail.scene import Inputs
 from benchmarks.cocktail.systems import COCKTAIL, INFAAS
 from benchmarks.cocktail.votes.drawn_votes import CORRELATION
+from benchmarks.cocktail.votes.stand_ins import say_stand_ins
 from benchmarks.machine import with_machine
 from catalog.errors import BadSeries, ConfigError
 
@@ -42,6 +43,8 @@ def main() -> None:
     os.environ["OMP_NUM_THREADS"] = "1"  # for the processes: each has one core
     inputs = Inputs(args.series, args.prices, args.class_accuracy, args.correlation, args.lost_per_hour, args.seed)
     try:
+        if args.class_accuracy is not None:
+            say_stand_ins(args.class_accuracy, console)
         with Progress(console=console, disable=not console.is_terminal) as bar:
             task = bar.add_task("choosing sets of members", total=steps(args.seeds))
 

@@ -22,6 +22,9 @@ MEAN_QPS = 50.0
 WARM_S = 3600
 """What forecasters have seen before a part begins."""
 
+LEAST_QUERIES = 100
+"""A part has so many on average at least: percentiles of fewer say nothing, and by chance there may be none at all."""
+
 SYNTHETIC_DAYS = 5
 SYNTHETIC_HOURS = 336
 
@@ -55,13 +58,26 @@ class Part:
 
 
 def part_of(series: LoadSeries, begin_s: int, length_s: int) -> Part:
-    """A part of the hour that begins at ``begin_s``; raises `ConfigError` where the series does not have it."""
+    """A part of the hour that begins at ``begin_s``.
+
+    Raises `ConfigError` where the series does not have it, or next to no load in it.
+    """
     hour_qps = series.loads_qps[series.position(begin_s) : series.position(begin_s + HOUR_S)]
     if begin_s - WARM_S < series.start_s or len(hour_qps) < HOUR_S / 2 or not hour_qps.any():
         raise ConfigError(f"the series has no load from {begin_s - WARM_S} s on for two hours; give a longer one")
     scale = MEAN_QPS / float(hour_qps.mean())
     near = series.between(begin_s - WARM_S, begin_s + length_s)
-    return Part(LoadSeries(near.times_s, near.loads_qps * scale), scale, begin_s, length_s)
+    part = Part(LoadSeries(near.times_s, near.loads_qps * scale), scale, begin_s, length_s)
+    if (queries := float(part.rates_qps.sum())) < LEAST_QUERIES:
+        raise ConfigError(
+            f"the series has next to no load from {_clock(begin_s)} to {_clock(begin_s + length_s)}, {begin_s} s of "
+            f"its time on: {queries:.0f} queries where the hour has {MEAN_QPS:g}/s; give one with load in these minutes"
+        )
+    return part
+
+
+def _clock(at_s: int) -> str:
+    return f"{at_s % DAY_S // 3600:02}:{at_s % 3600 // 60:02}"
 
 
 def load_series(path: Path | None, seed: int) -> LoadSeries:

@@ -74,19 +74,20 @@ def ours(mix: str, validation: Validation, pools: Sequence[MachinePool]) -> dict
     """The sets by constraint that cost least together of all that promise what is asked.
 
     Every set is right often enough on the validation votes for its constraint alone, and all together for as many
-    windows as `MET` says and within `MEAN_S`. Costs are of whole machines at the first prices.
+    windows as `MET` says and within `MEAN_S`. Costs are of whole machines at the first prices: of spot machines, or of
+    those on demand where none is within its bid.
     """
     loads_qps = {ask.name: MEAN_QPS * share for ask, share in zip(ASKS, MIXES[mix], strict=True)}
     options = {ask.name: _options(ask, validation) for ask in ASKS}
     targets = {ask.name: ask.accuracy for ask in ASKS}
+    offered = [pool for pool in pools if pool.preemptible and pool.offered_per_h(0.0) < inf]
+    offered = offered or [pool for pool in pools if not pool.preemptible]
     known: dict[tuple[str, float], float] = {}
 
     def machines_per_h(member: str, load_qps: float) -> float:
         key = (member, round(load_qps, 3))
         if key not in known:
-            offers = [
-                Offer(p.device, p.offered_per_h(0.0), MODELS[member].qps_on(p.device)) for p in pools if p.preemptible
-            ]
+            offers = [Offer(p.device, p.offered_per_h(0.0), MODELS[member].qps_on(p.device)) for p in offered]
             known[key] = procure(load_qps * PLANNED_HEADROOM, offers).cost_per_h
         return known[key]
 

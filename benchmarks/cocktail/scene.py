@@ -43,9 +43,6 @@ TUNED_HOUR, TUNED_S = 9, 1200
 REPORTED_HOURS = (0, 6, 12)
 """Of the reported day, one for each seed in turn."""
 
-FILE_NAMES = {"MobileNet": "MobileNetV1"}
-"""Members that a file calls otherwise than Table 1."""
-
 
 @dataclass(frozen=True)
 class Inputs:
@@ -72,8 +69,7 @@ class Scene:
         path = self.inputs.class_accuracy
         if path is None:
             return synthetic_class_accuracy(means, CLASSES, self.inputs.seed)
-        read = read_class_accuracy(path)
-        return ClassAccuracy(tuple(FILE_NAMES.get(name, name) for name in read.members), read.correct).at(means)
+        return read_class_accuracy(path).at(means)
 
     @cached_property
     def votes(self) -> tuple[RecordedVotes, RecordedVotes, RecordedVotes]:

@@ -21,8 +21,10 @@ from typing import Any
 
 import orjson
 import yaml
+from rich.console import Console
 
 from benchmarks.arguments import picture_file
+from benchmarks.cocktail.votes.stand_ins import say_stand_ins
 from benchmarks.ensemble.cases import SST2_TEST, Case, built_in, drawn, recorded
 from benchmarks.ensemble.picture import draw
 from benchmarks.ensemble.report import report
@@ -65,7 +67,10 @@ def main() -> None:
 def _cases(args: argparse.Namespace) -> list[Case]:
     """The votes that were given, or those of the built-in tasks; then the drawn ones."""
     cases = [recorded(args.votes, args.members)] if args.votes else built_in(args.sst2_test)
-    return cases if args.class_accuracy is None else [*cases, drawn(args.class_accuracy)]
+    if args.class_accuracy is None:
+        return cases
+    say_stand_ins(args.class_accuracy, Console(stderr=True))
+    return [*cases, drawn(args.class_accuracy)]
 
 
 if __name__ == "__main__":

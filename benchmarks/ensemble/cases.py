@@ -22,6 +22,7 @@ from catalog.votes import RecordedVotes, read_votes
 from catalog.zoo import digits
 from deployments.worker.voting import packing_factors
 from deployments.worker.voting import recorded as voted
+from serve_app.build.endpoints.ensembles import MOST_MEMBERS
 
 SST2_TEST = Path(__file__).parents[3] / "shared" / "data" / "sst2" / "test.tsv"
 
@@ -46,6 +47,8 @@ def recorded(votes: Path, members: Path) -> Case:
     if missing:
         raise ConfigError(f"votes {votes} have no rows of split {' and '.join(missing)}; both are needed")
     check(costs, splits["dev"].members)
+    if (count := len(splits["dev"].members)) > MOST_MEMBERS:
+        raise ConfigError(f"votes {votes} have {count} members; give {MOST_MEMBERS} at most")
     return Case(votes.stem, splits["dev"], splits["test"], costs)
 
 

@@ -21,15 +21,17 @@ class MemberCost:
 def read_members(path: Path) -> dict[str, MemberCost]:
     """Costs by member; raises `ConfigError` naming the file, the line and the value that is wrong."""
     try:
-        with path.open(newline="") as lines:
+        with path.open(newline="", encoding="utf-8-sig") as lines:
             rows = list(csv.DictReader(lines))
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ConfigError(f"cannot read members {path}: {error}; give a CSV of {','.join(COLUMNS)}") from error
     found: dict[str, MemberCost] = {}
     for line, row in enumerate(rows, start=2):
         missing = [column for column in COLUMNS if row.get(column) is None]
         if missing:
             raise ConfigError(f"{path}, line {line}: no {' and no '.join(missing)}; columns are {','.join(COLUMNS)}")
+        if row["member"] in found:
+            raise ConfigError(f"{path}, line {line}: member {row['member']!r} stands twice; give one row per member")
         found[row["member"]] = MemberCost(*(_positive(path, line, row, column) for column in COLUMNS[1:]))
     if not found:
         raise ConfigError(f"members {path} has no rows; give one per member")

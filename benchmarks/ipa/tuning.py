@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from benchmarks.ipa.demand import Scene
-from benchmarks.ipa.excerpts import Kind
+from benchmarks.ipa.excerpts import MEAN_S, PEAK_QPS, Kind
 from benchmarks.ipa.pipelines import Pipeline
 from benchmarks.ipa.simulation import simulate
 from benchmarks.ipa.systems import FA2_HIGH, FA2_LOW, IPA, LITERAL, LOKI, RIM, SYSTEMS, Planned, Setting
+from catalog.errors import ConfigError
 
 VIOLATIONS_PCT = 1.0
 """A system is to violate no more than this share of the queries of all tuning excerpts, and then to cost the least."""
@@ -44,8 +45,17 @@ class Tuned:
 
 
 def tune(pipeline: Pipeline, scenes: Mapping[Kind, Scene], seed: int) -> Tuned:
-    """All systems, each by the same rule for its headroom; IPA's, both of them, is no less than that of FA2-low."""
+    """All systems, each by the same rule for its headroom; IPA's, both of them, is no less than that of FA2-low.
 
+    Raises `ConfigError` where the excerpts have no query at all.
+    """
+    if not any(scene.excerpt.played.any() for scene in scenes.values()):
+        starts = ", ".join(f"{scene.excerpt.start_s} s" for scene in scenes.values())
+        raise ConfigError(
+            f"the excerpts that settings are tuned on, from {starts} of the series on, have no query: scaled so that "
+            f"its highest mean over {MEAN_S} s is no more than {PEAK_QPS:g}/s, the series has next to nothing there; "
+            "give one whose load differs less"
+        )
     known: dict[Setting, float] = {}
 
     def violations_pct(setting: Setting) -> float:

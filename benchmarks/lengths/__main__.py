@@ -33,7 +33,7 @@ import yaml
 from tqdm import tqdm
 
 from benchmarks.lengths.load import Played, play_full, play_rate
-from benchmarks.lengths.model import write_model
+from benchmarks.lengths.model import token_counts, write_model
 from benchmarks.lengths.texts import read_texts
 from benchmarks.lengths.ways import BUCKETS, MAXIMUM, WAYS, Way, ways
 from benchmarks.machine import with_machine
@@ -78,7 +78,7 @@ def figures(all_texts: tuple[str, ...], args: argparse.Namespace) -> dict[str, A
     texts = [all_texts[index] for index in rng.permutation(len(all_texts))[:MOST_TEXTS]]
     with tempfile.TemporaryDirectory(prefix="accord-lengths-") as folder:
         tokenizer = write_model(Path(folder), texts, args.seed)
-        tokens = [len(tokenizer.encode(text).ids) for text in texts]
+        tokens = token_counts(tokenizer, texts)
         lengths = Lengths(longest=max(tokens), typical=round(float(np.mean(tokens))))
         with ways(Path(folder), lengths, args.max_batch, PADDING_SHARE, args.profile_s) as compared:
             slo_s = SLO_BATCHES * compared[MAXIMUM].profile.mean_s(args.max_batch)

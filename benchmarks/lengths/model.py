@@ -53,6 +53,11 @@ def write_model(folder: Path, texts: Iterable[str], seed: int) -> Tokenizer:
     return tokenizer
 
 
+def token_counts(tokenizer: Tokenizer, texts: Iterable[str]) -> list[int]:
+    """How many tokens of each text the model runs: longer texts are cut."""
+    return [min(len(tokenizer.encode(text).ids), POSITIONS) for text in texts]
+
+
 def variant(max_batch: int, lengths: Lengths) -> Variant:
     """Its entry in a catalogue."""
     return Variant(

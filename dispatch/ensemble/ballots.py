@@ -13,7 +13,8 @@ from dispatch.ensemble.tally import Tally
 class Ballots:
     """Which of a variant's outputs say its class: ``label`` INT64 [rows], ``scores`` [rows, classes], or both.
 
-    An answer has both where members have them; its scores are how likely the classes are by the vote.
+    An answer has both where members have them; its scores are how likely the classes are by the vote, and the label's
+    is the highest.
     """
 
     classes: int

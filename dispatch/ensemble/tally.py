@@ -1,7 +1,7 @@
 """The vote on one row as it comes in, member by member."""
 
 from collections.abc import Sequence
-from math import exp
+from math import exp, log
 
 from dispatch.ensemble.voting import NOBODY
 
@@ -10,6 +10,9 @@ MANY = 64
 
 MOST_ODDS = 700.0
 """Logarithm of the largest odds that a float holds, nearly."""
+
+BEHIND = log(1.0 - 1e-6)
+"""Logarithm of what other classes have of the leader's odds at most: less, also as 32-bit floats."""
 
 Rows = Sequence[Sequence[float]]
 """Weights [classes][members], none of them negative."""
@@ -80,15 +83,16 @@ class Tally:
         return 1.0 / (unnamed + sum(exp(total - most) for total in sums.values()))
 
     def shares(self) -> dict[int, float]:
-        """How likely each class is, if members were independent; sums to 1.
+        """How likely each class is, if members were independent, but none as likely as the leader; sums to 1.
 
-        Of more than `MANY` classes only those that were named.
+        Of more than `MANY` classes only those that were named. A class that nobody named may be likelier than all that
+        were, and does not lead.
         """
-        sums = dict(self._sums)
+        sums, leader = dict(self._sums), self.leader
         if self._against is not None and len(self._weights) <= MANY:
             for label, against in enumerate(self._against):
                 if label not in sums:
                     sums[label] = sum([against[member] for member in self._voted])
-        most = max(sums.values(), default=0.0)
-        odds = {label: exp(total - most) for label, total in sums.items()}
+        most = sums.get(leader, 0.0)
+        odds = {label: 1.0 if label == leader else exp(min(total - most, BEHIND)) for label, total in sums.items()}
         return {label: each / sum(odds.values()) for label, each in odds.items()}

@@ -68,7 +68,8 @@ class EWMA(Recent):
 class Trend(Recent):
     """The straight line through the context's blocks, drawn on to the middle of the window.
 
-    What predictive autoscalers call linear regression when they fit it anew to the last minutes.
+    What predictive autoscalers call linear regression when they fit it anew to the last minutes. Of one block it is
+    the block's mean.
     """
 
     name: ClassVar[str] = "trend"
@@ -76,6 +77,8 @@ class Trend(Recent):
     def weights(self) -> NDArray[np.float64]:
         """See `Recent.weights`; some are below 0."""
         task = self.task
+        if task.blocks == 1:
+            return np.ones(1)
         middles_s = (np.arange(task.blocks) + 0.5) * task.block_s - task.context_s
         design = np.stack([np.ones(task.blocks), middles_s])
         ahead = np.array([1.0, task.lead_s + task.window_s / 2])

@@ -12,18 +12,21 @@ from forecast.forecaster import Fitting, State
 from forecast.models.point_model import PointModel, not_fitted
 from forecast.models.sequence_model import AT_ONCE, arrays_of, fitted, read, sequence_reach_s, stretch, take_arrays
 from forecast.series.series import LoadSeries
-from forecast.series.windows import Origins
+from forecast.series.windows import Origins, targets
 from forecast.training.features import Features
 from forecast.training.sequences import Stretches
 from forecast.training.task import ForecastTask
 
 UNITS = 25
 
+LEAST_UNIT_QPS = 1.0
+
 
 class LSTM(PointModel):
     """Reads the context block by block, and what the clock says; remembers no surges beyond the context.
 
-    It learns the median by the absolute error of the logarithm of the load, the mean by the squared error of the load.
+    It learns the median by the absolute error of the logarithm of the load, the mean by the squared error of the load,
+    counted in the mean of the targets that it learns from.
     """
 
     name: ClassVar[str] = "lstm"
@@ -47,7 +50,8 @@ class LSTM(PointModel):
         """See `PointModel.learn`."""
         known = series.slice(0, int(at[-1]) + self.task.horizon_s // series.step_s)
         features = Features.of(known, self._own_task)
-        self._network = fitted(lambda: LSTMNetwork(features), known, features, stretch(self.task), fitting)
+        unit_qps = max(float(targets(known, self.task, at).mean()), LEAST_UNIT_QPS)
+        self._network = fitted(lambda: LSTMNetwork(features, unit_qps), known, features, stretch(self.task), fitting)
         self._features = features
 
     @torch.inference_mode()
@@ -66,21 +70,25 @@ class LSTM(PointModel):
         arrays, _ = super().state()
         assert self._network is not None
         assert self._features is not None
-        return arrays | arrays_of(self._network), {"level": self._features.level}
+        values = {"level": self._features.level, "unit_qps": self._network.unit_qps}
+        return arrays | arrays_of(self._network), values
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], values: Mapping[str, Any]) -> None:
         """See `Forecaster.restore`."""
         super().restore(arrays, values)
         self._features = Features(self._own_task, values["level"], 0.0)
-        self._network = LSTMNetwork(self._features)
+        # models from before the unit was saved counted in this one
+        unit_qps = values.get("unit_qps", float(np.exp(values["level"])))
+        self._network = LSTMNetwork(self._features, unit_qps)
         take_arrays(self._network, arrays)
 
 
 class LSTMNetwork(torch.nn.Module):
-    """One number at every block."""
+    """One number at every block; a mean is counted in ``unit_qps``."""
 
-    def __init__(self, features: Features) -> None:
+    def __init__(self, features: Features, unit_qps: float) -> None:
         super().__init__()
+        self.unit_qps = unit_qps
         self._level = features.level
         self._mean = features.task.point == "mean"
         self._warm_up = features.task.blocks // 2
@@ -91,7 +99,7 @@ class LSTMNetwork(torch.nn.Module):
         """The error at all origins of the stretches but the first few, for which little is known."""
         out = self.dense(self.lstm(batch.features)[0])[..., 0]
         if self._mean:
-            errors = (out - batch.truth_qps / self._unit_qps + 1) ** 2
+            errors = (out - batch.truth_qps / self.unit_qps + 1) ** 2
         else:
             errors = (out - torch.log1p(batch.truth_qps) + self._level).abs()
         counted = batch.observed[:, self._warm_up :]
@@ -101,9 +109,4 @@ class LSTMNetwork(torch.nn.Module):
     def last_qps(self, features: torch.Tensor) -> torch.Tensor:
         """The load forecast at the last origin, shape ``[n]``, from features ``[n, blocks, features]``."""
         out = self.dense(self.lstm(features)[0][:, -1])[:, 0]
-        return (out + 1) * self._unit_qps if self._mean else torch.expm1(out + self._level)
-
-    @property
-    def _unit_qps(self) -> float:
-        """What the mean is counted in: about the usual load."""
-        return float(np.exp(self._level))
+        return (out + 1) * self.unit_qps if self._mean else torch.expm1(out + self._level)

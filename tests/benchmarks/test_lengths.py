@@ -13,7 +13,7 @@ from benchmarks.lengths import worker
 from benchmarks.lengths.__main__ import _medians, _over
 from benchmarks.lengths.host import ClockHost
 from benchmarks.lengths.load import Played, play_full, play_rate
-from benchmarks.lengths.model import TEXT, write_model
+from benchmarks.lengths.model import POSITIONS, TEXT, token_counts, write_model
 from benchmarks.lengths.texts import read_texts, sentences
 from benchmarks.lengths.ways import BUCKETS, MAXIMUM, Way
 from catalog.lengths import Lengths
@@ -68,6 +68,15 @@ def test_padding_to_the_maximum_changes_the_size_of_a_batch_and_no_answer(
     np.testing.assert_allclose(ran.outputs["probabilities"], alone, atol=1e-5)
     assert ran.run_s > 0
     assert ran.cpu_s >= 0
+
+
+def test_a_text_of_more_tokens_than_the_model_takes_is_cut(model: tuple[Path, Tokenizer]) -> None:
+    folder, tokenizer = model
+    long = " ".join(["words"] * 2 * POSITIONS)
+    counts = token_counts(tokenizer, (TEXTS[0], long))
+    assert counts == [len(tokenizer.encode(TEXTS[0]).ids), POSITIONS]
+    worker.load(TransformersRuntime, folder, Lengths(longest=max(counts), typical=6))
+    assert worker.run({TEXT: np.array([long], object)}).outputs["probabilities"].shape == (1, 2)
 
 
 @pytest.mark.parametrize("name", [BUCKETS, MAXIMUM])

@@ -19,10 +19,9 @@ def cheapest_together(
     Members that others need already cost little more, since machines come whole: this is the second objective of
     Cocktail (section 4.1), solved through procurement, for all constraints at once. From each of the ``starts`` every
     kind in turn takes the option that is best beside what the others have, until none changes; a local optimum, of
-    which the best is given.
+    which the best is given, and of equals the first: also where all cost infinitely much. There is one start at least.
     """
-    best: dict[str, MemberSet] = {}
-    least = float("inf")
+    found: list[dict[str, MemberSet]] = []
     for start in starts:
         chosen = dict(start)
         for _ in range(ROUNDS):
@@ -31,10 +30,8 @@ def cheapest_together(
                 chosen[kind] = min(options[kind], key=lambda option: cost({**chosen, kind: option}))
             if chosen == before:
                 break
-        spent = cost(chosen)
-        if spent < least:
-            best, least = chosen, spent
-    return best
+        found.append(chosen)
+    return min(found, key=cost)
 
 
 def member_loads(chosen: Chosen, loads_qps: Mapping[str, float]) -> dict[str, float]:

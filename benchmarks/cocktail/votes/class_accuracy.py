@@ -1,7 +1,7 @@
 """How often each member is right, by class of the input."""
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,9 @@ COLUMNS = ("variant", "class_wnid", "correct_of_50")
 
 HARD_CLASSES = 0.9
 """Deviation of a class's difficulty among classes, in log-odds, where it is drawn; what the file's classes show."""
+
+FILE_NAMES = {"MobileNet": "MobileNetV1"}
+"""Models that files call otherwise than Cocktail's Table 1."""
 
 OWN_STRENGTH = 0.25
 """Deviation of a member's own strength in a class around that, in log-odds."""
@@ -39,19 +42,26 @@ class ClassAccuracy:
     def at(self, accuracy: Mapping[str, float]) -> "ClassAccuracy":
         """The same differences between classes at other mean accuracies: a shift of each member's log-odds.
 
-        ``accuracy`` names the members of the result, each 0 to 1. One that is not there has the classes of the one
-        that is nearest to it in accuracy.
+        ``accuracy`` names the members of the result, each 0 to 1. One that is not there has the classes of another, as
+        `stand_ins` says.
         """
         own = dict(zip(self.members, self.correct.T, strict=True))
-        columns = []
-        for name, wanted in accuracy.items():
-            nearest = name if name in own else min(own, key=lambda each: abs(own[each].mean() - wanted))
-            columns.append(_shifted(own[nearest], wanted))
+        taken = self.stand_ins(accuracy)
+        columns = [_shifted(own[taken.get(name, name)], wanted) for name, wanted in accuracy.items()]
         return ClassAccuracy(tuple(accuracy), np.column_stack(columns))
+
+    def stand_ins(self, accuracy: Mapping[str, float]) -> dict[str, str]:
+        """By each name that is none of the members, the member that is nearest to it in accuracy."""
+        means = dict(zip(self.members, self.correct.mean(axis=0).tolist(), strict=True))
+        return {
+            name: min(means, key=lambda each: abs(means[each] - wanted))
+            for name, wanted in accuracy.items()
+            if name not in means
+        }
 
 
 def read_class_accuracy(path: Path) -> ClassAccuracy:
-    """Read a CSV with the columns variant, class_wnid and correct_of_50.
+    """Read a CSV with the columns variant, class_wnid and correct_of_50; members have the names of Table 1.
 
     A class where a member was right k times of 50 has (k + 1/2) / 51, since none is sure. Raises `ConfigError` for a
     file that cannot be used, such as one where a member misses a class.
@@ -74,7 +84,12 @@ def read_class_accuracy(path: Path) -> ClassAccuracy:
         if missing := [name for name in names if name not in own]:
             raise ConfigError(f"{path}: {member!r} has no count for {len(missing)} classes, {missing[0]!r} among them")
     correct = np.array([[(counts[member][name] + 0.5) / (IMAGES + 1) for member in counts] for name in names])
-    return ClassAccuracy(tuple(counts), correct)
+    return ClassAccuracy(tuple(_table_name(member, counts) for member in counts), correct)
+
+
+def _table_name(member: str, members: Container[str]) -> str:
+    own = FILE_NAMES.get(member, member)
+    return member if own in members else own
 
 
 def _count(where: str, text: str | None) -> int:

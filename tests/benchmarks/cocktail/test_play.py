@@ -1,11 +1,13 @@
 """Short plays of every system on synthetic data."""
 
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmarks.cocktail import member_sets
 from benchmarks.cocktail.figures import Figures, by_ask, ratios
 from benchmarks.cocktail.load import MEAN_QPS, WARM_S, Part, load_series, part_of, spot_prices
 from benchmarks.cocktail.member_sets import at_once, ours
@@ -83,6 +85,20 @@ def test_our_sets_reach_their_targets_where_they_can() -> None:
         assert own.accuracy >= ask.accuracy or ask.name == "const1"
 
 
+def test_where_no_spot_machine_is_within_its_bid_sets_are_chosen_by_what_machines_cost_on_demand(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(member_sets, "MOST_MEMBERS", 2)
+    validation = Validation(VOTES.take(np.arange(2000, 4000)), WEIGHTS)
+    of = workload()
+    on_demand = [pool for pool in of.pools if not pool.preemptible]
+    dear = [replace(pool, bid_per_h=0.0) for pool in of.pools if pool.preemptible]
+    sets = ours("relaxed", validation, [*dear, *on_demand])
+    assert set(sets) == {ask.name for ask in ASKS}
+    as_cheap = [replace(pool, bid_per_h=inf) for pool in on_demand]
+    assert sets == ours("relaxed", validation, as_cheap)
+
+
 def test_a_vote_is_decided_between_the_fastest_latency_and_twice_the_slowest() -> None:
     validation = Validation(VOTES.take(np.arange(2000, 4000)), WEIGHTS)
     alone = validation.decided_s("Xception")
@@ -136,6 +152,14 @@ def test_hours_without_load_are_refused() -> None:
     gap = LoadSeries(np.append(HOURS.times_s, 5 * WARM_S), np.append(HOURS.loads_qps, 1.0))
     with pytest.raises(ConfigError, match="has no load from 7200 s on for two hours"):
         part_of(gap, 3 * WARM_S, 60)
+
+
+def test_a_part_without_load_is_refused_with_its_minutes() -> None:
+    loads = np.full(2 * WARM_S, 80.0)
+    loads[WARM_S : WARM_S + 1200] = 0.0
+    with pytest.raises(ConfigError, match=r"next to no load from 01:00 to 01:20, 3600 s of its time on: 0 queries"):
+        part_of(LoadSeries.regular(loads), WARM_S, 1200)
+    assert part_of(LoadSeries.regular(loads), WARM_S, 1800).rates_qps.sum() > 0
 
 
 def test_a_series_with_nothing_to_learn_from_is_refused() -> None:

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dispatch.ensemble.ballots import Ballots
 from dispatch.ensemble.tally import Tally
@@ -59,6 +61,18 @@ def test_an_answer_has_the_label_and_how_likely_classes_are_by_the_vote() -> Non
     behind = 1.0 / (1.0 + np.exp(3.0 - 1.0))
     assert answer["p"][0].tolist() == [0.0, 1.0, 0.0]
     assert answer["p"][1].tolist() == pytest.approx([behind, 1.0 - behind, 0.0])
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=3), st.integers(0, 2**32 - 1))
+def test_the_label_has_the_highest_score(said: list[int], seed: int) -> None:
+    """Also where sums are equal, and where a class that nobody named loses less than those that were."""
+    rng = np.random.default_rng(seed)
+    made = Tally((rng.integers(0, 3, (5, 3)) / 2).tolist(), (-rng.integers(0, 3, (5, 3)) / 2).tolist())
+    for member, label in enumerate(said):
+        made.add(member, label)
+    answer = Ballots(5, scores="p").write([made])
+    assert answer["p"].argmax(axis=1).tolist() == answer["label"].tolist()
+    assert answer["p"].sum() == pytest.approx(1.0)
 
 
 def test_an_answer_has_what_members_have() -> None:

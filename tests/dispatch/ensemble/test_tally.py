@@ -49,7 +49,7 @@ def test_shares_of_sums_that_no_float_holds_the_odds_of_are_finite() -> None:
 
 def test_votes_that_weigh_nothing_share_alike() -> None:
     assert tally((0, 3)).shares() == {3: 1.0}
-    assert tally((0, 2), (2, 3)).shares() == {2: 0.5, 3: 0.5}
+    assert tally((0, 2), (2, 3)).shares() == pytest.approx({2: 0.5, 3: 0.5}, rel=1e-5)
     assert tally((0, 2), (2, 3)).leader == 2, "the lower class"
 
 
@@ -104,6 +104,16 @@ def test_of_many_classes_those_that_nobody_named_have_no_share(classes: int, all
     assert shares.keys() == (set(range(classes)) if all_of_them else {3})
     if all_of_them:
         assert shares[3] == pytest.approx(1.0 / (1.0 + (classes - 1) * exp(-2.1)))
+
+
+def test_a_class_that_nobody_named_is_never_likelier_than_the_leader() -> None:
+    made = Tally([[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]], [[-3.0, -3.0], [-2.5, -2.5], [-0.1, -0.1]])
+    made.add(0, 0)
+    made.add(1, 1)
+    shares = made.shares()
+    assert made.leader == max(shares, key=lambda label: shares[label]) == 1
+    assert shares[2] == pytest.approx(shares[1], rel=1e-5)
+    assert sum(shares.values()) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("label", [-1, 4])

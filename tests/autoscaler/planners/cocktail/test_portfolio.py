@@ -1,5 +1,7 @@
 """Sets of members that are chosen for each other's sake."""
 
+from math import inf
+
 from autoscaler.planners.cocktail.portfolio import Chosen, cheapest_together, member_loads
 from dispatch.ensemble.member import MemberSet
 
@@ -34,6 +36,12 @@ def test_the_best_of_several_starts_is_taken() -> None:
     assert cheapest_together(options, [stuck, {kind: asked("b") for kind in options}], both_alike) == {
         kind: asked("b") for kind in options
     }
+
+
+def test_where_everything_costs_infinitely_much_it_is_the_first_start() -> None:
+    options = {"strict": [asked("a"), asked("b")], "mild": [asked("a"), asked("b")]}
+    starts = [{kind: own[place] for kind, own in options.items()} for place in (0, 1)]
+    assert cheapest_together(options, starts, lambda chosen: inf) == starts[0]
 
 
 def test_loads_of_members_are_summed_over_kinds() -> None:

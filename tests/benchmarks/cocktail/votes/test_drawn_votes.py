@@ -1,12 +1,18 @@
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
+from benchmarks.cocktail.scene import Inputs, Scene
 from benchmarks.cocktail.votes.class_accuracy import ClassAccuracy, read_class_accuracy, synthetic_class_accuracy
 from benchmarks.cocktail.votes.drawn_votes import draw_votes
+from benchmarks.cocktail.votes.stand_ins import say_stand_ins
+from benchmarks.ensemble.cases import drawn
 from catalog.errors import ConfigError
 
+HEADER = "variant,class_wnid,correct_of_50\n"
 ACCURACY = {"small": 0.70, "middle": 0.75, "large": 0.80}
 
 
@@ -66,14 +72,36 @@ def test_counts_of_50_images_are_read(tmp_path) -> None:  # type: ignore[no-unty
     assert read.correct == pytest.approx(np.array([[0.5, 25.5], [50.5, 10.5]]) / 51)
 
 
+def test_members_have_the_names_of_table_1_and_those_that_lack_classes_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "counts.csv"
+    rows = {"MobileNet": (40, 30), "Xception": (50, 45)}
+    path.write_text(
+        HEADER + "".join(f"{name},n{n},{count}\n" for name, own in rows.items() for n, count in enumerate(own))
+    )
+    read = read_class_accuracy(path)
+    assert read.members == ("MobileNetV1", "Xception")
+    assert read.stand_ins({"MobileNetV1": 0.7, "NASNetLarge": 0.82, "MobileNetV2": 0.71}) == {
+        "NASNetLarge": "Xception",
+        "MobileNetV2": "MobileNetV1",
+    }
+    assert drawn(path).test.classes == Scene(Inputs(class_accuracy=path)).accuracy.classes == 2
+    said = StringIO()
+    say_stand_ins(path, Console(file=said, width=80))
+    assert "NASNetLarge has those of Xception" in said.getvalue()
+    assert "MobileNetV1 has" not in said.getvalue()
+
+
+def test_a_file_with_both_names_keeps_them(tmp_path: Path) -> None:
+    path = tmp_path / "counts.csv"
+    path.write_text(HEADER + "MobileNet,a,1\nMobileNet,b,2\nMobileNetV1,a,3\nMobileNetV1,b,4\n")
+    assert read_class_accuracy(path).members == ("MobileNet", "MobileNetV1")
+
+
 def test_a_member_without_all_classes_is_refused(tmp_path) -> None:  # type: ignore[no-untyped-def]
     path = tmp_path / "counts.csv"
     path.write_text("variant,class_wnid,correct_of_50\na,n1,0\na,n2,1\nb,n1,25\n")
     with pytest.raises(ConfigError, match="'b' has no count for 1 classes, 'n2'"):
         read_class_accuracy(path)
-
-
-HEADER = "variant,class_wnid,correct_of_50\n"
 
 
 @pytest.mark.parametrize(

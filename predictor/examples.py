@@ -1,5 +1,6 @@
 """Measurements as examples to learn from."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,16 @@ class Examples:
 
     def __len__(self) -> int:
         return len(self.slowdown)
+
+    def only(self, configurations: Collection[Configuration]) -> "Examples":
+        """Those of these configurations, whose variants are in the order of their names."""
+        wanted = set(configurations)
+        kept = tuple(each for each in self.configurations if each in wanted)
+        rows = np.repeat(
+            np.array([each in wanted for each in self.configurations], dtype=np.bool_),
+            np.array([each.degree for each in self.configurations], dtype=np.int64),
+        )
+        return Examples(kept, self.slowdown[rows], self.repeats[rows])
 
 
 def examples_of(measurements: Measurements) -> Examples:

@@ -1,6 +1,7 @@
-"""Training and test configurations: all runs of a configuration are on the same side."""
+"""Training and test configurations, and samples: all runs of a configuration are on the same side."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -30,3 +31,28 @@ def folds(
         held_out = tuple(configurations[i] for i in order[number::count])
         without = set(held_out)
         yield measurements.only([each for each in configurations if each not in without]), held_out
+
+
+def sample(configurations: Sequence[Configuration], most_examples: int, seed: int) -> list[Configuration]:
+    """Configurations with at most so many examples together, in the order given; all, where there are no more.
+
+    They are drawn by ``seed``, the same number of examples for each machine type. A type with fewer is taken whole, and
+    what it leaves goes to the larger ones.
+    """
+    if sum(each.degree for each in configurations) <= most_examples:
+        return list(configurations)
+    rng = np.random.default_rng(seed)
+    by_machine: dict[str, list[int]] = defaultdict(list)
+    for number, each in enumerate(configurations):
+        by_machine[each.machine].append(number)
+    smallest_first = sorted(by_machine.values(), key=lambda own: sum(configurations[i].degree for i in own))
+    left = most_examples
+    kept: list[int] = []
+    for done, numbers in enumerate(smallest_first):
+        share = left // (len(smallest_first) - done)
+        drawn = rng.permutation(numbers)
+        ends = np.cumsum([configurations[i].degree for i in drawn])
+        count = int(np.searchsorted(ends, share, side="right"))
+        kept += drawn[:count].tolist()
+        left -= int(ends[count - 1]) if count else 0
+    return [configurations[i] for i in sorted(kept)]

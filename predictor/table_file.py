@@ -10,10 +10,14 @@ from numpy.typing import NDArray
 from catalog.errors import ConfigError
 from catalog.extras import require
 
+PARQUET = b"PAR1"
+"""What a Parquet file begins with."""
+
 
 def read_table(path: Path, what: str, names: Sequence[str], columns: Sequence[str]) -> Any:
-    """The file as a pandas table; what stands in the columns ``names`` is text, also where it looks like a number.
+    """The file as a pandas table; what stands in the columns ``names`` is text, whether it looks like a number or not.
 
+    Parquet is known by its first bytes, whatever the file is called; in a CSV no name but an empty one is missing.
     ``what`` the file holds is for people to read, and so are ``columns``, all that it may have. Raises `ConfigError`
     where it cannot be read, lacks one of ``columns`` that is no pattern such as ``hw_*``, or has a name that is empty.
     """
@@ -23,8 +27,8 @@ def read_table(path: Path, what: str, names: Sequence[str], columns: Sequence[st
     try:
         table = (
             pd.read_parquet(path)
-            if path.suffix == ".parquet"
-            else pd.read_csv(path, dtype=dict.fromkeys(names, str), low_memory=False)
+            if _is_parquet(path)
+            else pd.read_csv(path, converters=dict.fromkeys(names, str), low_memory=False)
         )
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot read {what} {path}: {error}; give a Parquet or a CSV file") from error
@@ -38,6 +42,14 @@ def read_table(path: Path, what: str, names: Sequence[str], columns: Sequence[st
             raise ConfigError(f"{path}: {column} is empty in row {empty[0] + 1}; give a name")
         table[column] = named
     return table
+
+
+def _is_parquet(path: Path) -> bool:
+    """Whether it is one Parquet file, or a folder, of several."""
+    if path.is_dir():
+        return True
+    with path.open("rb") as file:
+        return file.read(len(PARQUET)) == PARQUET
 
 
 def numbers_of(table: Any, column: str) -> NDArray[np.float64]:

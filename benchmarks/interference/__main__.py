@@ -21,6 +21,7 @@ from benchmarks.arguments import positive, seed
 from benchmarks.interference.accuracy import OnStep, accuracy
 from benchmarks.interference.family import family
 from benchmarks.interference.goals import goals
+from benchmarks.interference.learned import MOST_LEARNED
 from benchmarks.interference.learning_curves import learning_curves
 from benchmarks.interference.machine_types import machine_types
 from benchmarks.interference.measuring import measure_here
@@ -93,6 +94,7 @@ def figures(measurements: Measurements, table: VariantTable, seed: int, on_step:
         "learning_curves": curves,
         "active_saving_pct": curves["saving_pct"],
         "configurations": len(measurements.repeats),
+        "most_examples_learned": MOST_LEARNED,
         "machines": list(measurements.machines),
     }
 

@@ -1,15 +1,18 @@
 """How well slowdowns are predicted (sections 3.1 and 3.2 of the paper; its Table 4)."""
 
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
 
+from benchmarks.interference.learned import sampled
+from catalog.errors import ConfigError
 from predictor.examples import Examples, examples_of
 from predictor.kinds import KINDS
 from predictor.measurements import Measurements
 from predictor.models.separate import fit_separate
 from predictor.scores import mean_absolute_error, mean_predictor_error, repeat_noise
-from predictor.splits import split
-from predictor.training import fit, train
+from predictor.splits import TRAINING_SHARE, split
+from predictor.training import LEAST_CONFIGURATIONS, fit, train
 from predictor.variant_table import VariantTable
 
 OnStep = Callable[[str], None]
@@ -19,9 +22,12 @@ def accuracy(measurements: Measurements, table: VariantTable, seed: int, on_step
     """Errors on the 30% of the configurations that nothing was learned from, for every kind and set of metrics.
 
     ``unified_mae`` and ``separate_mae`` are those of the kind that did best in cross-validation on the other 70%, each
-    for itself, with all metrics.
+    for itself, with all metrics. Of many configurations a sample is learned from, which
+    ``training_configurations`` counts. Raises `ConfigError` where 70% are too few to learn from.
     """
-    training, test = split(measurements, seed)
+    _refuse_too_few(measurements)
+    others, test = split(measurements, seed)
+    training = sampled(others, seed)
     learned, truth = examples_of(training), examples_of(test)
     chosen: dict[str, Any] = {}
     for name, separate in (("unified", False), ("separate", True)):
@@ -44,6 +50,15 @@ def accuracy(measurements: Measurements, table: VariantTable, seed: int, on_step
         "training_configurations": len(learned.configurations),
         "test_configurations": len(truth.configurations),
     }
+
+
+def _refuse_too_few(measurements: Measurements) -> None:
+    found = len(measurements.repeats)
+    if round(TRAINING_SHARE * found) < LEAST_CONFIGURATIONS:
+        least = next(number for number in count() if round(TRAINING_SHARE * number) >= LEAST_CONFIGURATIONS)
+        raise ConfigError(
+            f"{found} configurations are too few to learn from {TRAINING_SHARE:.0%} of them; measure at least {least}"
+        )
 
 
 def metric_sets(table: VariantTable) -> dict[str, Sequence[str]]:

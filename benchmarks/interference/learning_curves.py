@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.interference.accuracy import OnStep
-from predictor.active import next_configurations
+from predictor.active import MOST_ROWS, next_configurations
 from predictor.configuration import Configuration
 from predictor.examples import Examples, examples_of
 from predictor.measurements import Measurements
 from predictor.scores import mean_absolute_error
-from predictor.splits import split
+from predictor.splits import sample, split
 from predictor.training import fit
 from predictor.variant_table import VariantTable
 
@@ -27,6 +27,10 @@ PER_ROUND_SHARE = 0.05
 DRAWS = 20
 LEAST = 6
 
+MOST_EXAMPLES = MOST_ROWS
+"""Of more measurements a sample is taken: a predictor that learns from some of them only is as good with few
+configurations as with many, and choosing compares no more."""
+
 
 def learning_curves(
     measurements: Measurements, table: VariantTable, kind: str, seed: int, on_step: OnStep
@@ -34,8 +38,10 @@ def learning_curves(
     """Mean errors over several splits into what can be measured (70%) and what is predicted, for predictors of a kind.
 
     ``saving_pct`` is how many fewer configurations active choice takes for the error that random choice has with two
-    thirds of them; ``savings_pct`` has the same for the other sizes.
+    thirds of them; ``savings_pct`` has the same for the other sizes. Of measurements with more than `MOST_EXAMPLES` a
+    sample is taken; ``sampled_configurations`` are those it has, or all.
     """
+    measurements = measurements.only(sample(list(measurements.repeats), MOST_EXAMPLES, seed))
     random_mae: list[list[float]] = []
     active_mae: list[list[float]] = []
     sizes: list[int] = []
@@ -63,6 +69,7 @@ def learning_curves(
         "savings_pct": savings,
         "saving_pct": savings[sizes.index(_size(TARGET_SHARE, shuffled))],
         "draws": DRAWS,
+        "sampled_configurations": len(measurements.repeats),
     }
 
 

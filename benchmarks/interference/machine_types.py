@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.interference.accuracy import OnStep
+from benchmarks.interference.learned import learned_examples
 from predictor.examples import examples_of
 from predictor.kinds import FOREST
 from predictor.measurements import Measurements
@@ -55,8 +56,8 @@ def _errors_on(
     probes, held_out = [own[i] for i in order[:count]], [own[i] for i in order[count:]]
     if not held_out:
         return []
-    known = examples_of(measurements.only(probes + elsewhere))
-    others = examples_of(measurements.only(elsewhere))
+    known = learned_examples(measurements.only(probes + elsewhere), seed)
+    others = learned_examples(measurements.only(elsewhere), seed)
     truth = examples_of(measurements.only(held_out))
     learned = fit_gaussian_process(known, table, encoding="learned", seed=seed)
     one_hot = fit_gaussian_process(known, table, encoding="one_hot", seed=seed)

@@ -12,6 +12,7 @@ from autoscaler.placement.baselines import earliest_done, least_loaded, oracle
 from autoscaler.placement.joint import Placement, joint, one_by_one, placement_cost
 from autoscaler.placement.machine import LatencySum, Machine
 from benchmarks.interference.accuracy import OnStep
+from benchmarks.interference.learned import learned_examples
 from predictor.configuration import Configuration
 from predictor.examples import examples_of
 from predictor.measurements import Measurements
@@ -85,7 +86,7 @@ def placement_study(
     predicted: dict[Configuration, tuple[float, ...]] = {}
     for number, (training, held_out) in enumerate(folds(measurements, FOLDS, seed)):
         on_step(f"placement, fold {number + 1} of {FOLDS}")
-        predictor = fit(examples_of(training), table, kind, seed=seed)
+        predictor = fit(learned_examples(training, seed), table, kind, seed=seed)
         predicted |= _by_configuration(held_out, predictor.slowdowns(held_out).clip(min=1.0))
     true_cost, predicted_cost = LatencySum(alone_s, truth), LatencySum(alone_s, Recorded(predicted))
 

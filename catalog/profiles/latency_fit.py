@@ -15,7 +15,7 @@ from catalog.errors import ConfigError
 class LatencyFit:
     """l(b) = alpha b^2 + beta b + gamma seconds for a batch of b rows, up to ``largest_batch``, the largest measured.
 
-    Beyond that it goes on as a line. It is nowhere negative, and never falls with the batch. ``error`` is the largest
+    Beyond that it goes on as a line. It is above 0 everywhere, and never falls with the batch. ``error`` is the largest
     distance from what was measured, relative to that.
     """
 
@@ -35,11 +35,13 @@ class LatencyFit:
 
 
 def fit_latency(latency_s: Mapping[int, float]) -> LatencyFit:
-    """The quadratic with the least squared error among those that neither are negative nor fall, from seconds by size.
+    """The quadratic with the least squared error among those that do not fall and grow no faster than b^2.
 
-    Just these are u (b - 1)^2 + v ((B - 1)^2 - (B - b)^2) + w with u, v, w of at least 0, B the largest size: u is for
-    the slope there, v for that at 1. Of the subsets of these terms whose plain least squares are not negative, one is
-    the best. Through fewer than three sizes it is a line, where u = v.
+    That is, l(B) <= B^2 l(1) with B the largest size, as for all quadratics with factors of at least 0; so one row
+    takes some time. Just these are u (b - 1)^2 + v ((B - 1)^2 - (B - b)^2) + w with u and v of at least 0 and w of at
+    least (u + v) (B - 1) / (B + 1): u is for the slope at B, v for that at 1. Of the subsets of these terms whose plain
+    least squares are not negative, one is the best. Through two sizes it is a line, where u = v; through one, the line
+    from the origin, as in `LatencyProfile`.
 
     Raises `ConfigError` where nothing was measured, or what was measured is no batch or no time.
     """
@@ -51,10 +53,16 @@ def fit_latency(latency_s: Mapping[int, float]) -> LatencyFit:
     sizes = np.array(sorted(latency_s), dtype=np.float64)
     measured_s = np.array([latency_s[int(size)] for size in sizes])
     largest = float(sizes[-1])
+    if len(sizes) == 1:
+        return LatencyFit(0.0, float(measured_s[0]) / largest, 0.0, int(largest), 0.0)
     terms = np.stack([(sizes - 1) ** 2, (largest - 1) ** 2 - (largest - sizes) ** 2, np.ones_like(sizes)], axis=1)
     if len(sizes) < 3:
         terms[:, :2] = terms[:, :2].sum(axis=1, keepdims=True) / 2.0
+    least = (largest - 1) / (largest + 1)
     u, v, w = _non_negative(terms, measured_s)
+    if w < least * (u + v):
+        u, v, above = _non_negative(terms + np.array([least, least, 0.0]), measured_s)
+        w = above + least * (u + v)
     if len(sizes) < 3:
         u = v = (u + v) / 2.0
     alpha, beta, gamma = u - v, 2 * (v * largest - u), u + v * (1 - 2 * largest) + w

@@ -36,7 +36,8 @@ def _over_machines(table: VariantTable, variants: Sequence[str], name: str) -> N
     by_machine = np.array([_relative(table.hardware, machine, variants, name) for machine in machines])
     known = np.isfinite(by_machine)
     total = np.where(known, by_machine, 0.0).sum(axis=0)
-    return _standardised(list(total / np.maximum(known.sum(axis=0), 1)), known=known.any(axis=0))
+    means = total / np.maximum(known.sum(axis=0), 1)
+    return _standardised([mean if there else None for mean, there in zip(means, known.any(axis=0), strict=True)], 1.0)
 
 
 def _relative(
@@ -46,8 +47,9 @@ def _relative(
     return np.where([value is None for value in values], np.nan, _standardised(values))
 
 
-def _standardised(values: Sequence[float | None], known: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
-    there = np.array([value is not None for value in values]) if known is None else known
+def _standardised(values: Sequence[float | None], size: float | None = None) -> NDArray[np.float64]:
+    """All 0 where values differ by no more than rounding of what has that size, by default the largest of them."""
+    there = np.array([value is not None for value in values])
     numbers = np.array([0.0 if value is None else value for value in values], dtype=np.float64)
     if not there.any():
         return np.zeros(len(values))
@@ -55,6 +57,6 @@ def _standardised(values: Sequence[float | None], known: NDArray[np.bool_] | Non
     if least > 0 and most / least > LOG_FROM_RATIO:
         numbers = np.log(np.where(there, numbers, 1.0))
     mean, deviation = numbers[there].mean(), numbers[there].std()
-    if deviation <= 1e-9 * max(abs(mean), 1.0):
+    if deviation <= 1e-9 * (np.abs(numbers[there]).max() if size is None else size):
         return np.zeros(len(values))
     return np.where(there, (numbers - mean) / deviation, 0.0)

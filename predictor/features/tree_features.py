@@ -30,10 +30,8 @@ class TreeFeatures:
     def rows(self, configurations: Sequence[Configuration]) -> Array:
         """One row for each variant of each configuration: shape [variants of all configurations, features]."""
         positions = self._index.positions(configurations)
-        metrics = self._metrics[positions.machine]  # [rows, variants + 2, metrics]
-        numbers = np.arange(len(metrics))
-        own = metrics[numbers, positions.variant]
-        others = metrics[numbers[:, None], positions.others]
+        own = self._metrics[positions.machine, positions.variant]
+        others = self._metrics[positions.machine[:, None], positions.others]  # [rows, most others, metrics]
         there = positions.others != self._index.nobody
         total = np.where(there[:, :, None], others, 0.0).sum(axis=1)
         most = np.where(there[:, :, None], others, -np.inf).max(axis=1, initial=-np.inf)

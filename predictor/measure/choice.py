@@ -32,7 +32,8 @@ def draw(names: Collection[str], degree: int, number: int, repeats: int, seed: i
     if number > there_are or repeats > number:
         raise ConfigError(
             f"{number} configurations with {repeats} repeats cannot be drawn: {len(ordered)} variants have {there_are} "
-            f"configurations of degree 2 to {degree}, and each is repeated once at most; ask for fewer"
+            f"configurations of degree 2 to {degree}, and each is repeated once at most; "
+            + ("ask for fewer" if number > there_are else "lower --repeats")
         )
     drawn: list[Variants] = []
     seen: set[Variants] = set()
@@ -69,8 +70,9 @@ def _candidates(names: Sequence[str], degree: int, seen: Collection[Variants], r
 def read_choice(path: Path, names: Collection[str]) -> list[Variants]:
     """Configurations from a file: a JSON list of lists of variants, or a CSV with columns configuration and variant.
 
-    One that stands there twice is measured twice. Raises `ConfigError` where the file cannot be read, or names a
-    variant that is not among ``names``.
+    Rows of a CSV with the same configuration, and the same machine where there is such a column, are one. One that
+    stands there twice is measured twice. Raises `ConfigError` where the file cannot be read, or names a variant that is
+    not among ``names``.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -95,7 +97,7 @@ def _is_configuration(value: Any) -> bool:
 
 
 def _of_rows(rows: Sequence[dict[str, str]]) -> list[list[str]]:
-    found: dict[str, list[str]] = {}
+    found: dict[tuple[str, str | None], list[str]] = {}
     for row in rows:
-        found.setdefault(row["configuration"], []).append(row["variant"])
+        found.setdefault((row["configuration"], row.get("machine")), []).append(row["variant"])
     return list(found.values())

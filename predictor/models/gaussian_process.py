@@ -19,6 +19,9 @@ Array = NDArray[np.float64]
 JITTER = 1e-5
 """Added to the noise, so that the covariance can be factored."""
 
+ROWS_AT_ONCE = 2000
+"""Deviations are made of so many rows at a time: they take several arrays of rows times examples."""
+
 STRETCH = 1.5
 """For each variant more than any configuration learned from had, slowdowns are at most so many times the largest."""
 
@@ -135,6 +138,15 @@ class GaussianProcess:
 
     def _deviation(self, rows: Positions) -> Array:
         """Standard deviation of the slowdown, from that of its logarithm (delta method)."""
+        deviation = np.zeros(len(rows.variant))
+        for first in range(0, len(deviation), ROWS_AT_ONCE):
+            some = slice(first, first + ROWS_AT_ONCE)
+            deviation[some] = self._log_deviation(Positions(*(each[some] for each in rows)))
+        alone = (rows.others == self._index.nobody).all(axis=1)
+        return np.where(alone, 0.0, self._slowdown(rows) * deviation)
+
+    def _log_deviation(self, rows: Positions) -> Array:
+        """Standard deviation of the logarithm of the slowdown."""
         known, c = self._known, self.parameters.weights
         covariance = kernel.covariance(
             known.machine[rows.machine], known.suffer[rows.variant], self._index.sums(known.harm, rows.others), c
@@ -142,8 +154,8 @@ class GaussianProcess:
         solved = solve_triangular(self._factor[0], covariance.T, lower=True)
         prior = kernel.covariance(1.0, 1.0, self._own_sum(rows), c)
         variance = np.maximum(prior - (solved * solved).sum(axis=0), 0.0) + self.parameters.noise
-        alone = (rows.others == self._index.nobody).all(axis=1)
-        return np.where(alone, 0.0, self._slowdown(rows) * np.sqrt(variance) * self._scale)
+        deviation: Array = np.sqrt(variance) * self._scale
+        return deviation
 
     def _own_sum(self, rows: Positions) -> Array:
         """S of each row with itself."""

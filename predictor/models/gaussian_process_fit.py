@@ -12,6 +12,7 @@ from predictor.features.similarity_features import variant_points
 from predictor.models import kernel
 from predictor.models.examples_index import ExamplesIndex
 from predictor.models.gaussian_process import JITTER, GaussianProcess, KernelParameters
+from predictor.splits import sample
 from predictor.variant_table import VariantTable
 
 Encoding = Literal["learned", "one_hot"]
@@ -26,7 +27,8 @@ ROWS = 400
 """The likelihood is taken of so many examples, drawn anew now and then; all of them would take minutes."""
 
 MOST_EXAMPLES = 3000
-"""Where there are more, as many are drawn: predicting takes time in proportion, and learning its cube."""
+"""Where there are more, as many are drawn, equal shares of each machine type: predicting takes time in proportion,
+and learning its cube."""
 
 PRIOR = 0.05
 """Weight of the squared distance of parameters from where they start."""
@@ -49,7 +51,7 @@ def fit_gaussian_process(
     unlike. Both are learned from the examples alone, together with all else. Metrics of the table's other variants are
     kept, so that these can be predicted as well.
     """
-    drawn = _sample(examples, seed)
+    drawn = examples.only(sample(examples.configurations, MOST_EXAMPLES, seed))
     names = {variant for each in drawn.configurations for variant in each.variants}
     variants = tuple(sorted(names | {variant for _, variant in table.hardware} | table.architecture.keys()))
     machines = tuple(sorted({each.machine for each in examples.configurations}))
@@ -186,16 +188,6 @@ def _learn(data: _Data, seed: int) -> Parameters:
         loss.backward()
         optimiser.step()
     return parameters
-
-
-def _sample(examples: Examples, seed: int) -> Examples:
-    if len(examples) <= MOST_EXAMPLES:
-        return examples
-    order = np.random.default_rng(seed).permutation(len(examples.configurations))
-    ends = np.cumsum([each.degree for each in examples.configurations])
-    kept = sorted(order[np.cumsum([examples.configurations[i].degree for i in order]) <= MOST_EXAMPLES])
-    rows = np.concatenate([np.arange(ends[i] - examples.configurations[i].degree, ends[i]) for i in kept])
-    return Examples(tuple(examples.configurations[i] for i in kept), examples.slowdown[rows], examples.repeats[rows])
 
 
 def _value(tensor: torch.Tensor) -> Any:

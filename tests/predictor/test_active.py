@@ -1,7 +1,7 @@
 """Choices of what to measure next, against recomputing everything after each of them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -140,3 +140,62 @@ def test_of_too_many_candidates_some_are_drawn_but_as_many_are_chosen_as_wanted(
     assert first == again
     assert set(first) != set(other)
     assert len(set(next_configurations(predictor, candidates, 20, seed=0))) == 20
+
+
+@dataclass
+class Remembers:
+    """A predictor whose covariance is drawn; knows of how many configurations it was asked for."""
+
+    asked: list[list[Configuration]] = field(default_factory=list)
+
+    def posterior(self, configurations: Sequence[Configuration]) -> tuple[np.ndarray, np.ndarray]:
+        self.asked.append(list(configurations))
+        rows = sum(each.degree for each in configurations)
+        some = np.random.default_rng(rows).normal(size=(rows, 5)) * np.linspace(0.3, 1.0, rows)[:, None]
+        return some @ some.T + 1e-3 * np.eye(rows), np.full(rows, 0.1)
+
+
+def row_by_row(covariance: np.ndarray, noise: np.ndarray, candidates: Sequence[Configuration], count: int) -> list[int]:
+    """Each the one that takes most from the variance of all, whose rows are taken into account one after the other."""
+    left, chosen = covariance.copy(), list[int]()
+    ends = np.cumsum([each.degree for each in candidates])
+    rows = [list(range(end - each.degree, end)) for each, end in zip(candidates, ends, strict=True)]
+    for _ in range(count):
+        gain = (left**2).sum(axis=0) / (np.diag(left) + noise)
+        best = max((i for i in range(len(rows)) if i not in chosen), key=lambda i: gain[rows[i]].sum())
+        chosen.append(best)
+        for row in rows[best]:
+            told = left[row] / np.sqrt(left[row, row] + noise[row])
+            left = left - np.outer(told, told)
+    return chosen
+
+
+def test_all_rows_of_a_choice_at_once_tell_as_much_as_one_after_the_other(
+    halves: tuple[Measurements, list[Configuration]],
+) -> None:
+    measured, candidates = halves
+    known = list(measured.repeats)
+    process = Remembers()
+    chosen = next_configurations(process, candidates, 12, 0, known)  # type: ignore[arg-type]
+    (asked,) = process.asked
+    assert asked[: len(candidates)] == candidates
+    assert chosen == [candidates[i] for i in row_by_row(*process.posterior(asked), candidates, 12)]
+
+
+def test_no_more_rows_are_compared_than_memory_and_time_bear(
+    halves: tuple[Measurements, list[Configuration]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured, candidates = halves
+    known = list(measured.repeats)
+    monkeypatch.setattr(active, "MOST_ROWS", 40)
+    process = Remembers()
+    for seed, few in ((0, known), (1, known), (0, known[:2])):
+        next_configurations(process, candidates, 3, seed, few)  # type: ignore[arg-type]
+    first, other, with_few = process.asked
+    for asked in process.asked:
+        assert 37 < sum(each.degree for each in asked) <= 40
+    of_candidates = sum(each.degree for each in first if each in set(candidates))
+    assert 17 < of_candidates <= 20
+    assert set(first) != set(other)
+    assert set(known[:2]) < set(with_few)
+    assert len(next_configurations(process, candidates, 25, 0, known)) == 25  # type: ignore[arg-type]

@@ -24,3 +24,13 @@ def test_the_mean_is_of_slowdowns_not_of_latencies() -> None:
 def test_no_measurements_are_no_examples() -> None:
     examples = examples_of(Measurements(()))
     assert (len(examples), examples.configurations) == (0, ())
+
+
+def test_only_the_examples_of_some_configurations_are_taken() -> None:
+    examples = examples_of(
+        Measurements((run("m", "ab", (1.1, 1.2)), run("n", "abc", (1.3, 1.4, 1.5)), run("m", "c", 1.6)))
+    )
+    own = examples.only([Configuration("m", ("c",)), Configuration("m", ("a", "b"))])
+    assert own.configurations == (Configuration("m", ("a", "b")), Configuration("m", ("c",)))
+    assert own.slowdown.tolist() == pytest.approx([1.1, 1.2, 1.6])
+    assert len(own.repeats) == 3

@@ -56,6 +56,29 @@ def test_names_that_look_like_numbers_stay_as_they_are(tmp_path: Path) -> None:
     assert read.configuration == Configuration("7", ("010", "1.50"))
 
 
+@pytest.mark.parametrize("name", ["NA", "null", "nan", "None"])
+def test_names_that_look_like_nothing_are_names(tmp_path: Path, name: str) -> None:
+    (read,) = read_measurements(written(tmp_path, [(name, name, name, 1.0, 2.0), (name, name, "a", 1.0, 2.0)]))
+    assert read.configuration == Configuration(name, (name, "a"))
+
+
+@pytest.mark.parametrize("name", ["measurements.pq", "measurements.PARQUET", "measurements.csv", "measurements"])
+def test_parquet_is_known_by_what_is_in_it(tmp_path: Path, name: str) -> None:
+    pd.DataFrame(ROWS, columns=COLUMNS).to_parquet(tmp_path / name)
+    assert len(read_measurements(tmp_path / name)) == 2
+
+
+def test_a_csv_may_be_called_parquet_and_a_folder_may_have_several_files(tmp_path: Path) -> None:
+    table = pd.DataFrame(ROWS, columns=COLUMNS)
+    table.to_csv(tmp_path / "called.parquet", index=False)
+    assert len(read_measurements(tmp_path / "called.parquet")) == 2
+    folder = tmp_path / "folder.parquet"
+    folder.mkdir()
+    for number, rows in enumerate((table[:2], table[2:])):
+        rows.to_parquet(folder / f"{number}.parquet")
+    assert len(read_measurements(folder)) == 2
+
+
 def test_blanks_around_names_are_no_part_of_them(tmp_path: Path) -> None:
     (read,) = read_measurements(written(tmp_path, [("1", " m", "a ", 1.0, 2.0), ("1", "m ", " b", 1.0, 2.0)]))
     assert read.configuration == Configuration("m", ("a", "b"))

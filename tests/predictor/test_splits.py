@@ -1,7 +1,10 @@
+from collections import Counter
+
 import pytest
 
+from predictor.configuration import Configuration
 from predictor.measurements import Measurements, Run
-from predictor.splits import folds, split
+from predictor.splits import folds, sample, split
 from slowdown_scene import measured
 
 
@@ -43,3 +46,23 @@ def test_folds_hold_out_each_configuration_once_with_all_of_its_repeats(with_rep
 def test_there_are_no_more_folds_than_configurations() -> None:
     few = Measurements(measured(["small"], triples=0).runs[:3])
     assert [len(out) for _, out in folds(few, 10, seed=0)] == [1, 1, 1]
+
+
+def numbered(**counts: int) -> list[Configuration]:
+    """So many pairs of each machine type, in turns as far as there are."""
+    every = [Configuration(machine, ("a", f"b{i}")) for machine, count in counts.items() for i in range(count)]
+    return sorted(every, key=lambda each: int(each.variants[1][1:]))
+
+
+def test_of_a_machine_type_with_few_configurations_a_sample_has_all() -> None:
+    every = numbered(few=5, many=100, more=200)
+    drawn = sample(every, 100, seed=0)
+    assert Counter(each.machine for each in drawn) == {"few": 5, "many": 22, "more": 23}
+    assert drawn == [each for each in every if each in set(drawn)], "the order is not that of before"
+    assert drawn == sample(every, 100, seed=0) != sample(every, 100, seed=1)
+
+
+def test_a_sample_is_everything_where_there_is_no_more() -> None:
+    every = numbered(few=5, many=10)
+    assert sample(every, 30, seed=0) == every
+    assert sum(each.degree for each in sample(every, 29, seed=0)) <= 29

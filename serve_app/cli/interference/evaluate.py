@@ -13,8 +13,7 @@ from catalog.extras import require
 from predictor.examples import Examples, examples_of
 from predictor.measurements import read_measurements
 from predictor.model_card import ModelCard
-from predictor.predictor import Prediction
-from predictor.scores import repeat_noise
+from predictor.scores import mean_absolute_error, mean_predictor_error, repeat_noise
 from serve_app.cli.console import OUT, exit_codes, print_json
 from serve_app.cli.interference.data import MeasurementsOption
 from serve_app.cli.options import AsJson
@@ -36,13 +35,16 @@ def evaluate(
         models = {str(file): load(file) for file in model}
         read = read_measurements(measurements)
         truth = examples_of(read)
-        made = {name: each.predictor.predict(truth.configurations) for name, each in models.items()}
-        errors = {name: _error(truth, prediction) for name, prediction in made.items()}
+        errors = {name: mean_absolute_error(each.predictor, truth) for name, each in models.items()}
         if plot is not None:
             from predictor.plot import save_predictions
 
+            panels = {
+                title: (truth, models[name].predictor.predict(truth.configurations), errors[name])
+                for name, title in _titles(models)
+            }
             try:
-                save_predictions(plot, {title: (truth, made[name], errors[name]) for name, title in _titles(models)})
+                save_predictions(plot, panels)
             except OSError as error:
                 raise ConfigError(f"cannot write --plot {plot}: {error.strerror}; give another path") from error
         noise, spread = repeat_noise(read), float(truth.slowdown.std())
@@ -59,7 +61,7 @@ def evaluate(
                         for name, each in models.items()
                     ],
                     "noise_mae": noise,
-                    "mean_mae": _error(truth, _mean(truth)),
+                    "mean_mae": mean_predictor_error(truth, truth),
                     "spread": spread,
                     "configurations": len(truth.configurations),
                     "plot": None if plot is None else str(plot),
@@ -77,14 +79,6 @@ def _titles(models: Iterable[str]) -> list[tuple[str, str]]:
     return [(name, Path(name).name if count[Path(name).name] == 1 else name) for name in models]
 
 
-def _error(truth: Examples, prediction: Prediction) -> float:
-    return float(abs(prediction.slowdown - truth.slowdown).mean())
-
-
-def _mean(truth: Examples) -> Prediction:
-    return Prediction(truth.slowdown * 0 + truth.slowdown.mean(), truth.slowdown * 0 + truth.slowdown.std())
-
-
 def _unknown(card: ModelCard, truth: Examples) -> list[str]:
     return sorted({each.machine for each in truth.configurations} - set(card.machines))
 
@@ -97,7 +91,7 @@ def _table(
         table.add_column(name)
     for name, card in cards.items():
         table.add_row(name, card.kind, f"{errors[name]:.4f}", ", ".join(_unknown(card, truth)) or "-")
-    table.add_row("the mean of all", "", f"{_error(truth, _mean(truth)):.4f}", "")
+    table.add_row("the mean of all", "", f"{mean_predictor_error(truth, truth):.4f}", "")
     if noise is not None:
         table.add_row("another measurement", "", f"{noise:.4f}", "")
     return table

@@ -19,7 +19,7 @@ from deployments.runtimes.base import RuntimeOptions
 from deployments.runtimes.steady_batches import RuntimePrograms
 from predictor.features.onnx_graph import artifact_architecture
 from predictor.measure.campaign import Campaign, CampaignReport
-from predictor.measure.choice import draw, read_choice
+from predictor.measure.choice import Variants, draw, read_choice
 from predictor.measure.program import MeasuredVariant
 from predictor.measure.records import Records, Setting
 from serve_app.cli.config_file import artifact_rules
@@ -28,6 +28,7 @@ from serve_app.cli.options import YEAR_S, AsJson, Config
 from serve_app.cli.profile import progress_bar
 
 INTERRUPTED = 130
+REPEATS = 15
 
 
 def measure(
@@ -39,7 +40,10 @@ def measure(
     variant: Annotated[list[str] | None, typer.Option(help="Only this variant, and others that are named so.")] = None,
     degree: Annotated[int, typer.Option(min=2, max=16, help="Variants at most that run at the same time.")] = 3,
     configurations: Annotated[int, typer.Option(min=1, help="Different sets of variants to draw.")] = 150,
-    repeats: Annotated[int, typer.Option(min=0, help="Of them to measure twice, to know the noise.")] = 15,
+    repeats: Annotated[
+        int | None,
+        typer.Option(min=0, help="Of them to measure twice, to know the noise; default: 15, or all of fewer."),
+    ] = None,
     only: Annotated[Path | None, typer.Option(help="Measure those of this file instead: .json or .csv.")] = None,
     until_error: Annotated[
         float | None,
@@ -68,9 +72,14 @@ def measure(
         pinned = cpus_of(cpus)
         programs = _programs(catalogue or ["builtin"], variant or [], options, artifact_rules(config))
         names = sorted(programs.variants)
-        wanted = draw(names, degree, configurations, repeats, seed) if only is None else read_choice(only, names)
         if until_error is not None and only is not None:
             raise ConfigError("--until-error chooses what to measure, and --only says it; give one of them")
+        wanted: list[Variants] = []  # nothing yet, where that is chosen while measuring
+        if only is not None:
+            wanted = read_choice(only, names)
+        elif until_error is None:
+            twice = min(REPEATS, configurations) if repeats is None else repeats
+            wanted = draw(names, degree, configurations, twice, seed)
         named = machine or machine_type(device, len(pinned) or None)
         records = Records(out, Setting(named, runtime_versions(), threads))
         campaign = Campaign(

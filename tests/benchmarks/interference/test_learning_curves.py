@@ -100,3 +100,23 @@ def test_sizes_are_shares_of_what_can_be_measured_and_the_saving_is_at_two_third
     assert said["saving_pct"] == savings[sizes.index(round(pool * 2 / 3))]
     assert savings[-2] != pytest.approx(savings[-3]), "the example does not tell one size from another"
     assert said["saving_pct"] > 0
+
+
+def test_of_many_measurements_no_more_are_taken_than_a_predictor_learns_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: set[Configuration] = set()
+
+    def fit(examples: Examples, *_: object, **__: object) -> OffByWhatItSaw:
+        seen.update(examples.configurations)
+        return OffByWhatItSaw(examples.configurations)
+
+    monkeypatch.setattr(learning_curves, "fit", fit)
+    monkeypatch.setattr(learning_curves, "DRAWS", 2)
+    measured = scene.measured(["small", "large"])
+    said = learning_curves.learning_curves(measured, scene.table(), "any", 0, lambda _: None)
+    assert said["sampled_configurations"] == len(measured.repeats) == 2 * (28 + 25)
+    seen.clear()
+    monkeypatch.setattr(learning_curves, "MOST_EXAMPLES", 100)
+    said = learning_curves.learning_curves(measured, scene.table(), "any", 0, lambda _: None)
+    assert 33 <= said["sampled_configurations"] <= 50
+    assert said["configurations"][-1] == round(0.7 * said["sampled_configurations"])
+    assert 70 < sum(each.degree for each in seen) <= 100

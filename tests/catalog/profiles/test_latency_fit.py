@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from catalog.errors import ConfigError
 from catalog.profiles.latency_fit import fit_latency
+from catalog.profiles.profile import BatchLatency, LatencyProfile
 
 SIZES = (1, 2, 4, 8, 16, 32, 64)
 _SECONDS = st.floats(1e-4, 10.0)
@@ -47,7 +48,7 @@ def test_what_falls_is_fitted_by_its_mean() -> None:
 def test_it_is_never_negative_and_never_falls(measured_s: dict[int, float]) -> None:
     fit = fit_latency(measured_s)
     curve = [fit.latency_s(rows) for rows in range(1, 130)]
-    assert curve[0] >= 0
+    assert curve[0] > 0
     assert all(low <= high + 1e-9 * max(curve) for low, high in pairwise(curve))
 
 
@@ -63,6 +64,22 @@ def test_no_other_such_quadratic_is_nearer(measured_s: dict[int, float], other: 
 def test_through_two_sizes_it_is_a_line() -> None:
     fit = fit_latency({1: 0.1, 8: 0.45})
     assert (fit.alpha, fit.beta, fit.gamma) == pytest.approx((0.0, 0.05, 0.05))
+
+
+@pytest.mark.parametrize("rows", [1, 8, 64])
+def test_through_one_size_it_is_a_line_from_the_origin_as_in_a_profile(rows: int) -> None:
+    fit = fit_latency({rows: 0.02})
+    profile = LatencyProfile("cpu", {rows: BatchLatency(1, 20.0, 0.0, 20.0, 20.0, 20.0, 20.0)})
+    assert [fit.latency_s(each) for each in SIZES] == pytest.approx([profile.mean_s(each) for each in SIZES])
+    assert (fit.largest_batch, fit.error) == (rows, 0.0)
+
+
+@pytest.mark.parametrize(
+    "measured_s", [{4: 0.01, 8: 0.03}, {4: 0.01, 8: 0.03, 16: 0.08}, {1: 0.001, 32: 4.0, 64: 20.0}]
+)
+def test_one_row_takes_some_time_however_steep_the_rest_is(measured_s: dict[int, float]) -> None:
+    fit = fit_latency(measured_s)
+    assert fit.latency_s(1) >= fit.latency_s(fit.largest_batch) / fit.largest_batch**2 * (1 - 1e-9) > 0
 
 
 @pytest.mark.parametrize("measured_s", [{}, {0: 1.0}, {1: 0.0}, {1: float("nan")}])

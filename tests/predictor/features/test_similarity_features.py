@@ -57,3 +57,17 @@ def test_columns_are_chosen_and_are_in_the_order_given() -> None:
     assert variant_points(table, ["a", "b"], ["arch_y"]).tolist() == [[1.0], [-1.0]]
     assert variant_points(table, ["a", "b"], []).shape == (2, 0)
     assert variant_points(VariantTable(), ["a", "b"]).shape == (2, 0)
+
+
+def test_metrics_in_large_units_tell_as_much_as_in_small_ones() -> None:
+    small, large = (variant_points(of_architecture(a=1 * of, b=2 * of, c=9 * of), ["a", "b", "c"]) for of in (1, 1e-12))
+    np.testing.assert_allclose(large, small)
+    small, large = (
+        variant_points(on_machines(m={"a": 1 * of, "b": 2 * of, "c": 9 * of}), ["a", "b", "c"]) for of in (1, 1e-12)
+    )
+    np.testing.assert_allclose(large, small)
+
+
+def test_what_machines_say_against_each_other_is_the_same_for_all_but_for_rounding() -> None:
+    table = on_machines(m={"a": 0.1, "b": 0.2, "c": 0.7}, n={"a": -0.3, "b": -0.6, "c": -2.1})
+    np.testing.assert_allclose(variant_points(table, ["a", "b", "c"]), np.zeros((3, 1)), atol=1e-12)

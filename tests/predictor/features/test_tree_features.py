@@ -1,5 +1,7 @@
 """Rows by hand: degree, own metrics, the others' sum, their maximum, everyone's sum, and the machine's encoding."""
 
+import tracemalloc
+
 import numpy as np
 
 from predictor.configuration import Configuration
@@ -70,3 +72,18 @@ def test_an_unknown_machine_type_is_the_mean_of_encodings_and_of_metrics() -> No
 def test_without_metrics_there_are_degree_and_machine_type() -> None:
     features = TreeFeatures(VariantTable(), (), ENCODINGS)
     np.testing.assert_array_equal(features.rows([Configuration("n", ("a", "b"))]), [[2.0, 0.0, 3.0], [2.0, 0.0, 3.0]])
+
+
+def test_rows_take_no_memory_for_variants_that_are_not_in_them() -> None:
+    names = [f"v{number}" for number in range(400)]
+    table = VariantTable(architecture={name: {f"arch_{i}": 1.0 * i for i in range(10)} for name in names})
+    features = TreeFeatures(table, table.architecture_columns, ENCODINGS)
+    asked = [Configuration("m", (name, names[0])) for name in names]
+    features.rows(asked[:1])
+    tracemalloc.start()
+    try:
+        features.rows(asked)
+        _, most_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most_bytes < 5e6, "800 rows of 402 variants with ten metrics are 26 MB"

@@ -43,7 +43,7 @@ def test_all_there_are_can_be_drawn_and_no_more() -> None:
     assert set(draw(names, 3, len(every), 0, seed=0)) == every
     with pytest.raises(ConfigError, match="3 variants have 16 configurations of degree 2 to 3"):
         draw(names, 3, 17, 0, seed=0)
-    with pytest.raises(ConfigError, match="repeated once at most"):
+    with pytest.raises(ConfigError, match="repeated once at most; lower --repeats"):
         draw(names, 3, 2, 3, seed=0)
 
 
@@ -55,6 +55,12 @@ def test_a_choice_is_read_from_json_and_from_csv(tmp_path: Path) -> None:
     rows.write_text("configuration,variant\n1,b\n1,a\n2,c\n2,a\n2,a\n3,a\n3,b\n")
     assert read_choice(listed, "abc") == wanted
     assert read_choice(rows, "abc") == wanted
+
+
+def test_machine_types_may_number_their_configurations_alike(tmp_path: Path) -> None:
+    rows = tmp_path / "chosen.csv"
+    rows.write_text("configuration,machine,variant\n1,cpu,a\n1,cpu,b\n1,gpu,b\n1,gpu,c\n1,cpu,b\n")
+    assert read_choice(rows, "abc") == [("a", "b", "b"), ("b", "c")]
 
 
 @pytest.mark.parametrize(

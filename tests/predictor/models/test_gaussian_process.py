@@ -8,6 +8,8 @@ import pytest
 import slowdown_scene as scene
 from predictor.configuration import Configuration
 from predictor.examples import examples_of
+from predictor.measurements import Measurements
+from predictor.models import gaussian_process, gaussian_process_fit
 from predictor.models.gaussian_process import JITTER, GaussianProcess
 from predictor.models.gaussian_process_fit import fit_gaussian_process
 
@@ -148,3 +150,22 @@ def test_without_any_metrics_it_goes_by_who_was_measured() -> None:
     process = fit_gaussian_process(examples_of(measured), VariantTable())
     asked = [Configuration("small", ("v1", "v6"))]
     assert np.abs(process.slowdowns(asked) - np.array(scene.slowdown(*asked[0]))).max() < 0.1
+
+
+def test_where_not_all_is_learned_from_a_machine_type_with_little_keeps_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gaussian_process_fit, "MOST_EXAMPLES", 40)
+    monkeypatch.setattr(gaussian_process_fit, "STEPS", 2)
+    few = scene.measured(["large"]).runs[:4]
+    process = fit_gaussian_process(examples_of(Measurements((*scene.measured(["small"]).runs, *few))), scene.table())
+    assert sum(each.machine == "large" for each in process.configurations) == 4
+    assert 36 < len(process.slowdown) <= 40
+    assert process.machines == ("large", "small")
+
+
+def test_deviations_of_many_are_those_of_some_at_a_time(
+    process: GaussianProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = [Configuration("small", (name, "v2", "v5")) for name in scene.NAMES] + [Configuration("small", ("v1",))]
+    at_once = process.predict(asked).deviation
+    monkeypatch.setattr(gaussian_process, "ROWS_AT_ONCE", 4)
+    np.testing.assert_allclose(process.predict(asked).deviation, at_once, rtol=1e-9)

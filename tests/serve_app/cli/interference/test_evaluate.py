@@ -10,6 +10,7 @@ import slowdown_scene as scene
 from predictor.examples import examples_of
 from predictor.measurements import read_measurements
 from predictor.model_file import load
+from predictor.models.trees import Trees
 from predictor.scores import repeat_noise
 from serve_app.cli.main import app
 
@@ -58,6 +59,15 @@ def test_errors_stand_beside_those_of_the_mean_and_of_another_measurement(
         "plot": str(plot),
     }
     assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_a_plot_no_deviations_are_asked_for(
+    forest: Path, unseen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ("evaluate", "--model", forest, "--measurements", unseen, "--json")
+    drawn = json.loads(accord(*given, "--plot", tmp_path / "plot.png").stdout)
+    monkeypatch.setattr(Trees, "predict", None)
+    assert json.loads(accord(*given).stdout) == {**drawn, "plot": None}
 
 
 def test_several_predictors_are_compared_also_when_their_files_have_one_name(

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,11 @@ from typer.testing import CliRunner
 
 from catalog.machine_type import machine_type
 from measuring_scene import measure_quickly
+from predictor.measure.campaign import Campaign, CampaignReport
+from predictor.measure.choice import Variants
 from predictor.measurements import read_measurements
 from predictor.variant_table import read_variants
+from serve_app.cli.interference import active
 from serve_app.cli.main import app
 
 pytestmark = pytest.mark.usefixtures("quickly")
@@ -71,6 +75,37 @@ def test_a_machine_may_be_named(tmp_path: Path) -> None:
     assert json.loads(result.stdout)["machine"] == "mine"
 
 
+@pytest.fixture
+def wanted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many configurations were to be measured, or at most, where they are chosen while measuring; nothing is."""
+    asked: list[int] = []
+    report = CampaignReport(measured=0, kept=0, left=0, disturbed=0, seconds=0.0, noise=None, spread=None)
+
+    def run(_: Campaign, chosen: Sequence[Variants], *__: object) -> CampaignReport:
+        asked.append(len(chosen))
+        return report
+
+    def until(_: Campaign, __: str, ___: int, stop: active.Stop, *____: object) -> tuple[CampaignReport, float]:
+        asked.append(stop.configurations)
+        return report, 0.5
+
+    monkeypatch.setattr(Campaign, "run", run)
+    monkeypatch.setattr(active, "measure_until", until)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("arguments", "number"),
+    [(("10",), 20), (("20",), 35), (("20", "--repeats", "1"), 21), (("10", "--until-error", "0.03"), 10)],
+)
+def test_the_noise_is_known_from_fifteen_repeats_or_from_all_of_fewer(
+    tmp_path: Path, wanted: list[int], arguments: tuple[str, ...], number: int
+) -> None:
+    result = measure("--out", str(tmp_path), "--configurations", *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    assert wanted == [number]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -80,6 +115,7 @@ def test_a_machine_may_be_named(tmp_path: Path) -> None:
         (("--device", "tpu"), "device 'tpu' is unknown"),
         (("--only", "gone.json"), "cannot read configurations gone.json"),
         (("--configurations", "100000"), "100000 configurations with 15 repeats cannot be drawn"),
+        (("--configurations", "10", "--repeats", "11"), "10 configurations with 11 repeats cannot be drawn"),
         (("--catalogue", "gone.yaml"), "cannot read catalogue gone.yaml"),
     ],
 )

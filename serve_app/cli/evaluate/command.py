@@ -20,10 +20,10 @@ from deployments.runtimes.base import RuntimeOptions
 from deployments.worker.evaluation import BATCH_SIZE, Answers, Evaluation
 from dispatch.ensemble.ballots import Ballots
 from serve_app.build.endpoints.ensembles import ballots_of
-from serve_app.cli.evaluate.class_labels import ADD_LABELS, unnamed_classes
 from serve_app.cli.config_file import artifact_rules
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
 from serve_app.cli.evaluate.alone import alone_in
+from serve_app.cli.evaluate.class_labels import ADD_LABELS, unnamed_classes
 from serve_app.cli.evaluate.figures import evaluated
 from serve_app.cli.evaluate.files import SPLITTING, refuse_unwritable, votes_path, write_files
 from serve_app.cli.evaluate.report import write_report

@@ -45,8 +45,8 @@ def read_table(path: Path, what: str, names: Sequence[str], columns: Sequence[st
 
 
 def _is_parquet(path: Path) -> bool:
-    """Whether it is one Parquet file, or a folder, of several."""
-    if path.is_dir():
+    """Whether it is, or by its name should be, one Parquet file, or a folder of several."""
+    if path.is_dir() or path.suffix == ".parquet":
         return True
     with path.open("rb") as file:
         return file.read(len(PARQUET)) == PARQUET

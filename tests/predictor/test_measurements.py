@@ -68,10 +68,11 @@ def test_parquet_is_known_by_what_is_in_it(tmp_path: Path, name: str) -> None:
     assert len(read_measurements(tmp_path / name)) == 2
 
 
-def test_a_csv_may_be_called_parquet_and_a_folder_may_have_several_files(tmp_path: Path) -> None:
+def test_a_folder_may_have_several_files_and_no_csv_is_called_parquet(tmp_path: Path) -> None:
     table = pd.DataFrame(ROWS, columns=COLUMNS)
     table.to_csv(tmp_path / "called.parquet", index=False)
-    assert len(read_measurements(tmp_path / "called.parquet")) == 2
+    with pytest.raises(ConfigError, match="cannot read measurements"):
+        read_measurements(tmp_path / "called.parquet")
     folder = tmp_path / "folder.parquet"
     folder.mkdir()
     for number, rows in enumerate((table[:2], table[2:])):

@@ -17,7 +17,7 @@ PARQUET = b"PAR1"
 def read_table(path: Path, what: str, names: Sequence[str], columns: Sequence[str]) -> Any:
     """The file as a pandas table; what stands in the columns ``names`` is text, whether it looks like a number or not.
 
-    Parquet is known by its first bytes, whatever the file is called; in a CSV no name but an empty one is missing.
+    Parquet is known by its first bytes, and by the name ``.parquet``; in a CSV no name but an empty one is missing.
     ``what`` the file holds is for people to read, and so are ``columns``, all that it may have. Raises `ConfigError`
     where it cannot be read, lacks one of ``columns`` that is no pattern such as ``hw_*``, or has a name that is empty.
     """

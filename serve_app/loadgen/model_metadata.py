@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from catalog.evaluation.class_outputs import label_output, score_output
 from catalog.tensor import TensorSpec
 
 LABEL_OUTPUT = "label"
@@ -35,8 +36,7 @@ class ModelMetadata:
         number of classes.
         """
         named = next((spec for spec in self.outputs if spec.name == LABEL_OUTPUT), None)
-        label = next((spec for spec in self.outputs if spec.shape == (-1,) and spec.dtype.kind in "iu"), None)
-        scores = next((spec for spec in self.outputs if len(spec.shape) == 2 and spec.dtype.kind == "f"), None)
+        label, scores = label_output(self.outputs), score_output(self.outputs)
         if named is not None or scores is None:
             return named or label
         classes = len(self.labels) or scores.shape[1]

@@ -65,7 +65,7 @@ class RamsisSelection:
         else:
             return _GREEDY.choose(view)
         rows = queued if rows == queries else min(rows * each, queued)
-        told = min(-(-rows * view.rows // queued), view.rows)
+        told = min(-(-rows * view.rows // queued), view.rows)  # of what waits, where short inputs count for less
         rows = candidate.batch_rows(max(told, view.first_rows))  # a query is never divided
         if view.latency is None:
             promised = rows == told and view.workers >= table.workers and self._grouped_for(table, view)

@@ -8,6 +8,7 @@ import numpy as np
 from catalog.catalogue import Catalogue
 from catalog.errors import ConfigError, ConstraintUnmet
 from catalog.evaluation.accuracy_file import fingerprint
+from catalog.evaluation.class_outputs import label_output, score_output
 from catalog.tensor import TensorSpec
 from catalog.variant import Variant
 from catalog.votes import RecordedVotes, read_votes
@@ -91,12 +92,11 @@ def _check_objective(name: str, constraint: Constraint, chooser: MemberChooser, 
 
 def ballots_of(variant: Variant) -> Ballots | None:
     """Which outputs say the class; None where none does."""
-    label = next((spec.name for spec in variant.outputs if spec.shape == (-1,) and spec.dtype.kind in "iu"), None)
-    scores = next((spec for spec in variant.outputs if len(spec.shape) == 2 and spec.dtype.kind == "f"), None)
+    label, scores = label_output(variant.outputs), score_output(variant.outputs)
     classes = len(variant.labels) or (scores.shape[1] if scores is not None else 0)
     if (label is None and scores is None) or classes < 2 or (scores is not None and scores.shape[1] != classes):
         return None
-    return Ballots(classes, label, None if scores is None else scores.name)
+    return Ballots(classes, None if label is None else label.name, None if scores is None else scores.name)
 
 
 def voted_outputs(variant: Variant) -> tuple[TensorSpec, ...]:

@@ -1,6 +1,6 @@
 """From what waits for a worker to its next batch."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 
 from dispatch.admission.control import AdmissionControl
@@ -12,7 +12,7 @@ from dispatch.queues.length_queue import Bucket, LengthQueue
 from dispatch.queues.variant_health import VariantHealth
 from dispatch.queues.worker_state import WorkerState
 from dispatch.selection.greedy import GreedySelection
-from dispatch.selection.policy import Candidate, Drop, Hold, QueueView, within
+from dispatch.selection.policy import Candidate, Choice, Drop, Hold, QueueView, within
 
 ALONE = GreedySelection()
 """For a job that runs alone where the stage's policy would wait for company, and where it does nothing."""
@@ -22,11 +22,20 @@ GIVEN_UP_S = 0.25
 has nothing better to do, and an estimate that is too long would never be corrected otherwise."""
 
 
-class BatchMaker:
-    """Shows a lane to its stage's selection policy and makes what that says; ``health`` narrows the candidates."""
+OnFault = Callable[[str, Exception], None]
+"""Called with the name of a policy that raised, or said what cannot be carried out, and with the error."""
 
-    def __init__(self, health: VariantHealth) -> None:
+
+class BatchMaker:
+    """Shows a lane to its stage's selection policy and makes what that says; ``health`` narrows the candidates.
+
+    Where a policy is at fault, ``on_fault`` is told and the greedy policy decides: no query may be lost for it.
+    Without ``on_fault`` the error is raised.
+    """
+
+    def __init__(self, health: VariantHealth, on_fault: OnFault | None = None) -> None:
         self._health = health
+        self._on_fault = on_fault
         self._last_batch_id = 0
 
     def next(self, worker: WorkerState, lane: Lane, now_s: float) -> Batch | list[Job] | None:
@@ -92,11 +101,11 @@ class BatchMaker:
                 queued_rows,
             ),
         )
-        choice = plan.selection.choose(view)
+        choice = self._choose(lane, view)
         if isinstance(choice, Drop) and after_s > plan.after_s:  # nobody is given up for the sake of other lengths
             due_s = within(share, now_s, first.deadline_s - plan.after_s)
             view = view._replace(earliest_deadline_s=due_s, after_s=plan.after_s)
-            choice = plan.selection.choose(view)
+            choice = self._choose(lane, view)
         if not isinstance(choice, Drop):
             lane.gives_up_since_s = inf
         elif choice.rows >= rows and lane.only_gives_up(now_s, GIVEN_UP_S):
@@ -104,14 +113,9 @@ class BatchMaker:
         if isinstance(choice, Hold) and alone:  # runs alone: there is nothing to wait for
             choice = ALONE.choose(view)
         if isinstance(choice, Hold):
-            if choice.until_s <= now_s:
-                name = plan.selection.name
-                raise ValueError(f"policy {name!r} holds until {choice.until_s}; it is {now_s} already")
             worker.hold_s = min(worker.hold_s, choice.until_s)
             return None
         if isinstance(choice, Drop):
-            if choice.rows < 1:
-                raise ValueError(f"policy {plan.selection.name!r} drops {choice.rows} rows; it must be 1 or more")
             return list(lane.give_up(choice.rows))
         if admission is not None and admission.pressed(now_s) and not alone:
             choice = admission.fast_enough(lane, choice, view, first.length)
@@ -124,6 +128,26 @@ class BatchMaker:
         length = max([job.length for job in jobs]) if queued_rows else 0
         made = (batch_id, worker.id, stage.key, variant, accuracy, jobs, batch_rows, now_s, choice.promise, length)
         return quick(Batch, made)
+
+    def _choose(self, lane: Lane, view: QueueView) -> Choice | Hold | Drop:
+        """What the stage's policy says, which can be carried out."""
+        policy = lane.stage.plan.selection
+        try:
+            choice = policy.choose(view)
+            if isinstance(choice, Hold):
+                if choice.until_s <= view.now_s:
+                    raise ValueError(f"policy {policy.name!r} holds until {choice.until_s}; it is {view.now_s} already")
+            elif choice.rows < 1:
+                what = "drops" if isinstance(choice, Drop) else "launches"
+                raise ValueError(f"policy {policy.name!r} {what} {choice.rows} rows; it must be 1 or more")
+            elif isinstance(choice, Choice) and choice.variant not in lane.accuracies:
+                raise ValueError(f"policy {policy.name!r} launches {choice.variant!r}, which the worker does not hold")
+        except Exception as error:
+            if self._on_fault is None:
+                raise
+            self._on_fault(policy.name, error)
+            return ALONE.choose(view)
+        return choice
 
     def _without_first(self, worker: WorkerState, lane: Lane, now_s: float) -> Batch | list[Job] | None:
         """The next batch from a common queue whose first jobs other workers should run, which stay there."""

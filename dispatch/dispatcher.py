@@ -6,7 +6,7 @@ from operator import attrgetter
 
 from catalog.errors import AccordError
 from dispatch import refusals
-from dispatch.batch_maker import BatchMaker
+from dispatch.batch_maker import BatchMaker, OnFault
 from dispatch.commands import Answer, BatchDone, Command, Launch, Outputs, Reject
 from dispatch.flow.flow import Step
 from dispatch.latency.estimator import LatencyEstimator
@@ -39,13 +39,13 @@ class Dispatcher:
     Every query that `on_arrival` takes ends in exactly one outcome, unless `on_cancel` withdraws it.
     """
 
-    def __init__(self, plan: Plan, latency: LatencyEstimator | None = None) -> None:
+    def __init__(self, plan: Plan, latency: LatencyEstimator | None = None, on_fault: OnFault | None = None) -> None:
         self.plan = plan
         self.learning = None if latency is None else Learning(latency)
         self.workers: dict[str, WorkerState] = {}
         self.queues = queues = AllQueues()
         self._endpoints, self._running, self._health = queues.by_name, queues.running, queues.health
-        self._batches, self._timed = BatchMaker(self._health), TimedFlows(self._endpoints)
+        self._batches, self._timed = BatchMaker(self._health, on_fault), TimedFlows(self._endpoints)
         self._watch = BatchWatch(self.workers, measured=latency is not None)
         self._retries, self.shadows = Retries(), Shadows(self._endpoints)
         self._wake_ups = WakeUps(self.workers, self._endpoints, self._timed, self._watch, latency)

@@ -23,6 +23,7 @@ from deployments.router.observing.loop_lag import LoopLag
 from deployments.router.observing.query_observer import QueryObserver
 from deployments.router.observing.status import router_status
 from deployments.router.peers import Peers
+from deployments.router.policy_faults import PolicyFaults
 from deployments.router.tables.progress import TableProgress
 from deployments.router.workers import RouterWorkers
 from deployments.worker.client import WorkerClient
@@ -55,7 +56,7 @@ class Router:
     ):
         self.name = name
         self.latency = LatencyEstimator(path_s)
-        self._dispatcher = Dispatcher(plan, self.latency)
+        self._dispatcher = Dispatcher(plan, self.latency, PolicyFaults(clock))
         self.shadows = self._dispatcher.shadows
         self._clock = clock
         self._peers = peers

@@ -24,7 +24,7 @@ from dispatch.selection.greedy import GreedySelection
 from dispatch.selection.policy import SelectionPolicy
 from dispatch.shadow.rules import ShadowRules
 from dispatch.worker_info import WorkerInfo
-from dispatch_scene import Patient, endpoint, finish, query
+from dispatch_scene import Faulty, Patient, endpoint, finish, query
 
 EVENTS = st.lists(
     st.tuples(
@@ -40,7 +40,7 @@ EVENTS = st.lists(
 )
 
 
-POLICIES = (GreedySelection(), Patient(rows=3), AdaptiveBatching(), EarlyDrop(), AdditiveIncrease())
+POLICIES = (GreedySelection(), Patient(rows=3), AdaptiveBatching(), EarlyDrop(), AdditiveIncrease(), Faulty())
 BALANCINGS = (*BALANCERS, "weighted")
 
 
@@ -71,7 +71,7 @@ def test_every_query_gets_exactly_one_answer_whatever_happens(
         balancer = WeightedShares({"w0": 0.7, "w1": 0.2}) if how == "weighted" else create_balancer(how)
         return Plan(version, {"digits": replace(made.with_stage(balancer=balancer), shadow=shadow)})
 
-    d = Dispatcher(plan(1, balancing), LatencyEstimator(0.001) if measured else None)
+    d = Dispatcher(plan(1, balancing), LatencyEstimator(0.001) if measured else None, lambda *_: None)
     for worker in ("w0", "w1"):
         d.on_worker_ready(worker, WorkerInfo("cpu"), ["fast", "slow"], 0.0)
     running: dict[str, list[Batch]] = {}

@@ -10,7 +10,7 @@ from dispatch.dispatcher import Dispatcher
 from dispatch.plan import EndpointPlan, Plan, StagePlan
 from dispatch.query import NORMAL_PRIORITY, Batch, Query
 from dispatch.selection.greedy import GreedySelection
-from dispatch.selection.policy import Candidate, Choice, Hold, QueueView, SelectionPolicy
+from dispatch.selection.policy import Candidate, Choice, Drop, Hold, QueueView, SelectionPolicy
 from dispatch.worker_info import WorkerInfo
 
 FAST = Candidate("fast", 0.7, (0.0, *(0.001 * n for n in range(1, 9))))
@@ -31,6 +31,19 @@ class Patient:
             return Hold(until_s)
         fastest = view.candidates[-1]
         return Choice(fastest.variant, fastest.batch_rows(view.rows))
+
+
+@dataclass(frozen=True)
+class Faulty:
+    """Says, by how many rows wait, each thing that cannot be carried out, and decides now and then."""
+
+    name: str = "faulty"
+
+    def choose(self, view: QueueView) -> Choice | Hold | Drop:
+        said = (Drop(0), Choice("gone", 1), Hold(view.now_s), Choice("slow", 0), Choice("fast", 2))
+        if view.rows % 7 < len(said):
+            return said[view.rows % 7]
+        raise IndexError(f"{view.rows} rows")
 
 
 def endpoint(

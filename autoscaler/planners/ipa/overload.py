@@ -1,7 +1,7 @@
 """What is planned where nothing serves all in time: the least delay, then the most of the load."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import ceil, inf
 
 import numpy as np
@@ -14,6 +14,14 @@ from autoscaler.planners.ipa.problem import IpaOptions, PipelineProblem, Workers
 from autoscaler.planners.ipa.program import Answer, Clock, Program
 
 Counts = list[list[list[mathopt.LinearTypes]]]
+
+
+@dataclass(frozen=True)
+class Served:
+    """The ``part`` of the load that is borne in time, ``proven`` where no larger one can be."""
+
+    part: float
+    proven: bool
 
 
 def least_limits_s(
@@ -60,15 +68,16 @@ def largest_served(
     workers: Workers,
     restriction: Restriction,
     clock: Clock,
-) -> float | Answer:
+) -> Served | Answer:
     """The largest part of the load, the same of all pipelines, that can be borne in time; else why there is none.
 
     What can be borne with given waits for batches to fill is an integer program. Waits grow as less is served
     (equation 7), so that with those of a load from above its optimum is from above too; at that load waits are longer,
     and so on down, until a solution is in time at its own load. Each step rules out a solution, so that this ends, and
-    nothing larger was ever left out.
+    nothing larger was ever left out. A step takes half of the time that is left at most, and with what it found by then
+    nothing is proven: the other half is for the plan at that load.
     """
-    served = 1.0
+    served, proven = 1.0, True
     while True:
         choices = [
             replace(
@@ -90,12 +99,15 @@ def largest_served(
                     borne = [c.qps / load_qps * n for c, n in zip(own, replicas, strict=True)]
                     program.model.add_linear_constraint(mathopt.fast_sum(borne) >= part)
         program.model.maximize(part)
-        answer = program.solve(clock)
+        step = Clock(clock.left_s / 2)
+        answer = program.solve(step)
+        clock.spend(step.spent_s)
         if answer.taken is None:
             return answer
+        proven = proven and answer.proven
         lower = served * min(1.0, _borne(kept, counts, program, answer))
         if _in_time(kept, answer, lower / served):
-            return lower
+            return Served(lower, proven)
         served = lower
 
 

@@ -42,7 +42,8 @@ class PipelineSolution:
 
 @dataclass(frozen=True)
 class Solution:
-    """All pipelines. ``gap`` is the proven relative distance of ``objective`` (equation 8) from the best there can be.
+    """All pipelines. ``gap`` is the proven relative distance of ``objective`` (equation 8) from the best there can be,
+    None where it is not proven that no more of the load can be served.
 
     ``explanation`` says in sentences what binds. Without an answer there are no pipelines, and it is ``impossible``
     where that is not for want of time.

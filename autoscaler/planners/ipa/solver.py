@@ -45,7 +45,8 @@ def solve(
     - Variants of equal accuracy share a rank, and a single one counts 1 (section 4.1).
     - Where no plan bears the load in time, as much of it is served as can be, the same part of each pipeline. Those
       that can be served whole without others getting less are, one after the other, and the objective is the best at
-      that load. A pipeline that no choice serves in time gets its fastest, and says so.
+      that load. A pipeline that no choice serves in time gets its fastest, and says so. Half of the time is for finding
+      how much that is: where it is up before that is proven the plan is no more than feasible, and has no gap.
 
     With ``options.several`` a stage may have several active variants with shares of its load (`several`); accuracies
     are then means over the jobs.
@@ -84,6 +85,7 @@ def solve(
         return served, choices, found
 
     served, limits_s = [1.0] * len(pipelines), [pipeline.slo_s for pipeline in pipelines]
+    most_served = True
     choices, found = at(served, limits_s)
     if found.answer.taken is None and found.answer.infeasible:
         least_s = least_limits_s(pipelines, accuracies, options, workers, restriction, clock)
@@ -96,7 +98,7 @@ def solve(
             most = largest_served(pipelines, accuracies, limits_s, options, workers, restriction, clock)
             if isinstance(most, Answer):
                 return _nothing(pipelines, accuracies, options, workers, restriction, most, clock)
-            served = [most] * len(pipelines)
+            served, most_served = [most.part] * len(pipelines), most.proven
             choices, found = at(served, limits_s)
             if len(pipelines) > 1:
                 served, choices, found = with_whole(served, limits_s, choices, found)
@@ -104,8 +106,8 @@ def solve(
         return _nothing(pipelines, accuracies, options, workers, restriction, found.answer, clock)
     gap = max(found.answer.bound - found.objective, 0.0) / max(abs(found.objective), 1e-9)
     return Solution(
-        Status.OPTIMAL if found.answer.proven or gap <= PROVEN_GAP else Status.FEASIBLE,
-        gap,
+        Status.OPTIMAL if most_served and (found.answer.proven or gap <= PROVEN_GAP) else Status.FEASIBLE,
+        gap if most_served else None,
         found.objective,
         clock.spent_s,
         {
@@ -185,7 +187,8 @@ def _nothing(
     answer: Answer,
     clock: Clock,
 ) -> Solution:
-    words = f"No answer within {options.time_limit_s:g} s of solver time: allow for more."
+    words = f"No answer within {options.time_limit_s:g} s of solver time: "
+    words += "have fewer variants to choose from, or fewer pipelines that share a device type."
     if answer.infeasible:
         words = without_plan(pipelines, accuracies, workers, restriction)
     return Solution(Status.NO_ANSWER, None, -inf, clock.spent_s, {}, (words,), answer.infeasible)

@@ -146,7 +146,35 @@ def test_without_time_there_is_no_plan_and_it_is_not_impossible(monkeypatch: pyt
     monkeypatch.setattr("autoscaler.planners.ipa.solver.Clock", lambda limit_s: program.Clock(0.0))
     found = solve((pipeline(stage("s", LIGHT, HEAVY)),), IpaOptions())
     assert (found.status, found.pipelines, found.impossible) == (Status.NO_ANSWER, {}, False)
-    assert found.explanation == ("No answer within 10 s of solver time: allow for more.",)
+    assert found.explanation[0].startswith("No answer within 10 s of solver time: have fewer variants")
+
+
+class SlowProgram(program.Program):
+    """Finds the most that can be served at once, and needs all the time that it is given without proving it."""
+
+    def solve(self, clock: program.Clock, *, in_time: bool = True) -> program.Answer:
+        answer = super().solve(program.Clock(60.0), in_time=in_time)
+        if not in_time:
+            return answer
+        clock.spend(clock.left_s)
+        return replace(answer, proven=False)
+
+
+def test_time_is_left_for_a_plan_where_it_takes_all_to_prove_what_can_be_served(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problems = tuple(
+        pipeline(stage("a", LIGHT, HEAVY), stage("b", LIGHT, after=["a"]), load_qps=200.0, name=name) for name in "pq"
+    )
+    workers = Workers({"": 6})
+    proven = solve(problems, IpaOptions(), workers)
+    monkeypatch.setattr("autoscaler.planners.ipa.overload.Program", SlowProgram)
+    found = solve(problems, IpaOptions(), workers)
+    assert (proven.status, found.status, found.gap) == (Status.OPTIMAL, Status.FEASIBLE, None)
+    assert 0 < proven.pipelines["p"].served_qps < 200.0
+    assert {n: p.served_qps for n, p in found.pipelines.items()} == {
+        n: p.served_qps for n, p in proven.pipelines.items()
+    }
 
 
 @pytest.mark.parametrize(

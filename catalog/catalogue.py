@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from catalog.errors import ConfigError
 from catalog.evaluation.accuracy_file import (
     accuracy_path,
-    fingerprints,
+    identities,
     outdated_votes,
     read_accuracies,
     with_measured,
@@ -132,7 +132,7 @@ def load_catalogue(path: str | Path, on_progress: OnProgress | None = None) -> C
     named = {**found.votes, **parsed.votes}
     votes = {task: str(file.parent / path) for task, path in named.items()}
     pipelines = {name: str(file.parent / path) for name, path in parsed.pipelines.items()}
-    now = fingerprints(parsed.variants, root, found)
+    now = identities(parsed.variants, root, found)
     own_votes = [task for task, path in found.votes.items() if named[task] == path]
     voters = {task: found.voters[task] for task in own_votes if task in found.voters}
     outdated = {votes[task]: members for task, members in outdated_votes(voters, now, beside).items()}

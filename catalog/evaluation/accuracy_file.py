@@ -29,7 +29,7 @@ DIGITS = 4
 
 
 class MeasuredVariant(BaseModel):
-    """What was measured of one variant; ``of`` says what exactly was run (`fingerprint`).
+    """What was measured of one variant; ``of`` says what exactly was run, and how its answers were read (`identity`).
 
     ``classes`` has precision, recall, F1 and examples by class, where answers name classes.
     """
@@ -53,8 +53,8 @@ class _File(BaseModel):
 class MeasuredAccuracies:
     """By name what was measured of variants, and by task the file of their recorded votes, relative to this one.
 
-    ``voters`` has, by task and member, the `fingerprint` of what gave these votes; a file that an older version wrote
-    has none, and its votes are taken to be those of the variants as they are.
+    ``voters`` has, by task and member, the `identity` of what gave these votes; a file that an older version wrote has
+    none, and its votes are taken to be those of the variants as they are.
     """
 
     variants: Mapping[str, MeasuredVariant] = field(default_factory=dict)
@@ -80,6 +80,21 @@ def fingerprint(variant: Variant, root: str) -> str:
     options = json.dumps(variant.options, sort_keys=True, default=str)
     beside = sorted(f"{file.name} {checksum(file)}" for file in files_beside(variant, root))
     return hashlib.sha256(" ".join((variant.runtime, options, content, *beside)).encode()).hexdigest()
+
+
+def identity(variant: Variant, root: str) -> str:
+    """All that a measured accuracy or a recorded vote of a variant depends on: two digests with a blank between them.
+
+    The first is the `fingerprint`, what it answers; the second is of its labels and outputs, how answers are read.
+    Files of older versions have the first alone.
+    """
+    return f"{fingerprint(variant, root)} {answers_digest(variant)}"
+
+
+def answers_digest(variant: Variant) -> str:
+    """A digest of what the answers of a variant are called: its labels and outputs."""
+    content = json.dumps([list(variant.labels), [spec.oip() for spec in variant.outputs]])
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def read_accuracies(path: Path) -> MeasuredAccuracies:
@@ -116,21 +131,21 @@ def measured_share(variant: Variant, root: str, share: float, examples: int, dat
     """A share of right answers that was counted on so many examples, with Wilson's interval."""
     low, high = (round(each, DIGITS) for each in wilson(share * examples, examples))
     measured = Measured("accuracy", low, high, examples, data)
-    return MeasuredVariant(of=fingerprint(variant, root), accuracy=round(share, DIGITS), measured=measured)
+    return MeasuredVariant(of=identity(variant, root), accuracy=round(share, DIGITS), measured=measured)
 
 
-def fingerprints(variants: Iterable[Variant], root: str, found: MeasuredAccuracies) -> dict[str, str]:
-    """By name the `fingerprint` of each variant as it is now, of those that something was measured or recorded of."""
+def identities(variants: Iterable[Variant], root: str, found: MeasuredAccuracies) -> dict[str, str]:
+    """By name the `identity` of each variant as it is now, of those that something was measured or recorded of."""
     known = {*found.variants, *(name for own in found.voters.values() for name in own)}
-    return {variant.name: fingerprint(variant, root) for variant in variants if variant.name in known}
+    return {variant.name: identity(variant, root) for variant in variants if variant.name in known}
 
 
 def outdated_votes(
     voters: Mapping[str, Mapping[str, str]], now: Mapping[str, str], where: Any
 ) -> dict[str, frozenset[str]]:
-    """By task the variants whose recorded votes another model or other options gave, with a warning.
+    """By task the variants whose recorded votes another model gave, or other options, labels or outputs; with a warning.
 
-    ``voters`` are as in `MeasuredAccuracies`, and ``now`` the `fingerprints` of the variants.
+    ``voters`` are as in `MeasuredAccuracies`, and ``now`` the `identities` of the variants.
     """
     outdated = {}
     for task, own in voters.items():
@@ -138,10 +153,11 @@ def outdated_votes(
         if changed:
             outdated[task] = changed
             logger.warning(
-                "The votes of %s that %s names were recorded of another model or other options, and are not used. Run "
-                "`accord evaluate` again for all variants of task %s.",
+                "The votes of %s that %s names were recorded %s, and are not used. Run `accord evaluate` again for all "
+                "variants of task %s.",
                 ", ".join(sorted(changed)),
                 where,
+                _since([(own[name], now[name]) for name in changed]),
                 task,
             )
     return outdated
@@ -152,7 +168,7 @@ def with_measured(
 ) -> tuple[Variant, ...]:
     """The variants with the accuracies that were measured of them; those that have changed since keep their own.
 
-    ``now`` are their `fingerprints`.
+    ``now`` are their `identities`.
     """
     return tuple(
         variant if (own := found.variants.get(variant.name)) is None else _with_own(variant, own, now, where)
@@ -163,11 +179,19 @@ def with_measured(
 def _with_own(variant: Variant, own: MeasuredVariant, now: Mapping[str, str], where: Any) -> Variant:
     if own.of != now[variant.name]:
         logger.warning(
-            "The accuracy of variant %s in %s was measured of another model or other options; its declared accuracy "
-            "%s holds. Run `accord evaluate` again.",
+            "The accuracy of variant %s in %s was measured %s; its declared accuracy %s holds. Run `accord evaluate` "
+            "again.",
             variant.name,
             where,
+            _since([(own.of, now[variant.name])]),
             variant.accuracy,
         )
         return variant
     return replace(variant, accuracy=own.accuracy, measured=own.measured)
+
+
+def _since(pairs: Iterable[tuple[str, str]]) -> str:
+    """In words why what was measured does not count, from identities in a file and those of the variants now."""
+    if all(f"{of} " == now[: len(of) + 1] for of, now in pairs):
+        return "by an older version of Accord, which did not note of what labels and outputs"
+    return "of another model, or with other options, labels or outputs"

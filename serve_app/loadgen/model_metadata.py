@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from catalog.evaluation.class_outputs import label_output, score_output
+from catalog.evaluation.class_outputs import class_outputs, label_output, why_no_class
 from catalog.tensor import TensorSpec
 
 LABEL_OUTPUT = "label"
@@ -32,17 +32,12 @@ class ModelMetadata:
         """The output that says the class: the one named `LABEL_OUTPUT`, else whole numbers [-1], else scores of classes
         [-1, classes]; None where there is none.
 
-        The rule of ``ballots_of``, by which `accord evaluate` compares, but that whole numbers alone need no known
-        number of classes.
+        The rule of `class_outputs`, by which `accord evaluate` compares, but that whole numbers need no known number
+        of classes.
         """
         named = next((spec for spec in self.outputs if spec.name == LABEL_OUTPUT), None)
-        label, scores = label_output(self.outputs), score_output(self.outputs)
-        if named is not None or scores is None:
-            return named or label
-        classes = len(self.labels) or scores.shape[1]
-        if classes < 2 or scores.shape[1] != classes:
-            return None
-        return label or scores
+        found = class_outputs(self.outputs, len(self.labels))
+        return named or label_output(self.outputs) or (None if found is None else found.scores)
 
     def not_compared(self, labels: Iterable[int | str | None] = ()) -> str | None:
         """Why answers are not compared with these labels; None where they are, or where outputs are unknown.
@@ -55,7 +50,8 @@ class ModelMetadata:
         if output is None:
             given = ", ".join(f"{spec.name} {spec.datatype} {list(spec.shape)}" for spec in self.outputs)
             names = f" and {len(self.labels)} labels" if self.labels else ""
-            return f"{NOT_COMPARED}: no output of classes or scores; the endpoint has {given}{names}"
+            why = why_no_class(self.outputs, len(self.labels))
+            return f"{NOT_COMPARED}: no output of classes or scores; the endpoint has {given}{names}: {why}"
         unknown = (each for each in labels if isinstance(each, str) and each not in self.labels)
         name = next((each for each in unknown if not each.isdecimal()), None)
         if name is None:

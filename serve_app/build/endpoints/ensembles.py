@@ -1,14 +1,13 @@
 """From the config of an ensemble to how its endpoint is served."""
 
 from collections.abc import Collection, Mapping, Sequence
-from hashlib import sha256
 
 import numpy as np
 
 from catalog.catalogue import Catalogue
 from catalog.errors import ConfigError, ConstraintUnmet
-from catalog.evaluation.accuracy_file import fingerprint
-from catalog.evaluation.class_outputs import label_output, score_output
+from catalog.evaluation.accuracy_file import answers_digest, fingerprint
+from catalog.evaluation.class_outputs import class_outputs, why_no_class
 from catalog.tensor import TensorSpec
 from catalog.variant import Variant
 from catalog.votes import RecordedVotes, read_votes
@@ -91,12 +90,20 @@ def _check_objective(name: str, constraint: Constraint, chooser: MemberChooser, 
 
 
 def ballots_of(variant: Variant) -> Ballots | None:
-    """Which outputs say the class; None where none does."""
-    label, scores = label_output(variant.outputs), score_output(variant.outputs)
-    classes = len(variant.labels) or (scores.shape[1] if scores is not None else 0)
-    if (label is None and scores is None) or classes < 2 or (scores is not None and scores.shape[1] != classes):
+    """Which outputs say the class (`class_outputs`); None where none does."""
+    found = class_outputs(variant.outputs, len(variant.labels))
+    if found is None:
         return None
-    return Ballots(classes, None if label is None else label.name, None if scores is None else scores.name)
+    label, scores = found.label, found.scores
+    return Ballots(found.classes, None if label is None else label.name, None if scores is None else scores.name)
+
+
+def no_ballots(variant: Variant) -> str:
+    """What the outputs are, and why `ballots_of` are None, with what to do."""
+    given = ", ".join(f"{spec.name} {spec.datatype} {list(spec.shape)}" for spec in variant.outputs)
+    named = f" and there are {len(variant.labels)} labels" if variant.labels else ""
+    why = why_no_class(variant.outputs, len(variant.labels))
+    return f"the outputs of task {variant.task!r} are {given}{named}: {why}"
 
 
 def voted_outputs(variant: Variant) -> tuple[TensorSpec, ...]:
@@ -107,27 +114,16 @@ def voted_outputs(variant: Variant) -> tuple[TensorSpec, ...]:
 
 def model_names(variants: Sequence[Variant], root: str) -> dict[str, str]:
     """A name for each that it does not share with another model, other options or other classes under its name."""
-    names = {}
-    for variant in variants:
-        classes = sha256(repr((variant.labels, variant.outputs)).encode()).hexdigest()
-        names[variant.name] = f"{variant.name} {fingerprint(variant, root)[:16]} {classes[:16]}"
-    return names
+    return {each.name: f"{each.name} {fingerprint(each, root)[:16]} {answers_digest(each)}" for each in variants}
 
 
 def _needed_ballots(name: str, variant: Variant) -> Ballots:
     ballots = ballots_of(variant)
     if ballots is None:
-        given = ", ".join(map(_described, variant.outputs))
         raise ConfigError(
-            f"endpoints.{name}.ensemble: the outputs of task {variant.task!r} are {given}, with {len(variant.labels)} "
-            "labels, and members vote on classes; give an integer label of shape [-1] and the labels, or "
-            "floating-point scores of shape [-1, classes], or remove ensemble"
+            f"endpoints.{name}.ensemble: members vote on classes, and {no_ballots(variant)}, or remove ensemble"
         )
     return ballots
-
-
-def _described(spec: TensorSpec) -> str:
-    return f"{spec.name} {spec.datatype} {list(spec.shape)}"
 
 
 def recorded_votes(
@@ -151,7 +147,7 @@ def recorded_votes(
     outdated = [variant.name for variant in variants if variant.name in catalogue.outdated.get(path, ())]
     if outdated:
         raise ConfigError(
-            f"{where}: {path} has votes that another model or other options gave under the name of "
+            f"{where}: {path} has votes that another model gave, or other options, labels or outputs, under the name of "
             f"{', '.join(outdated)}; record them again with `accord evaluate` for all variants of the task, or name "
             "the endpoint's variants"
         )

@@ -9,7 +9,7 @@ from catalog.evaluation.interval import wilson
 from catalog.variant import Variant
 from catalog.votes import RecordedVotes, read_votes
 from dispatch.shadow.rules import Right, ShadowRules, Together
-from serve_app.build.endpoints.ensembles import ballots_of
+from serve_app.build.endpoints.ensembles import ballots_of, no_ballots
 from serve_app.config.endpoints.endpoint import EndpointConfig
 
 CLASSES_RIGHT = "accuracy"
@@ -30,10 +30,8 @@ def shadow_rules(
         return None
     ballots = ballots_of(variants[0])
     if ballots is None:
-        given = ", ".join(f"{spec.name} {spec.datatype} {list(spec.shape)}" for spec in variants[0].outputs)
         raise ConfigError(
-            f"endpoints.{name}.shadow: answers are compared by class, and the outputs of task {endpoint.task!r} are "
-            f"{given}; give an integer label of shape [-1] and the labels, or scores [-1, classes], or remove shadow"
+            f"endpoints.{name}.shadow: answers are compared by class, and {no_ballots(variants[0])}, or remove shadow"
         )
     path = catalogue.votes.get(endpoint.task)
     measured = [(each.name, each.accuracy, each.measured) for each in variants if each.measured is not None]

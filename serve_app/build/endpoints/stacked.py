@@ -11,7 +11,7 @@ from deployments.runtimes.stacked_runtime import stacked_options
 from dispatch.ensemble.estimate import JointVotes
 from dispatch.ensemble.weights import ClassWeights
 from serve_app.build.candidates import variants_of
-from serve_app.build.endpoints.ensembles import ballots_of, recorded_votes
+from serve_app.build.endpoints.ensembles import ballots_of, no_ballots, recorded_votes
 from serve_app.config.endpoints.endpoint import EndpointConfig
 from serve_app.config.schema import AppConfig
 
@@ -49,7 +49,7 @@ def _stacked(name: str, endpoint: EndpointConfig, catalogue: Catalogue, members:
     ballots = ballots_of(members[0])
     path = endpoint.stacked.votes or catalogue.votes.get(endpoint.task)
     if ballots is None:
-        raise ConfigError(f"{where}: the outputs of task {endpoint.task!r} name no class, and members vote on classes")
+        raise ConfigError(f"{where}: members vote on classes, and {no_ballots(members[0])}, or remove stacked")
     others = [spec.name for spec in members[0].outputs if spec.name not in (ballots.label, ballots.scores)]
     if others:
         raise ConfigError(

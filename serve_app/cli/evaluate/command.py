@@ -19,7 +19,7 @@ from catalog.variant import STACKED, Variant
 from deployments.runtimes.base import RuntimeOptions
 from deployments.worker.evaluation import BATCH_SIZE, Answers, Evaluation
 from dispatch.ensemble.ballots import Ballots
-from serve_app.build.endpoints.ensembles import ballots_of
+from serve_app.build.endpoints.ensembles import ballots_of, no_ballots
 from serve_app.cli.config_file import artifact_rules
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
 from serve_app.cli.evaluate.alone import alone_in
@@ -166,14 +166,13 @@ def _truth(variant: Variant, examples: LabelledData, metric_name: str) -> tuple[
     if ballots is not None:
         return examples.classes(variant, ballots.classes), ballots
     if metric_name in OF_CLASSES:
-        given = ", ".join(f"{spec.name} {spec.datatype} {list(spec.shape)}" for spec in variant.outputs)
-        if unnamed_classes(variant) is None:
-            words, remedy = "", "use"
-        else:
-            words, remedy = " without labels", f"{ADD_LABELS}, or, where answers are numbers, use"
+        words = f"{no_ballots(variant)}, or"
+        if unnamed_classes(variant) is not None:
+            given = ", ".join(f"{spec.name} {spec.datatype} {list(spec.shape)}" for spec in variant.outputs)
+            outputs = f"the outputs of task {variant.task!r} are {given} without labels"
+            words = f"{outputs}; {ADD_LABELS}, or, where answers are numbers,"
         raise ConfigError(
-            f"--metric {metric_name} compares classes, and the outputs of task {variant.task!r} are {given}{words}; "
-            f"{remedy} mean_absolute_error, or module:function"
+            f"--metric {metric_name} compares classes, and {words} use mean_absolute_error, or module:function"
         )
     return examples.labels, None
 

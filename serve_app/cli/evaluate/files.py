@@ -14,7 +14,7 @@ from catalog.evaluation.accuracy_file import (
     SUFFIX,
     MeasuredAccuracies,
     MeasuredVariant,
-    fingerprint,
+    identity,
     read_accuracies,
     write_accuracies,
 )
@@ -28,7 +28,7 @@ from serve_app.cli.evaluate.figures import Evaluated
 SPLITTING = ("both", *SPLITS)
 
 VOTERS = "voters.json"
-"""By variant the fingerprint of what gave the votes in the folder."""
+"""By variant the `identity` of what gave the votes in the folder."""
 
 
 def votes_path(target: Path, task: str) -> Path:
@@ -59,7 +59,7 @@ def write_files(
     """What was written where. Accuracies go to ``target``, unless it is None, and ``with_votes`` votes beside it."""
     out.mkdir(parents=True, exist_ok=True)
     wrote = {}
-    of = {each.name: fingerprint(each, root) for each in variants}
+    of = {each.name: identity(each, root) for each in variants}
     votes = _votes(found, variants, split) if found.of_classes else {}
     if votes:
         write_votes(out / "votes.csv", _with_kept(out / "votes.csv", votes, of, _voters(out / VOTERS)))
@@ -113,7 +113,7 @@ def _with_kept(
 ) -> dict[str, RecordedVotes]:
     """The votes, and those of other splits that the file holds of the same variants.
 
-    ``of`` has the fingerprints of the variants now, ``before`` of what gave the votes in the file, empty where that is
+    ``of`` has the identities of the variants now, ``before`` of what gave the votes in the file, empty where that is
     not known. Where a variant has changed, its old answers do not go with the new ones.
     """
     if not path.exists():
@@ -130,7 +130,7 @@ def _with_kept(
     if kept and changed:
         ERR.print(
             f"{path}: the rows of split {', '.join(kept)} are left out: {', '.join(changed)} gave them as another "
-            "model or with other options; evaluate that split again",
+            "model, or with other options, labels or outputs; evaluate that split again",
             style="red",
             markup=False,
             soft_wrap=True,

@@ -4,8 +4,10 @@ import logging
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from user_code_scene import variant, write_module
 
 from catalog.catalogue import load_catalogue
@@ -15,6 +17,7 @@ from catalog.evaluation.accuracy_file import (
     MeasuredVariant,
     accuracy_path,
     fingerprint,
+    identity,
     read_accuracies,
     write_accuracies,
 )
@@ -22,6 +25,7 @@ from catalog.evaluation.measured import AccuracySource, Measured
 from catalog.variant import Artifact
 from toy_models import write_toy_catalogue
 
+Y = {"name": "y", "datatype": "FP32", "shape": [-1]}
 MEASURED = Measured("accuracy", 0.6, 0.8, 100, "data.npz")
 
 
@@ -32,7 +36,7 @@ def catalogue(tmp_path: Path) -> Path:
 
 def measure(catalogue: Path, name: str = "good", accuracy: float = 0.7) -> None:
     loaded = load_catalogue(catalogue)
-    own = MeasuredVariant(of=fingerprint(loaded.variant(name), loaded.root), accuracy=accuracy, measured=MEASURED)
+    own = MeasuredVariant(of=identity(loaded.variant(name), loaded.root), accuracy=accuracy, measured=MEASURED)
     write_accuracies(accuracy_path(catalogue), MeasuredAccuracies({name: own}, {"toy": "votes.csv"}))
 
 
@@ -68,7 +72,7 @@ def test_votes_of_a_variant_that_has_changed_since_are_outdated(
     catalogue: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     loaded = load_catalogue(catalogue)
-    of = {each.name: fingerprint(each, loaded.root) for each in loaded.variants}
+    of = {each.name: identity(each, loaded.root) for each in loaded.variants}
     recorded = MeasuredAccuracies({}, {"toy": "votes.csv"}, {"toy": of})
     write_accuracies(accuracy_path(catalogue), recorded)
     assert read_accuracies(accuracy_path(catalogue)) == recorded
@@ -87,6 +91,39 @@ def test_votes_of_a_variant_that_has_changed_since_are_outdated(
     catalogue.write_text(text)
     write_accuracies(accuracy_path(catalogue), replace(recorded, voters={}))
     assert load_catalogue(catalogue).outdated == {}, "as an older version wrote it"
+
+
+@pytest.mark.parametrize("change", [{"labels": ["cat", "dog"]}, {"outputs": [{**Y, "datatype": "FP16"}]}])
+def test_answers_that_are_called_otherwise_by_now_are_not_what_was_measured_or_recorded(
+    catalogue: Path, caplog: pytest.LogCaptureFixture, change: dict[str, Any]
+) -> None:
+    loaded = load_catalogue(catalogue)
+    of = {each.name: identity(each, loaded.root) for each in loaded.variants}
+    own = MeasuredVariant(of=of["good"], accuracy=0.7, measured=MEASURED)
+    write_accuracies(accuracy_path(catalogue), MeasuredAccuracies({"good": own}, {"toy": "votes.csv"}, {"toy": of}))
+    content = yaml.safe_load(catalogue.read_text())
+    for entry in content["variants"]:
+        entry.update(change)
+    catalogue.write_text(yaml.safe_dump(content))
+    with caplog.at_level(logging.WARNING):
+        changed = load_catalogue(catalogue)
+    assert changed.variant("good").measured is None
+    assert changed.outdated == {changed.votes["toy"]: set(of)}
+    assert caplog.text.count("of another model, or with other options, labels or outputs") == 2
+    assert fingerprint(changed.variant("good"), changed.root) == fingerprint(loaded.variant("good"), loaded.root)
+
+
+def test_what_an_older_version_measured_does_not_count_since_labels_and_outputs_are_not_known(
+    catalogue: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    loaded = load_catalogue(catalogue)
+    of = fingerprint(loaded.variant("good"), loaded.root)
+    own = MeasuredVariant(of=of, accuracy=0.7, measured=MEASURED)
+    write_accuracies(accuracy_path(catalogue), MeasuredAccuracies({"good": own}))
+    with caplog.at_level(logging.WARNING):
+        assert load_catalogue(catalogue).variant("good").measured is None
+    assert "was measured by an older version of Accord, which did not note of what labels and outputs" in caplog.text
+    assert "Run `accord evaluate` again" in caplog.text
 
 
 def test_a_class_with_another_helper_module_or_another_file_of_its_options_is_not_what_was_measured(

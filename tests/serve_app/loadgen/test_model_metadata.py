@@ -18,6 +18,7 @@ SAID = TensorSpec("said", "UINT8", (-1,))
 WORD = TensorSpec("label", "BYTES", (-1,))
 VALUE = TensorSpec("y", "FP32", (-1,))
 SCORES = TensorSpec("scores", "FP32", (-1, 3))
+EMBEDDING = TensorSpec("embedding", "FP32", (-1, 8))
 VARIANT = load_catalogue("builtin").variants[0]
 
 
@@ -36,7 +37,9 @@ def giving(*outputs: TensorSpec, labels: int = 0) -> ModelMetadata:
         (giving(VALUE, SCORES), SCORES),
         (giving(SAID, labels=2), SAID),
         (giving(SCORES, labels=4), None),
-        (giving(SCORES, SAID, labels=4), None),
+        (giving(SCORES, SAID, labels=4), SAID),
+        (giving(EMBEDDING, SCORES, labels=3), SCORES),
+        (giving(EMBEDDING, SCORES), None),
         (giving(TensorSpec("scores", "FP32", (-1, 1))), None),
         (giving(VALUE, labels=3), None),
         (giving(TensorSpec("y", "INT64", (-1, 3)), labels=3), None),
@@ -88,7 +91,7 @@ def test_tensors_of_other_servers_count_as_unknown(body: dict[str, Any]) -> None
 def test_it_says_why_answers_are_not_compared() -> None:
     assert giving(SCORES, labels=2).not_compared() == (
         "answers are not compared with labels: no output of classes or scores; the endpoint has scores FP32 [-1, 3] "
-        "and 2 labels"
+        "and 2 labels: scores has 3 columns, and there are 2 labels; correct one of the two"
     )
     assert giving(SCORES).not_compared() is None
     assert giving().not_compared() is None, "what it gives is unknown"

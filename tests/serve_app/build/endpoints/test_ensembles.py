@@ -223,8 +223,8 @@ def test_a_task_whose_outputs_name_no_class_is_refused(tmp_path: Path) -> None:
     toy = load_catalogue(write_toy_catalogue(tmp_path))
     given = config(task="toy", variants=["good", "brittle"])
     message = (
-        r"endpoints.digits.ensemble: the outputs of task 'toy' are y FP32 \[-1\], with 0 labels, and members vote on "
-        r"classes; give an integer label of shape \[-1\] and the labels, or floating-point scores of shape "
+        r"endpoints.digits.ensemble: members vote on classes, and the outputs of task 'toy' are y FP32 \[-1\]: none of "
+        r"them says a class; give an integer label of shape \[-1\] and the labels, or floating-point scores of shape "
         r"\[-1, classes\], or remove ensemble"
     )
     with pytest.raises(ConfigError, match=message):

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from catalog.errors import ConfigError
 from catalog.faults import describe, nearest
 from catalog.tensor import TensorSpec
-from catalog.user_code.ending import ENDING
+from catalog.user_code.raised import text_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,10 +102,12 @@ def import_function(path: str) -> Adapter | Condition:
         found: Any = import_module(module_name)
     except ConfigError as error:
         raise ConfigError(f"{path!r}: {error}") from error
-    except (Exception, *ENDING) as error:  # a module that calls sys.exit would end the command without a word
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a module that calls sys.exit would end the command without a word
         raise ConfigError(
-            f"{path!r} cannot be imported: {type(error).__name__}: {error}; the module must be on PYTHONPATH of every "
-            "process, or in an installed package"
+            f"{path!r} cannot be imported: {type(error).__name__}: {text_of(error)}; the module must be on PYTHONPATH "
+            "of every process, or in an installed package"
         ) from error
     for attribute in attributes.split("."):
         if not hasattr(found, attribute):

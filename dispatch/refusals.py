@@ -14,6 +14,7 @@ from catalog.errors import (
     VariantFailed,
     WorkerLost,
 )
+from catalog.user_code.raised import text_of
 from dispatch.plan import EndpointPlan
 from dispatch.query import Batch, Query
 
@@ -110,7 +111,7 @@ def adapter_failed(where: str, error: BaseException) -> AdapterFailed:
 
 def in_one_line(error: BaseException) -> str:
     """An exception's type and message, without line breaks."""
-    words = " ".join(str(error).split())
+    words = " ".join(text_of(error).split())
     return f"{type(error).__name__}: {words[:LONGEST]}" if words else type(error).__name__
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from catalog.artifacts.external_data import external_files
 from catalog.errors import AccordError, ArtifactError, ConfigError
 from catalog.tensor import TensorSpec
+from catalog.user_code.raised import text_of
 from catalog.variant import Variant
 
 Tensors = dict[str, NDArray[Any]]
@@ -92,14 +93,14 @@ def load_error(variant: Variant, artifact: Path, error: Exception) -> ArtifactEr
     )
 
 
-def one_line(error: Exception) -> str:
+def one_line(error: BaseException) -> str:
     """The message of ``error`` on one line, or its type where it has none; a long one loses its middle."""
-    text = " ".join(str(error).split()) or type(error).__name__
+    text = " ".join(text_of(error).split()) or type(error).__name__
     # TorchScript puts a traceback into its message: what failed comes first, and why comes last
     return text if len(text) <= 400 else f"{text[:200]} ... {text[-200:]}"
 
 
-def reason(error: Exception) -> str:
+def reason(error: BaseException) -> str:
     """Type and message of an error on one line, for a client and a log."""
     return f"{type(error).__name__}: {one_line(error)}"
 

@@ -3,6 +3,7 @@
 from catalog.store import FsspecStore
 from catalog.variant import STACKED, Variant
 from deployments.runtimes.base import ModelRuntime, RuntimeOptions
+from deployments.runtimes.contained_runtime import ContainedRuntime
 from deployments.runtimes.registry import create
 from deployments.runtimes.stacked_runtime import StackedRuntime, members_of
 
@@ -11,4 +12,4 @@ def make_runtime(variant: Variant, store: FsspecStore, options: RuntimeOptions) 
     """The runtime of a variant, not yet loaded; raises `ArtifactError` or `ConfigError`."""
     if variant.runtime == STACKED:
         return StackedRuntime(variant, [make_runtime(member, store, options) for member in members_of(variant)])
-    return create(variant, store.fetch(variant.artifact), options)
+    return ContainedRuntime(variant, create(variant, store.fetch(variant.artifact), options))

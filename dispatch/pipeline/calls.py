@@ -10,7 +10,6 @@ import numpy as np
 from catalog.errors import AdapterFailed, BadRequest, NothingToAnswer
 from catalog.lengths import LengthRule
 from catalog.tensor import Arrays, TensorSpec
-from catalog.user_code.ending import ENDING
 from dispatch import refusals
 from dispatch.pipeline.graph import Part, Values
 from dispatch.pipeline.wiring import AnswerWiring, StageWiring, Wires, stages_of, type_of, written
@@ -127,7 +126,9 @@ def called(where: str, function: Any, given: Arrays) -> Any:
     """What a user's function gives; raises `AdapterFailed` where it raises, ``sys.exit`` among it."""
     try:
         return function(**given)
-    except (Exception, *ENDING) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise refusals.adapter_failed(where, error) from error
 
 

@@ -31,7 +31,7 @@ class Doubling:
         self.go = asyncio.Event()
         self.asked: list[tuple[str, str, str | None]] = []
         self.cancelled = 0
-        self.raises: Exception | None = None
+        self.raises: BaseException | None = None
 
     async def run(self, variant: str, inputs: Arrays, worker: str, router: str | None) -> BatchResult:
         """What a worker does with a batch."""

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from catalog.user_code.ending import ENDING
+from catalog.user_code.raised import text_of
 from catalog.user_code.source import shown
-from deployments.runtimes.base import one_line
+from deployments.runtimes.base import reason
 
 
 class UserCodeEnded(RuntimeError):
-    """The user's code called ``sys.exit``, or cancelled itself, which would end whoever runs it."""
+    """The user's code called ``sys.exit``, cancelled itself, or raised another thing that is no `Exception`."""
 
 
 @contextmanager
@@ -19,20 +19,22 @@ def contained(what: str) -> Iterator[None]:
     """Turn what would end a thread or an event loop into `UserCodeEnded`; ``what`` was called."""
     try:
         yield
-    except ENDING as error:
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as error:
         raise ended(what, error) from error
 
 
 def ended(what: str, error: BaseException) -> UserCodeEnded:
-    """The error of a call that raised one of `ENDING`."""
-    words = f"{type(error).__name__}({error})"
+    """The error of a call that raised what is no `Exception`."""
+    words = f"{type(error).__name__}({text_of(error)})"
     return UserCodeEnded(f"{what} raised {words}, which would end the worker; raise another exception")
 
 
 def fault(error: BaseException, folder: Path) -> str:
     """An error with the last line of the user's files below ``folder`` that it came through, on one line."""
     cause = error.__cause__ if isinstance(error, UserCodeEnded) and error.__cause__ is not None else error
-    words = f"{type(error).__name__}: {one_line(error)}" if isinstance(error, Exception) else repr(error)
+    words = reason(error)
     if isinstance(cause, SyntaxError) and cause.filename:
         return f"{shown(cause.filename, folder)}, line {cause.lineno}: {words}"
     frames = traceback.extract_tb(cause.__traceback__)

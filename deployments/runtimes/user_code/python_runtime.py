@@ -13,7 +13,6 @@ import numpy as np
 import psutil
 
 from catalog.errors import AccordError, ArtifactError
-from catalog.user_code.ending import ENDING
 from catalog.user_code.protocol import extras
 from catalog.user_code.source import import_folder
 from catalog.variant import Variant
@@ -64,7 +63,9 @@ class PythonRuntime:
             given = made.predict({name: _read_only(array) for name, array in inputs.items()})
             if type(given) is not dict:
                 given = self._result(given, "predict")
-        except ENDING as error:
+        except (Exception, KeyboardInterrupt):
+            raise
+        except BaseException as error:
             raise ended("predict", error) from error
         return self._checked(given, rows, base.batch_length(self._variant, inputs))
 

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from catalog.tensor import Arrays
+from catalog.user_code.raised import text_of
 from deployments.messages.worker import BatchResult, NetworkAddress
 from deployments.worker.sockets.frames import LIMIT_BYTES, Call, Cancel, Reply, receive, send
 from deployments.worker.sockets.peer import TOKEN_BYTES, end_of, meet_router, same_user, watch
@@ -127,10 +128,17 @@ class BatchServer:
         else:
             try:
                 reply = Reply(call.number, await self._run(call.variant, call.inputs, call.worker, call.router))
-            except Exception as error:  # what variants raise is in the result
-                reply = Reply(call.number, None, f"{type(error).__name__}: {error}")
+            except BaseException as error:  # what variants raise is in the result
+                if _is_cancelled():  # nobody waits for it
+                    raise
+                reply = Reply(call.number, None, f"{type(error).__name__}: {text_of(error)}")
         try:
             send(writer, reply, copy=True)  # a runtime may use its outputs' memory again
             await writer.drain()
         except OSError:
             logger.info("A router hung up before its batch was answered.")
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -103,7 +103,7 @@ def test_an_adapter_that_raises_is_named_with_what_it_raised() -> None:
     assert len(words) < 450
 
 
-@pytest.mark.parametrize("ending", [SystemExit(1), asyncio.CancelledError(1), GeneratorExit(1)])
+@pytest.mark.parametrize("ending", [SystemExit(1), asyncio.CancelledError(1), GeneratorExit(1), BaseException(1)])
 def test_an_adapter_cannot_end_who_calls_it(ending: BaseException) -> None:
     def leave(q: Any) -> Any:
         raise ending

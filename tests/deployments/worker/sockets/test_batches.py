@@ -115,6 +115,16 @@ async def test_what_the_worker_would_not_have_comes_back_in_words(open_link: Ope
         assert not link.lost
 
 
+@pytest.mark.parametrize("error", [BaseException("odd"), asyncio.CancelledError("odd"), GeneratorExit("odd")], ids=repr)
+async def test_whatever_ends_a_run_the_call_is_answered(open_link: Open, error: BaseException) -> None:
+    async with connected(open_link) as (worker, _, link):
+        worker.raises = error
+        async with asyncio.timeout(5):
+            with pytest.raises(CallRefused, match=f"^{type(error).__name__}: odd$"):
+                await link.run("v", X, "b", None)
+        assert not link.lost
+
+
 async def test_a_call_given_up_is_cancelled_at_the_worker(open_link: Open) -> None:
     async with connected(open_link) as (worker, _, link):
         call = asyncio.create_task(link.run("v", X, "w", None))

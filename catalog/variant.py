@@ -109,6 +109,15 @@ class Variant:
             raise ValueError(f"variant {self.name!r}: artifact.uri is missing")
         return self
 
+    @field_validator("labels")
+    @classmethod
+    def _labels_differ(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        doubled = next((label for label in value if value.count(label) > 1), None)
+        if doubled is not None:
+            numbers = ", ".join(str(number) for number, label in enumerate(value) if label == doubled)
+            raise ValueError(f"label {doubled!r} names the classes {numbers}; give each class a name of its own")
+        return value
+
     @model_validator(mode="after")
     def _lengths_fit(self) -> "Variant":
         LengthRule.of(self.lengths, self.inputs, self.outputs)

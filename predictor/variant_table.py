@@ -15,6 +15,10 @@ HARDWARE, ARCHITECTURE = "hw_", "arch_"
 """Prefixes of columns: metrics of a variant alone on a machine, and of its architecture, the same on every machine."""
 
 
+HIGHEST = 1e30
+"""Of metrics: models reckon with sums of them as 32-bit numbers, and with squares as 64-bit ones."""
+
+
 @dataclass(frozen=True)
 class VariantTable:
     """By machine and variant the ``hw_`` metrics, by variant the ``arch_`` ones; absent where nothing is known."""
@@ -38,7 +42,7 @@ def read_variants(path: Path) -> VariantTable:
 
     Empty cells are unknown; of several rows with the same variant and machine the last one that has a metric counts.
     Raises `ConfigError` where the file cannot be read, lacks a column, has an empty name, or a metric that is no finite
-    number.
+    number of a size that can be reckoned with.
     """
     table = read_table(path, "variants", NAMES, (*NAMES, f"{HARDWARE}*", f"{ARCHITECTURE}*"))
     metrics = [name for name in map(str, table.columns) if name.startswith((HARDWARE, ARCHITECTURE))]
@@ -46,6 +50,7 @@ def read_variants(path: Path) -> VariantTable:
         values = numbers_of(table, name)
         there = table[name].notna().to_numpy()
         refuse(path, table, name, there & ~np.isfinite(values), "a finite number, or leave it empty")
+        refuse(path, table, name, there & (np.abs(values) > HIGHEST), f"a number from -{HIGHEST:g} to {HIGHEST:g}")
         table[name] = values
     hardware: dict[tuple[str, str], dict[str, float]] = {}
     architecture: dict[str, dict[str, float]] = {}

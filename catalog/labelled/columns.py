@@ -135,7 +135,7 @@ def _numbers(column: Column, spec: TensorSpec) -> NDArray[Any]:
         raise ValueError(f"{array.dtype} does not fit {spec.datatype}")
     with np.errstate(over="ignore", invalid="ignore"):
         cast: NDArray[Any] = array.astype(spec.dtype)
-    if spec.dtype.kind in "iu":
+    if spec.dtype.kind in "iub":  # 2 and 0.7 are neither true nor false
         wrong = cast != array
     elif spec.allow_nan:
         wrong = np.isfinite(array) & ~np.isfinite(cast)

@@ -9,6 +9,7 @@ needs no such column, and others leave it empty.
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,13 @@ LENGTH = "length"
 
 _MAY_BE_ZERO = ("accuracy_pct", "std_ms")
 _HIGHEST = {"accuracy_pct": 100.0}
+_QUANTILES = ("p50_ms", "p90_ms", "p95_ms", "p99_ms")
+
+HIGHEST_WHOLE = 2**31 - 1
+"""Of batch sizes, lengths and counts of runs."""
+
+_MOST_SHOWN = 40
+"""Characters of a cell that an error repeats."""
 
 
 Latencies = dict[str, dict[int, dict[int, BatchLatency]]]
@@ -129,6 +137,9 @@ class _Row:
             value = 0
         if value < 1:
             raise self.fault(column, text, "give a whole number of at least 1")
+        if value > HIGHEST_WHOLE:
+            shown = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+            raise self.fault(column, shown, f"give a whole number of at most {HIGHEST_WHOLE}")
         return value
 
     def length(self) -> int:
@@ -171,4 +182,9 @@ def _read_row(row: _Row, accuracies_pct: dict[str, float], latencies: Latencies)
     if batch_size in by_batch:
         of_length = f" for length {length}" if length else ""
         raise row.fault("batch_size", batch_size, f"{name!r} has this batch size twice{of_length}; keep one row")
-    by_batch[batch_size] = BatchLatency(row.whole("samples"), *(row.number(column) for column in _LATENCIES))
+    latency = BatchLatency(row.whole("samples"), *(row.number(column) for column in _LATENCIES))
+    for lower, higher in pairwise(_QUANTILES):
+        below, value = getattr(latency, lower), getattr(latency, higher)
+        if value < below:
+            raise row.fault(higher, value, f"{lower} is {below:g}, and a higher quantile cannot be less; correct one")
+    by_batch[batch_size] = latency

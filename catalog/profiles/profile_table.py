@@ -15,6 +15,7 @@ import numpy as np
 
 from catalog.errors import ConfigError
 from catalog.profiles.profile import BatchLatency, LatencyProfile
+from catalog.profiles.profile_csv import HIGHEST_WHOLE
 
 COLUMNS = ("Model", "Accel", "batchsize", "avg_latency(ms)", "Accuracy", "Normalized_Accuracy")
 """Columns that a file must have, in any order."""
@@ -138,6 +139,8 @@ class _Row:
             value = 0
         if value < 1:
             raise self.fault(column, "give a whole number of at least 1")
+        if value > HIGHEST_WHOLE:
+            raise self.fault(column, f"give a whole number of at most {HIGHEST_WHOLE}")
         return value
 
     def number(self, column: str, highest: float = np.inf) -> float:

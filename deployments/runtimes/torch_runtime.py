@@ -15,6 +15,7 @@ from catalog.errors import ConfigError
 from catalog.variant import Variant
 from deployments.runtimes import base
 from deployments.runtimes.base import RuntimeOptions, Tensors
+from deployments.runtimes.known_options import refuse_unknown_options
 from deployments.runtimes.torch_device import (
     MEMORY_PER_WEIGHT_BYTE,
     module_bytes,
@@ -32,6 +33,7 @@ class TorchRuntime:
     """
 
     def __init__(self, variant: Variant, artifact: Path, options: RuntimeOptions) -> None:
+        refuse_unknown_options(variant)
         texts = [spec.name for spec in variant.inputs + variant.outputs if spec.datatype == "BYTES"]
         if texts:
             raise ConfigError(

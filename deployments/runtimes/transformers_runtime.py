@@ -13,6 +13,8 @@ from catalog.texts.token_estimate import characters_for
 from catalog.variant import Variant
 from deployments.runtimes import base
 from deployments.runtimes.base import RuntimeOptions, Tensors
+from deployments.runtimes.classifier_folder import REMEDY, other_than_classes, without_vocabulary
+from deployments.runtimes.known_options import refuse_unknown_options
 from deployments.runtimes.torch_device import (
     MEMORY_PER_WEIGHT_BYTE,
     module_bytes,
@@ -33,12 +35,7 @@ class TransformersRuntime:
     """
 
     def __init__(self, variant: Variant, artifact: Path, options: RuntimeOptions) -> None:
-        unknown = sorted(set(variant.options) - set(KNOWN_OPTIONS))
-        if unknown:
-            raise ConfigError(
-                f"variant {variant.name!r}: unknown option {', '.join(map(repr, unknown))}; "
-                f"runtime 'transformers' knows {', '.join(KNOWN_OPTIONS)}"
-            )
+        refuse_unknown_options(variant, KNOWN_OPTIONS)
         given = variant.options.get("max_length")
         if given is not None and (type(given) is not int or given < 1):
             raise ConfigError(f"variant {variant.name!r}: max_length is {given!r}; give a number of tokens, at least 1")
@@ -78,6 +75,7 @@ class TransformersRuntime:
             )
         except Exception as error:  # transformers raises whatever its parsers do
             raise base.load_error(self._variant, self._artifact, error) from error
+        self._check_tokenizer(tokenizer)
         self._check_model(model, report)
         self._max_length = self._token_limit(tokenizer, model)
         self._keeps_end = tokenizer.truncation_side == "left"
@@ -128,12 +126,25 @@ class TransformersRuntime:
             return int(base.artifact_bytes(self._artifact) * MEMORY_PER_WEIGHT_BYTE)
         return module_bytes(self._model)
 
+    def _check_tokenizer(self, tokenizer: Any) -> None:
+        missing = without_vocabulary(self._artifact, tokenizer)
+        if missing is not None:
+            raise ArtifactError(
+                f"variant {self._variant.name!r}: {self._artifact.name} has no tokenizer ({missing}), so that every "
+                "word would be unknown; put there what the tokenizer's save_pretrained writes"
+            )
+
     def _check_model(self, model: Any, report: dict[str, Any]) -> None:
         untrained = sorted(str(key) for key in (*report["missing_keys"], *report["mismatched_keys"]))
         if untrained:  # transformers fills them with random numbers and goes on
             raise ArtifactError(
                 f"variant {self._variant.name!r}: {self._artifact.name} has no usable weights for "
                 f"{', '.join(untrained)}; save the trained classifier, not the model that it started from"
+            )
+        if (why := other_than_classes(model.config)) is not None:
+            raise ArtifactError(
+                f"variant {self._variant.name!r}: {self._artifact.name} {why}, and runtime 'transformers' gives the "
+                f"likeliest class; {REMEDY}"
             )
         labels = self._variant.labels
         if labels and len(labels) != model.config.num_labels:

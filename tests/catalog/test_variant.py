@@ -46,11 +46,18 @@ def test_accuracy_in_percent_is_a_hundred_times_the_ratio() -> None:
         ("artifact", {"uri": "x", "sha256": "ABC"}),
         ("artifact", {"uri": "x", "sha256": "G" * 64}),
         ("latency", 3),
+        ("labels", ["cat", "dog", "cat"]),
     ],
 )
 def test_a_wrong_field_is_refused_by_name(field: str, value: Any) -> None:
     with pytest.raises(ValidationError, match=field):
         _PARSE(described(**{field: value}))
+
+
+def test_a_label_that_names_two_classes_is_named_with_both() -> None:
+    words = "label 'cat' names the classes 0, 2; give each class a name of its own"
+    with pytest.raises(ValidationError, match=words):
+        _PARSE(described(labels=["cat", "dog", "cat"]))
 
 
 @pytest.mark.parametrize(("batch_bytes", "rows"), [(99, 9), (10, 1), (640, 64), (1e12, 64), (float("inf"), 64)])

@@ -59,6 +59,13 @@ def test_a_metric_that_is_no_finite_number_is_refused(tmp_path: Path, cell: str,
     assert str(raised.value) == f"{path}: hw_util is {shown} in row 2; give a finite number, or leave it empty"
 
 
+def test_a_metric_that_sums_and_squares_of_would_not_be_finite_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "variant,machine,arch_size", "a,m,1", "b,m,-1e300")
+    with pytest.raises(ConfigError) as raised:
+        read_variants(path)
+    assert str(raised.value) == f"{path}: arch_size is -1e+300 in row 2; give a number from -1e+30 to 1e+30"
+
+
 def test_missing_columns_are_named_with_those_that_are_wanted(tmp_path: Path) -> None:
     path = written(tmp_path, "name,hw_util", "a,0.5")
     with pytest.raises(ConfigError) as raised:

@@ -8,7 +8,6 @@ import argparse
 import hashlib
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,12 +34,13 @@ from catalog.zoo.sentiment.deltas import pretrained_weights, tuned_weights, unpa
 from catalog.zoo.sentiment.encoder_graph import Weights, encoder_model
 from catalog.zoo.sentiment.ngram_graph import NgramModel, ngram_model
 from catalog.zoo.sentiment.pretrained import HEADS, PACKAGE, SHA256, TOKENIZER, pretrained_folder
+from catalog.zoo.sentiment.temporary import temporary_beside
 from catalog.zoo.sentiment.trained import INDEX, VOTES, TrainedFiles, TrainedTask, TrainedVariant
 
 SHIPPED = Path(__file__).parent / "trained"
 """Trained files that ship with Accord."""
 
-FORMAT = 3
+FORMAT = 4
 """Counts changes of what is built from the same files."""
 
 CATALOGUE = "catalogue.yaml"
@@ -62,7 +62,8 @@ def built_catalogue(on_progress: OnProgress | None = None) -> Path:
 def build(folder: Path, trained: Path = SHIPPED, on_progress: OnProgress | None = None) -> Path:
     """Build the variants of ``trained`` into ``folder``, whole or not at all; gives their catalogue file.
 
-    Does nothing where the same build is there. Two processes may build one folder at once. Raises `ConfigError` where
+    Does nothing where the same build is there. Two processes may build one folder at once; what one that was killed
+    left is removed. Raises `ConfigError` where
     something else is in ``folder``, and `ArtifactError` where the pretrained encoder cannot be had.
     """
     first_line = f"# Built by `python -m catalog.zoo.sentiment.build`, {_build_key(trained)}\n"
@@ -72,9 +73,7 @@ def build(folder: Path, trained: Path = SHIPPED, on_progress: OnProgress | None 
     task = files.read()
     report = on_progress or _ignore
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
-        made = Path(temporary) / "whole"
-        made.mkdir()
+    with temporary_beside(folder) as made:
         steps = len(task.variants) + 1
         report("the pretrained encoder", 0.0)
         pretrained = pretrained_folder()

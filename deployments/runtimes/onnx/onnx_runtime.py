@@ -6,6 +6,7 @@ from typing import Any
 from catalog.variant import Variant
 from deployments.runtimes import base
 from deployments.runtimes.base import RuntimeOptions, Tensors
+from deployments.runtimes.known_options import refuse_unknown_options
 from deployments.runtimes.onnx.gpu_memory import gpu_bytes, session_sizes
 from deployments.runtimes.onnx.onnx_session import MEMORY_PER_FILE_BYTE, check_names, open_session
 from deployments.runtimes.onnx.sized_sessions import SizedSessions
@@ -15,6 +16,7 @@ class OnnxRuntime:
     """A `ModelRuntime` for one ``.onnx`` file; its tensors are matched by name."""
 
     def __init__(self, variant: Variant, artifact: Path, options: RuntimeOptions) -> None:
+        refuse_unknown_options(variant)
         self._variant = variant
         self._artifact = artifact
         self._options = options

@@ -10,6 +10,7 @@ from catalog.texts.tokens import TextTokenizer
 from catalog.variant import Variant
 from deployments.runtimes import base
 from deployments.runtimes.base import RuntimeOptions, Tensors
+from deployments.runtimes.known_options import refuse_unknown_options
 from deployments.runtimes.onnx.gpu_memory import SESSION_BYTES
 from deployments.runtimes.onnx.onnx_session import MEMORY_PER_FILE_BYTE, check_names, open_session
 
@@ -90,12 +91,7 @@ class TextRuntime:
 
 
 def _check(variant: Variant) -> None:
-    unknown = sorted(set(variant.options) - set(KNOWN_OPTIONS))
-    if unknown:
-        raise ConfigError(
-            f"variant {variant.name!r}: unknown option {', '.join(map(repr, unknown))}; "
-            f"runtime 'text' knows {', '.join(KNOWN_OPTIONS)}"
-        )
+    refuse_unknown_options(variant, KNOWN_OPTIONS)
     given = variant.options.get("max_length", MAX_LENGTH)
     if type(given) is not int or given < 1:
         raise ConfigError(f"variant {variant.name!r}: max_length is {given!r}; give a number of tokens, at least 1")

@@ -108,12 +108,13 @@ def _refuse_unknown_axes(sizes: Mapping[str, int], described: Iterable[Described
 
 
 def _variant_of(variant: str, task: str, path: Path, read: Described) -> Variant:
+    # the path as it was given: links in the cache of Hugging Face lead to files that the weights are not beside
     sha256 = None if external_files(path) else checksum(path)  # of the file alone it would say too little
     return Variant(
         name=variant,
         task=task,
         runtime=read.runtime,
-        artifact=Artifact(str(path.resolve()), sha256),
+        artifact=Artifact(str(path.absolute()), sha256),
         accuracy=UNMEASURED,
         inputs=read.inputs,
         outputs=read.outputs,

@@ -13,7 +13,14 @@ from catalog.profiles.profile_csv import COLUMNS, ProfiledVariant, read_profiles
 
 _HEADER = "variant,accuracy_pct,batch_size,samples,mean_ms,std_ms,p50_ms,p90_ms,p95_ms,p99_ms"
 _MS = st.floats(1e-6, 1e6)
-_LATENCIES = st.builds(BatchLatency, st.integers(1, 10**6), _MS, st.floats(0.0, 1e6), _MS, _MS, _MS, _MS)
+_QUANTILES_MS = st.lists(_MS, min_size=4, max_size=4).map(sorted)
+_LATENCIES = st.builds(
+    lambda samples, mean_ms, std_ms, quantiles_ms: BatchLatency(samples, mean_ms, std_ms, *quantiles_ms),
+    st.integers(1, 10**6),
+    _MS,
+    st.floats(0.0, 1e6),
+    _QUANTILES_MS,
+)
 _VARIANTS = st.builds(
     lambda accuracy_pct, by_batch: ProfiledVariant(accuracy_pct, LatencyProfile("cpu", by_batch)),
     st.floats(0.0, 100.0),
@@ -64,6 +71,13 @@ def test_rows_of_one_variant_become_one_profile(tmp_path: Path) -> None:
         ("a,good,1,10,1,0,1,1,1,1", "column accuracy_pct: 'good'; give a number from 0 to 100"),
         ("a,100.5,1,10,1,0,1,1,1,1", "column accuracy_pct: '100.5'"),
         ("a,77,0,10,1,0,1,1,1,1", "column batch_size: '0'; give a whole number of at least 1"),
+        (
+            f"a,77,1{'0' * 400},10,1,0,1,1,1,1",
+            f"column batch_size: '1{'0' * 39}...'; give a whole number of at most 2147483647",
+        ),
+        ("a,77,1,10,5,1,9,8,9,9", "column p90_ms: 8.0; p50_ms is 9, and a higher quantile cannot be less"),
+        ("a,77,1,10,5,1,1,5,3,9", "column p95_ms: 3.0; p90_ms is 5, and a higher quantile cannot be less"),
+        ("a,77,1,10,5,1,1,2,3,1", "column p99_ms: 1.0; p95_ms is 3, and a higher quantile cannot be less"),
         ("a,77,1.5,10,1,0,1,1,1,1", "column batch_size: '1.5'"),
         ("a,77,1,none,1,0,1,1,1,1", "column samples: 'none'"),
         ("a,77,1,10,-1,0,1,1,1,1", "column mean_ms: '-1'; give a number above 0"),

@@ -79,6 +79,7 @@ def test_no_trials_are_fewer_than_any(tmp_path: Path) -> None:
         ([row(" ", "cpu", 1, 5.0)], "line 2, column Model: ' '; give a name"),
         ([row("m", "", 1, 5.0)], "line 2, column Accel: ''; give a name"),
         ([row("m", "cpu", 0, 5.0)], "line 2, column batchsize: '0'; give a whole number of at least 1"),
+        ([row("m", "cpu", 10**400, 5.0)], "0'; give a whole number of at most 2147483647"),
         ([row("m", "cpu", 1, 0.0)], r"column avg_latency\(ms\): '0.0'; give a number above 0"),
         ([row("m", "cpu", 1, float("nan"))], r"column avg_latency\(ms\): 'nan'"),
         ([row("m", "cpu", 1, 5.0, accuracy="101,90")], "column Accuracy: '101'; give a number above 0, at most 100"),

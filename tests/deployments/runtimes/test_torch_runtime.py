@@ -279,3 +279,9 @@ def test_cuda_on_a_machine_without_it_is_refused_with_the_remedy(artifact):
         ConfigError, match=r"device 'cuda' was asked for, but .* sees 0 CUDA devices; set the device to"
     ):
         create(VARIANT, artifact, RuntimeOptions("cuda")).load()
+
+
+def test_options_that_it_would_ignore_are_refused(tmp_path) -> None:
+    words = "variant 'net': unknown option 'threads'; runtime 'torch' knows none: remove options"
+    with pytest.raises(ConfigError, match=words):
+        create(replace(VARIANT, options={"threads": 4}), tmp_path, RuntimeOptions())

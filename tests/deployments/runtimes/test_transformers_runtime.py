@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import shutil
 import weakref
 from dataclasses import replace
 
@@ -275,3 +276,61 @@ def test_a_folder_says_what_it_takes_and_gives(artifact, tmp_path):
     (tmp_path / "config.json").write_text('{"model_type": "bert", "architectures": ["BertModel"]}')
     with pytest.raises(ConfigError, match=r"holds a BertModel, and runtime 'transformers' runs classifiers"):
         read_model(tmp_path, {})
+
+
+def with_config(artifact, folder, **changes):
+    """A copy of the folder with these changes of its config."""
+    shutil.copytree(artifact, folder)
+    content = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(content | changes))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"problem_type": "multi_label_classification"}, "tells of each class whether a text is of it"),
+        ({"problem_type": "regression"}, "gives numbers, no class"),
+    ],
+)
+def test_a_model_that_does_not_choose_one_class_is_refused(artifact, tmp_path, changes, words):
+    folder = with_config(artifact, tmp_path / "other", **changes)
+    with pytest.raises(ArtifactError, match=rf"other {words}.*write a class of your own around it"):
+        create(VARIANT, folder, RuntimeOptions()).load()
+    with pytest.raises(ConfigError, match=rf"other {words}.*write a class of your own around it"):
+        read_model(folder, {})
+
+
+def test_a_model_of_one_number_is_no_classifier(model, tmp_path):
+    one = BertForSequenceClassification(BertConfig(**{**model.config.to_dict(), "id2label": {0: "score"}}))
+    build_tokenizer().save_pretrained(tmp_path)
+    one.save_pretrained(tmp_path)
+    outputs = (VARIANT.outputs[0], TensorSpec("probabilities", "FP32", (-1, 1)))
+    with pytest.raises(ArtifactError, match="gives numbers, no class"):
+        create(replace(VARIANT, outputs=outputs, labels=()), tmp_path, RuntimeOptions()).load()
+    with pytest.raises(ConfigError, match="gives numbers, no class"):
+        read_model(tmp_path, {})
+
+
+def test_a_folder_without_a_tokenizer_is_refused(model, tmp_path):
+    model.save_pretrained(tmp_path)
+    words = "has no tokenizer \\(tokenizer.json, vocab.txt\\), so that every word would be unknown"
+    with pytest.raises(ArtifactError, match=words):
+        create(VARIANT, tmp_path, RuntimeOptions()).load()
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (
+            {1: "a", 2: "b", 3: "c"},
+            "names 3 classes, and none of the number 0; it has 1, 2, 3; number them from 0 to 2",
+        ),
+        ({0: "a", 2: "b", 5: "c"}, "names 3 classes, and none of the number 1; it has 0, 2, 5"),
+        ({0: "a", 1: "b", 2: "a"}, "has 'a' for the classes 0, 2; give each a name of its own"),
+    ],
+)
+def test_names_of_classes_are_numbered_from_0_without_gaps_and_differ(artifact, tmp_path, names, words):
+    folder = with_config(artifact, tmp_path / "other", id2label=names, label2id=dict.fromkeys(names.values(), 0))
+    with pytest.raises(ConfigError, match=words):
+        read_model(folder, {})

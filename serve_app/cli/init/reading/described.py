@@ -20,6 +20,9 @@ Axis = int | str | None
 Sizes = Mapping[str, int]
 """What axes of any length are fixed to, by name."""
 
+OTHER_ROWS = TRIAL_ROWS + 1
+"""Of a second trial: an output that had as many rows as the first by chance does not have as many as this one too."""
+
 _DATATYPES = {dtype: name for name, dtype in DTYPES.items() if name != "BF16"}
 """BF16 has the dtype of FP32 here, which stands for it."""
 
@@ -80,21 +83,33 @@ def outputs_of(
 ) -> tuple[TensorSpec, ...]:
     """What a model gives for rows of zeros. Outputs without a row per query, or with nothing in it, are left out.
 
-    Raises `ConfigError`.
+    Two trials of different numbers of rows tell. Raises `ConfigError`.
     """
     fixed = [TensorSpec(spec.name, spec.datatype, (-1, *(max(axis, 1) for axis in spec.item_shape))) for spec in inputs]
-    try:
-        given = run({spec.name: zeros(spec, TRIAL_ROWS) for spec in fixed})
-    except Exception as error:  # libraries raise their own kinds
-        raise ConfigError(f"{path} fails on {TRIAL_ROWS} rows of zeros: {type(error).__name__}: {error}") from error
-    found = [_output(path, name, np.asarray(array)) for name, array in given.items() if _has_rows(np.asarray(array))]
+    given = _tried(path, run, fixed, TRIAL_ROWS)
+    more = _tried(path, run, fixed, OTHER_ROWS)
+    found = [
+        _output(path, name, array)
+        for name, array in given.items()
+        if _has_rows(array, TRIAL_ROWS) and _has_rows(more[name], OTHER_ROWS)
+    ]
     if not found:
         raise ConfigError(f"{path} gives {', '.join(given) or 'nothing'}, none with a row per query on its first axis")
     return tuple(found)
 
 
-def _has_rows(array: NDArray[Any]) -> bool:
-    return array.ndim > 0 and len(array) == TRIAL_ROWS and array.size > 0
+def _tried(
+    path: Path, run: Callable[[Tensors], Mapping[str, Any]], inputs: Sequence[TensorSpec], rows: int
+) -> dict[str, NDArray[Any]]:
+    try:
+        given = run({spec.name: zeros(spec, rows) for spec in inputs})
+    except Exception as error:  # libraries raise their own kinds
+        raise ConfigError(f"{path} fails on {rows} rows of zeros: {type(error).__name__}: {error}") from error
+    return {name: np.asarray(array) for name, array in given.items()}
+
+
+def _has_rows(array: NDArray[Any], rows: int) -> bool:
+    return array.ndim > 0 and len(array) == rows and array.size > 0
 
 
 def _output(path: Path, name: str, array: NDArray[Any]) -> TensorSpec:

@@ -1,5 +1,7 @@
 """From trained files to models and their catalogue; training on texts that a second suffices for."""
 
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -138,6 +140,32 @@ def test_two_builds_at_once_leave_one_whole_folder(trained, tmp_path) -> None:
     assert made == [tmp_path / "built" / "catalogue.yaml"] * 3
     assert [path.name for path in tmp_path.iterdir()] == ["built"]
     assert len(load_catalogue(made[0]).variants) == 3
+
+
+def test_what_a_killed_build_left_is_removed_and_what_another_makes_or_somebody_else_has_is_not(
+    trained, tmp_path
+) -> None:
+    target, code = tmp_path / "built", "import sys; from pathlib import Path; "
+    code += "from catalog.zoo.sentiment.temporary import temporary_beside as beside; made = beside(Path(sys.argv[1])); "
+    code += "print(made.__enter__(), flush=True); sys.stdin.read()"
+    makers = [
+        subprocess.Popen([sys.executable, "-c", code, str(target)], stdin=-1, stdout=-1, text=True) for _ in range(2)
+    ]
+    killed, alive = (Path(maker.stdout.readline().strip()) for maker in makers)
+    makers[0].kill()
+    makers[0].wait()
+    (killed / "part").write_text("left")
+    mine = tmp_path / ".built-abcdefgh"
+    mine.mkdir()
+    (mine / "notes.txt").write_text("mine")
+    assert killed.is_dir()
+    build(target, trained)
+    assert not killed.parent.exists()
+    assert alive.is_dir()
+    assert mine.is_dir()
+    makers[1].kill()
+    for maker in makers:
+        maker.communicate()
 
 
 def test_a_build_that_fails_leaves_nothing(trained, tmp_path, monkeypatch) -> None:

@@ -155,3 +155,9 @@ def test_tensors_other_than_the_catalogue_says_are_reported_at_load(artifact, x,
 def test_cuda_on_a_machine_without_it_is_refused_with_the_remedy(artifact):
     with pytest.raises(ConfigError, match=r"device 'cuda:0' was asked for, but .*set the device to cpu"):
         create(VARIANT, artifact, RuntimeOptions("cuda:0")).load()
+
+
+def test_options_that_it_would_ignore_are_refused(tmp_path: Path) -> None:
+    words = "variant 'tiny': unknown option 'threads'; runtime 'onnx' knows none: remove options"
+    with pytest.raises(ConfigError, match=words):
+        create(replace(VARIANT, options={"threads": 4}), tmp_path, RuntimeOptions())

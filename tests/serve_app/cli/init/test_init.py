@@ -175,6 +175,39 @@ def test_an_onnx_file_with_weights_beside_it_has_no_checksum(tmp_path: Path) -> 
     np.testing.assert_array_equal(answers(tmp_path / "adds", "model", x=x)["y"], x + weights)
 
 
+def test_a_link_as_in_the_cache_of_hugging_face_stays_beside_its_weights(tmp_path: Path) -> None:
+    blobs, snapshot = tmp_path / "blobs", tmp_path / "snapshots" / "abc"
+    blobs.mkdir()
+    snapshot.mkdir(parents=True)
+    model_with_weights_at(blobs, "model.onnx.data").rename(blobs / "1f")
+    weights = np.arange(4, dtype=np.float32)
+    (blobs / "2e").write_bytes(weights.tobytes())
+    (snapshot / "model.onnx").symlink_to("../../blobs/1f")
+    (snapshot / "model.onnx.data").symlink_to("../../blobs/2e")
+    result = accord(str(tmp_path / "adds"), "--from", str(snapshot / "model.onnx"))
+    assert result.exit_code == 0, result.output
+    (entry,) = yaml.safe_load((tmp_path / "adds" / "catalogue.yaml").read_text())["variants"]
+    assert entry["artifact"] == {"uri": str(snapshot / "model.onnx")}
+    x = np.ones((3, 4), np.float32)
+    np.testing.assert_array_equal(answers(tmp_path / "adds", "model", x=x)["y"], x + weights)
+
+
+def test_an_output_that_has_two_rows_whatever_the_batch_is_left_out(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("ReduceMax", ["x"], ["most"], axes=[1], keepdims=0),
+        helper.make_node("Constant", [], ["pair"], value=helper.make_tensor("v", TensorProto.FLOAT, [2], [1.0, 2.0])),
+    ]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 4])
+    outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("pair", "most")]
+    graph = helper.make_graph(nodes, "g", [x], outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.save(model, tmp_path / "two.onnx")
+    result = accord(str(tmp_path / "two"), "--from", str(tmp_path / "two.onnx"))
+    assert result.exit_code == 0, result.output
+    (variant,) = load_catalogue(tmp_path / "two" / "catalogue.yaml").variants
+    assert [spec.name for spec in variant.outputs] == ["most"]
+
+
 def test_several_models_are_variants_of_one_task_and_have_to_be_alike(tmp_path: Path) -> None:
     one, other = linear(tmp_path / "one.onnx"), linear(tmp_path / "other.onnx")
     assert accord(str(tmp_path / "both"), "--from", str(one), "--from", str(other)).exit_code == 0

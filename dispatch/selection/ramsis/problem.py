@@ -29,14 +29,15 @@ class WorkerProblem:
     """One worker's share of an endpoint's queries.
 
     ``latency_s[m][n - 1]`` is the time within which n rows on variant m are answered, transport included, for n up to
-    ``max_queue_rows``; more rows than the variant takes at once count as batches one after the other. It is what must
-    fit into the slack. ``busy_s``, of the same shape, is the time that the worker is busy with them on average, by
-    which the process per query moves on; empty where latency does not vary. ``late_share`` is the share of batches that
-    take longer than ``latency_s``: 0.01 where that is the 99th percentile. ``max_rows``, by variant, is the largest
-    batch. Variants are ordered by their latency with one row, fastest first (`of` prunes those
-    that another beats at every batch size). ``arrivals`` is the load of all ``workers`` together. ``slack_steps`` is D
-    of the fixed-length discretisation (section 4.2.2), 0 the model-based one (4.2.1). ``group`` is the number of
-    consecutive queries that round robin gives to one worker.
+    ``max_queue_rows``; more rows than the variant takes at once are so many full batches and a part of one, since what
+    comes meanwhile joins the rest (`in_whole_batches`: where nothing does). It is what must fit into the slack.
+    ``busy_s``, of the same shape, is the time that the worker is busy with them on average, by which the process per
+    query moves on; empty where latency does not vary. ``late_share`` is the share of batches that take longer than
+    ``latency_s``: 0.01 where that is the 99th percentile. ``max_rows``, by variant, is the largest batch. Variants are
+    ordered by their latency with one row, fastest first (`of` prunes those that another beats at every batch size).
+    ``arrivals`` is the load of all ``workers`` together. ``slack_steps`` is D of the fixed-length discretisation
+    (section 4.2.2), 0 the model-based one (4.2.1). ``group`` is the number of consecutive queries that round robin
+    gives to one worker.
     """
 
     variants: tuple[str, ...]
@@ -99,7 +100,7 @@ class WorkerProblem:
         return cls(
             variants=tuple(c.variant for c in kept),
             accuracies=tuple(c.accuracy for c in kept),
-            latency_s=tuple(_in_batches(c.latency_s, max_queue_rows) for c in kept),
+            latency_s=tuple(_of_full_batches(c.latency_s, max_queue_rows) for c in kept),
             slo_s=slo_s,
             workers=workers,
             arrivals=arrivals,
@@ -107,7 +108,7 @@ class WorkerProblem:
             batching=batching,
             balancing=balancing,
             slack_steps=slack_steps,
-            busy_s=tuple(_in_batches(c.busy_s, max_queue_rows) for c in kept) if varies else (),
+            busy_s=tuple(_of_full_batches(c.busy_s, max_queue_rows) for c in kept) if varies else (),
             late_share=late_share,
             max_rows=tuple(c.max_batch for c in kept),
         )
@@ -134,6 +135,24 @@ class WorkerProblem:
     def grouped(self, group: int) -> "WorkerProblem":
         """The same worker under round robin with ``group`` consecutive queries for each."""
         return replace(self, group=group)
+
+    def in_whole_batches(self) -> "WorkerProblem":
+        """The same worker, where what is left over of full batches runs in one of its own.
+
+        So it is where a group's turn is over: nothing comes that could join it. Where queries come one by one a table
+        with such batches knew no queue longer than a full one with which a flat profile keeps up.
+        """
+
+        def whole(times_s: tuple[float, ...], most: int) -> tuple[float, ...]:
+            rest_s = (0.0, *times_s[: most - 1])
+            beyond = (n // most * times_s[most - 1] + rest_s[n % most] for n in range(most + 1, len(times_s) + 1))
+            return (*times_s[:most], *beyond)
+
+        times_s = self.busy_s or self.latency_s
+        changed = tuple(whole(*each) for each in zip(times_s, self.max_rows, strict=False))
+        if not changed:
+            return self
+        return replace(self, busy_s=changed) if self.busy_s else replace(self, latency_s=changed)
 
     def staggered(self) -> "WorkerProblem":
         """The same worker, where later batches of one queue answer rows that arrived later, and are due later.
@@ -164,13 +183,13 @@ def formulation_for(balancing: Balancing, wanted: Formulation | None = None) -> 
 
 
 def _rows_in_time(candidate: Candidate, slo_s: float) -> int:
-    return sum(latency_s <= slo_s for latency_s in _in_batches(candidate.latency_s, LONGEST_QUEUE_ROWS))
+    return sum(latency_s <= slo_s for latency_s in _of_full_batches(candidate.latency_s, LONGEST_QUEUE_ROWS))
 
 
-def _in_batches(latency_s: tuple[float, ...], rows: int) -> tuple[float, ...]:
-    """Time of 1 to ``rows`` rows, in as many batches as they need; ``latency_s[n]`` is that of one batch of n."""
+def _of_full_batches(latency_s: tuple[float, ...], rows: int) -> tuple[float, ...]:
+    """Time of 1 to ``rows`` rows; ``latency_s[n]`` is that of one batch of n, and more are parts of full ones."""
     most = len(latency_s) - 1
-    return tuple(n // most * latency_s[most] + latency_s[n % most] for n in range(1, rows + 1))
+    return tuple(latency_s[n] if n <= most else n / most * latency_s[most] for n in range(1, rows + 1))
 
 
 def _staggered(tail_s: tuple[float, ...], busy_s: tuple[float, ...], most: int, per_row_s: float) -> tuple[float, ...]:

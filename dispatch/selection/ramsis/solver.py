@@ -11,7 +11,7 @@ from dispatch.selection.ramsis.per_query.process import MOST_TOGETHER, Start, ro
 from dispatch.selection.ramsis.problem import WorkerProblem
 from dispatch.selection.ramsis.tables.table import DecisionTable
 
-VERSION = 10
+VERSION = 11
 """Raised whenever answers change, so that tables kept from before are made anew."""
 
 SHORTEST_QUEUE_ROWS = 16
@@ -46,7 +46,7 @@ def solve(problem: WorkerProblem) -> DecisionTable:
         )
     short = shortened(problem.staggered())
     group, start = best_group(short)
-    return solve_per_query(short.grouped(group), start)
+    return solve_per_query(_with_groups(short, group), start)
 
 
 def solve_single(problem: WorkerProblem) -> DecisionTable:
@@ -86,7 +86,11 @@ def best_group(problem: WorkerProblem) -> tuple[int, Start | None]:
         hopeless = group > FEW_GROUPS and best_accuracy < HOPELESS
         if hopeless or best_accuracy > max(problem.accuracies) - NO_WORSE:
             break
-        accuracy, start = rough_accuracy(coarse.grouped(group), best_accuracy, start)
+        accuracy, start = rough_accuracy(_with_groups(coarse, group), best_accuracy, start)
         if accuracy > best_accuracy + NO_WORSE:
             best, best_accuracy, best_start = group, accuracy, start
     return best, best_start
+
+
+def _with_groups(problem: WorkerProblem, group: int) -> WorkerProblem:
+    return problem if group == 1 else problem.in_whole_batches().grouped(group)

@@ -86,7 +86,7 @@ class VariableBatching:
 
     def _after_whole(self, values: Values) -> Floats:
         """Expected value after a launch of the whole queue, by launch and slack step."""
-        (_, transitions), weights = self.whole.parts[0], self.whole.weights
+        transitions, weights = self.whole.transitions, self.whole.weights
         expected = transitions.expect(*values)
         return np.asarray(np.matmul(weights, expected[:, :, None])[:, :, 0])
 

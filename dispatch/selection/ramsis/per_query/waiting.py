@@ -10,6 +10,11 @@ from dispatch.selection.ramsis.per_query.turns import Turn
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+LEAST_GAIN = 1e-3
+"""Of a query answered right: who waits for less only answers later. Where one variant is left, or the best one has time
+for all, waiting and launching are worth the same but for rounding, and a lone query was held for nearly all of its
+objective."""
+
 NEGLIGIBLE = 1e-12
 DENSE = 0.25
 """From this share of entries on a matrix is multiplied as a dense one."""
@@ -40,7 +45,7 @@ class Waiting:
 
         ``own`` are the values of launching, and ``passed``, [bin, rows - 1], those in the phase after the group (not
         used where there is none); ``hopeless`` those of late queues, [rows - 1, phase]. States wait where ``holds``
-        says so; without it, where that is allowed and worth more.
+        says so; without it, where that is allowed and worth more by `LEAST_GAIN`.
         """
         own = own.copy()
         held = np.zeros(own.shape, dtype=bool)
@@ -50,7 +55,9 @@ class Waiting:
                 if holds is None or holds[:, :, phase].any():
                     waiting = self._waiting(following[:, 1:], hopeless[1:, phase + 1], gain)
                     launched = own[:, :-1, phase]
-                    chosen = self._allowed & (waiting > launched) if holds is None else holds[:, :-1, phase]
+                    chosen = (
+                        self._allowed & (waiting > launched + LEAST_GAIN) if holds is None else holds[:, :-1, phase]
+                    )
                     held[:, :-1, phase] = chosen
                     own[:, :-1, phase] = np.where(chosen, waiting, launched)
                 following = own[:, :, phase]
@@ -69,7 +76,7 @@ class Waiting:
         if holds is None:
             once = self._waiting(own[:, 1:, following].reshape(len(own), -1), late[1:].ravel(), gain)
             once = once.reshape(len(own), lengths - 1, phases)
-            worth = np.any((once > own[:, :-1]) & self._allowed[:, :, None], axis=(0, 2)).tolist()
+            worth = np.any((once > own[:, :-1] + LEAST_GAIN) & self._allowed[:, :, None], axis=(0, 2)).tolist()
         else:
             worth = np.any(holds[:, :-1], axis=(0, 2)).tolist()
         longer_waits = False
@@ -78,7 +85,7 @@ class Waiting:
                 longer_waits = False
                 continue
             waiting = self._waiting(own[:, n + 1][:, following], late[n + 1], gain)
-            chosen = (waiting > own[:, n]) & self._allowed[:, n, None] if holds is None else holds[:, n]
+            chosen = (waiting > own[:, n] + LEAST_GAIN) & self._allowed[:, n, None] if holds is None else holds[:, n]
             held[:, n] = chosen
             own[:, n] = np.where(chosen, waiting, own[:, n])
             longer_waits = bool(chosen.any())

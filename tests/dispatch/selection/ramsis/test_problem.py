@@ -58,7 +58,10 @@ def test_variants_that_never_meet_the_objective_are_left_out() -> None:
     assert made.variants == ("fast", "slow")
     assert made.accuracies == (0.6, 0.9)
     assert made.latency_s[0][:7] == pytest.approx((0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07))
-    assert made.latency_s[1][:4] == pytest.approx((0.05, 0.09, 0.14, 0.18)), "two at once, then two more"
+    assert made.latency_s[1][:4] == pytest.approx((0.05, 0.09, 0.135, 0.18)), "two at once, then as much for each"
+    whole = made.in_whole_batches()
+    assert whole.latency_s[0] == pytest.approx(made.latency_s[0])
+    assert whole.latency_s[1][:6] == pytest.approx((0.05, 0.09, 0.14, 0.18, 0.23, 0.27)), "what is left over runs alone"
     assert made.max_queue_rows == 32
 
 
@@ -106,7 +109,9 @@ def test_mean_run_times_enter_beside_those_that_must_fit_into_the_slack() -> Non
     varying = Candidate("fast", 0.6, (0.0, 0.01, 0.02), mean_s=(0.0, 0.006, 0.011))
     made = WorkerProblem.of((varying, SLOW), 0.1, 2, Poisson(10.0), late_share=0.05)
     assert made.late_share == 0.05
-    assert made.busy_s[0][:4] == pytest.approx((0.006, 0.011, 0.017, 0.022))
+    assert made.busy_s[0][:4] == pytest.approx((0.006, 0.011, 0.0165, 0.022))
+    assert made.in_whole_batches().busy_s[0][:4] == pytest.approx((0.006, 0.011, 0.017, 0.022))
+    assert made.in_whole_batches().latency_s == made.latency_s
     assert made.busy_s[1] == made.latency_s[1], "this one does not vary"
     assert [len(row) for row in made.up_to(5).busy_s] == [len(row) for row in made.up_to(5).latency_s] == [5, 5]
     certain = WorkerProblem.of((FAST, SLOW), 0.1, 2, Poisson(10.0))

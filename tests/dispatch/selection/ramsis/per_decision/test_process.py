@@ -19,7 +19,7 @@ def transition_row(process: DecisionProcess, launch: int, step: int) -> NDArray[
     """Probabilities of (states with rows, empty, full) after a launch in a slack step, from unit masses."""
     mass = np.zeros((len(process.launches.rows), process.weights.shape[2]))
     mass[launch] = process.weights[launch, step]
-    states, empty, full = process.parts[0][1].spread(mass)
+    states, empty, full = process.transitions.spread(mass)
     return np.append(states.ravel(), [empty, full])
 
 

@@ -1,18 +1,11 @@
-"""The shortest-queue form: its rates, and the whole system in a plain simulation."""
+"""The shortest-queue form, and the whole system in a plain simulation."""
 
 import numpy as np
 import pytest
 
 from dispatch.selection.ramsis.arrivals import Poisson
-from dispatch.selection.ramsis.per_decision.shortest_queue_process import conditional_rate_qps, service_rate_qps
 from dispatch.selection.ramsis.problem import WorkerProblem
 from dispatch.selection.ramsis.solver import solve
-
-
-def test_short_queues_get_their_share_and_long_ones_what_is_left() -> None:
-    assert conditional_rate_qps(90.0, 3, 50.0, 2) == 30.0
-    assert conditional_rate_qps(90.0, 3, 50.0, 3) == pytest.approx((90.0 / 150.0) ** 3 * 50.0)
-    assert conditional_rate_qps(900.0, 3, 50.0, 3) == 50.0
 
 
 def shared(load_qps: float, workers: int) -> WorkerProblem:
@@ -23,16 +16,12 @@ def shared(load_qps: float, workers: int) -> WorkerProblem:
     )  # fmt: skip
 
 
-def test_the_service_rate_is_that_of_the_slowest_variant_that_keeps_up() -> None:
-    assert service_rate_qps(shared(100.0, 4)) == pytest.approx(4 / 0.1)
-    assert service_rate_qps(shared(200.0, 4)) == pytest.approx(8 / 0.074)
-    assert service_rate_qps(shared(9e9, 4)) == pytest.approx(8 / 0.074)
-
-
-@pytest.mark.parametrize("load_qps", [40.0, 100.0])
-def test_expected_accuracy_stays_below_that_of_a_simulation(load_qps: float) -> None:
-    """The appendix approximates on the safe side: queries avoid a busy worker more than its rates say."""
-    workers, count = 4, 40_000
+@pytest.mark.parametrize(
+    ("workers", "load_qps"), [(4, 40.0), (4, 100.0), (4, 200.0), (4, 300.0), (12, 300.0), (12, 600.0), (12, 900.0)]
+)
+def test_expected_accuracy_stays_below_that_of_a_simulation(workers: int, load_qps: float) -> None:
+    """From light load to batches of three and more on every worker."""
+    count = 40_000
     solved = shared(load_qps, workers)
     table = solve(solved)
     rng = np.random.default_rng(4)
@@ -63,4 +52,4 @@ def test_expected_accuracy_stays_below_that_of_a_simulation(load_qps: float) -> 
         queues[worker].append(now_s)
         if busy_until_s[worker] <= now_s:
             accuracy += launch(worker, now_s)
-    assert accuracy / count - 0.07 < table.expected_accuracy < accuracy / count + 0.005
+    assert accuracy / count - 0.09 < table.expected_accuracy < accuracy / count + 0.005

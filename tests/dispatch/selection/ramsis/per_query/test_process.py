@@ -115,9 +115,38 @@ def test_a_full_batch_waits_for_no_more_rows() -> None:
     """What is more than a batch takes is decided on anew after it: to wait would leave the worker idle."""
     small, large = ((0.0, *(base_s * (1.0 + 0.1 * rows) for rows in range(1, 5))) for base_s in (0.015, 0.03))
     candidates = (Candidate("small", 0.8, small), Candidate("large", 0.97, large))
-    table = solve(WorkerProblem.of(candidates, 0.3, 2, Poisson(80.0)))
+    table = solve(WorkerProblem.of(candidates, 0.3, 2, Poisson(200.0)))
     assert (table.variant[:3] == HOLD).any(), "shorter queues wait"
     assert not (table.variant[3:] == HOLD).any()
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("load_qps", [60.0, 400.0, 800.0])
+def test_nobody_waits_where_that_gains_nothing(workers: int, load_qps: float) -> None:
+    """With a single variant that has time for all, waiting and launching are worth the same but for rounding."""
+    run_s = [0.0003 + 0.00002 * rows for rows in range(1, 65)]
+    tail_s, mean_s = (0.0, *(1.5 * each + 0.006 for each in run_s)), (0.0, *(each + 0.003 for each in run_s))
+    candidates = (Candidate("only", 0.75, tail_s, mean_s, 0.003),)
+    table = solve(WorkerProblem.of(candidates, 0.5, workers, Poisson(load_qps * workers), late_share=0.05))
+    assert not (table.variant == HOLD).any()
+
+
+@pytest.mark.parametrize("mean", [1.0, 0.8])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_load_that_small_batches_bear_is_known_as_one(mean: float, workers: int) -> None:
+    """With flat profiles, what is left over of a full batch does not cost another one: it joins what comes next."""
+    runs = ((20.0, 0.5), (40.0, 1.0), (70.0, 2.0))
+    tails_s = [(0.0, *((base + slope * rows) / 1e3 for rows in range(1, 9))) for base, slope in runs]
+    candidates = tuple(
+        Candidate(name, accuracy, tail_s, tuple(mean * each for each in tail_s) if mean < 1.0 else ())
+        for name, accuracy, tail_s in zip(("fast", "middle", "slow"), (0.6, 0.75, 0.85), tails_s, strict=True)
+    )
+    load_qps = 0.85 * workers * 8 / (mean * tails_s[0][8])
+    table = solve(
+        WorkerProblem.of(candidates, 0.15, workers, Poisson(load_qps), late_share=0.05 if mean < 1.0 else 0.0)
+    )
+    assert table.expected_accuracy > 0.61
+    assert table.expected_violation_rate < (0.06 if mean < 1.0 else 0.02)
 
 
 def test_a_light_load_gets_the_most_accurate_variant() -> None:

@@ -183,7 +183,7 @@ class AdmissionControl:
         if query.priority < self._lowest:
             rate = sum(pace_of(each).rate for each in (stage.lanes if lane is stage.common else (lane,)))
             rows = max(1, round((end_s - limit_s) * rate + 0.5))
-            if out := displaced(lane.queue, query, rows, ahead=True):
+            if out := displaced((lane.queue,), query, rows, ahead=True):
                 return Verdict(None, self._room_of(out))
         if query.priority >= min(self._lowest, NORMAL_PRIORITY):  # those that go first are judged one by one
             self._full_from_s, self._full_end_s = query.deadline_s, end_s
@@ -240,8 +240,8 @@ class AdmissionControl:
         if waiting_rows + rows <= most:
             return ()
         if query.priority < self._lowest and rows <= most:
-            waiting = [job for s in self._stages.values() for lane in s.distinct_lanes() for job in lane.queue]
-            if out := displaced(waiting, query, waiting_rows + rows - most, besides=besides):
+            queues = [lane.queue for stage in self._stages.values() for lane in stage.distinct_lanes()]
+            if out := displaced(queues, query, waiting_rows + rows - most, besides=besides):
                 return self._room_of(out)
         return None
 

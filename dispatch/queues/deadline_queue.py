@@ -5,6 +5,7 @@ from heapq import heapify, heappop, heappush
 from math import inf
 
 from dispatch.query import Job
+from dispatch.queues.priority_index import PriorityIndex
 
 
 class DeadlineQueue:
@@ -18,6 +19,7 @@ class DeadlineQueue:
         self._cancelled: set[int] = set()
         self._any_alone = False
         self._latest_s = -inf  # no job is due later
+        self._by_priority: PriorityIndex | None = None  # once somebody asked
         self.rows = 0
 
     def __bool__(self) -> bool:
@@ -37,6 +39,12 @@ class DeadlineQueue:
             return [entry[0] for entry in self._heap]
         return [job.deadline_s for job in self for _ in range(job.rows)]
 
+    def by_priority(self) -> PriorityIndex:
+        """What waits, by priority; made when it is asked for, and kept up until most of what waits leaves at once."""
+        if self._by_priority is None:
+            self._by_priority = PriorityIndex(self)
+        return self._by_priority
+
     def rows_before(self, deadline_s: float) -> int:
         """How many waiting rows are due then or earlier."""
         if deadline_s >= self._latest_s:
@@ -55,11 +63,15 @@ class DeadlineQueue:
         self.rows += job.rows
         if job.losses or job.excluded:  # `Job.alone`, on the way of every query
             self._any_alone = True
+        if self._by_priority is not None:
+            self._by_priority.add(job)
 
     def cancel(self, job: Job) -> None:
         """Forget a job that waits here."""
         self._cancelled.add(job.id)
         self.rows -= job.rows
+        if self._by_priority is not None:
+            self._by_priority.remove(job)
         if len(self._cancelled) > len(self._heap) // 2:
             self._heap = [entry for entry in self._heap if entry[1] not in self._cancelled]
             heapify(self._heap)
@@ -78,6 +90,8 @@ class DeadlineQueue:
         self.first()
         job = heappop(self._heap)[2]
         self.rows -= job.rows
+        if self._by_priority is not None:
+            self._by_priority.remove(job)
         return job
 
     def pop_batch(self, max_rows: int) -> tuple[Job, ...]:
@@ -91,6 +105,7 @@ class DeadlineQueue:
             everything = tuple([entry[2] for entry in heap])
             heap.clear()
             self.rows = 0
+            self._by_priority = None
             return everything
         batch: list[Job] = []
         rows = 0
@@ -104,6 +119,9 @@ class DeadlineQueue:
                 break
         self.rows -= rows
         self._any_alone = self._any_alone and bool(heap)
+        if self._by_priority is not None:
+            for job in batch:
+                self._by_priority.remove(job)
         return tuple(batch)
 
     def pop_rows(self, rows: int) -> list[Job]:
@@ -116,7 +134,12 @@ class DeadlineQueue:
 
     def pop_expired(self, now_s: float) -> list[Job]:
         """Take every job whose deadline has come: no result can be there in time."""
+        index, self._by_priority = self._by_priority, None
         expired = []
         while (job := self.first()) is not None and job.deadline_s <= now_s:
             expired.append(self.pop())
+        if index is not None and len(expired) <= len(self):  # else what is left is indexed anew sooner
+            for job in expired:
+                index.remove(job)
+            self._by_priority = index
         return expired

@@ -49,6 +49,7 @@ class LengthQueue(DeadlineQueue):
         waiting = list(self)
         self._buckets = buckets
         self._queues, self._bucket_of, self.rows = {}, {}, 0
+        self._by_priority = None
         for job in waiting:
             self.push(job)
 
@@ -79,11 +80,13 @@ class LengthQueue(DeadlineQueue):
         queue.push(job)
         self._bucket_of[job.id] = number
         self.rows += job.rows
+        if self._by_priority is not None:
+            self._by_priority.add(job)
 
     def cancel(self, job: Job) -> None:
         """See `DeadlineQueue.cancel`."""
-        self._queues[self._bucket_of.pop(job.id)].cancel(job)
-        self.rows -= job.rows
+        self._queues[self._bucket_of[job.id]].cancel(job)
+        self._taken(job)
 
     def first(self) -> Job | None:
         """See `DeadlineQueue.first`."""
@@ -112,6 +115,8 @@ class LengthQueue(DeadlineQueue):
     def _taken(self, job: Job) -> Job:
         del self._bucket_of[job.id]
         self.rows -= job.rows
+        if self._by_priority is not None:
+            self._by_priority.remove(job)
         return job
 
 

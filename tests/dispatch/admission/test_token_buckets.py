@@ -67,3 +67,51 @@ def test_a_named_client_without_a_limit_has_none_whatever_the_default() -> None:
     assert all(buckets.take("ops", 0.0) == 0.0 for _ in range(100))
     assert buckets.take("a", 0.0) == 0.0
     assert buckets.take("a", 0.0) > 0.0
+
+
+class CountingBuckets(TokenBuckets):
+    """Counts how often all buckets are looked through."""
+
+    sweeps = 0
+
+    def _forget_full(self, now_s: float) -> None:
+        self.sweeps += 1
+        super()._forget_full(now_s)
+
+
+def full_table(monkeypatch: pytest.MonkeyPatch, clients: int = 100) -> CountingBuckets:
+    """Buckets of so many clients and no more, each full again after a second."""
+    monkeypatch.setattr(token_buckets, "MOST_CLIENTS", clients)
+    buckets = CountingBuckets(RateLimit(1.0, 1.0), {})
+    assert all(buckets.take(f"known-{number}", 0.0) == 0.0 for number in range(clients))
+    assert buckets.sweeps == 0
+    return buckets
+
+
+@pytest.mark.parametrize("step_s", [0.0, 0.0009])
+def test_made_up_names_do_not_each_cost_a_look_through_all_clients(
+    step_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    buckets = full_table(monkeypatch)
+    taken = [buckets.take(f"new-{number}", number * step_s) for number in range(1000)]
+    assert taken.count(0.0) == 1, "they share a bucket"
+    assert buckets.sweeps == 1
+
+
+def test_names_that_come_and_go_cost_a_look_each_tenth_of_a_second_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    buckets = full_table(monkeypatch)
+    taken = [buckets.take(f"new-{number}", number * 0.001) for number in range(5000)]
+    assert buckets.sweeps <= 50
+    assert 400 <= taken.count(0.0) <= 510
+
+
+def test_a_name_is_let_in_once_a_known_client_has_a_full_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
+    buckets = full_table(monkeypatch)
+    assert buckets.take("new", 0.5) == 0.0, "from the shared bucket, which is full at 1.5"
+    assert buckets.take("new", 0.9) > 0.0
+    assert all(buckets.take(f"known-{number}", 1.0) == 0.0 for number in range(1, 100))
+    assert buckets.take("new", 1.2) == 0.0, "in place of the client whose bucket is full"
+    assert buckets.take("newer", 1.3) > 0.0
+    assert buckets.take("newer", 1.5) == 0.0, "from the shared bucket"
+    assert buckets.take("newest", 2.0) == 0.0
+    assert buckets.take("known-1", 2.0) == 0.0

@@ -77,14 +77,12 @@ def _alone(cluster: Cluster, pool: Pool) -> Iterator[Column]:
 
 
 def fastest(columns: Iterable[Column]) -> tuple[Column, ...]:
-    """The columns that can be part of a plan that serves the most, whatever its accuracy."""
+    """Enough columns for a plan that serves the most, whatever its accuracy."""
     kept: list[Column] = []
     best: dict[tuple[str, str], Column] = {}
-    shared: dict[tuple[str, float, tuple[str, ...]], list[Column]] = {}
+    shared: dict[tuple[str, float | None, tuple[str, ...]], list[Column]] = {}
     for column in columns:
-        if column.within_s is None:
-            kept.append(column)
-        elif len(column.uses) > 1:
+        if len(column.uses) > 1:
             names = tuple(use.endpoint for use in column.uses)
             shared.setdefault((column.device, column.within_s, names), []).append(column)
         else:
@@ -93,13 +91,17 @@ def fastest(columns: Iterable[Column]) -> tuple[Column, ...]:
             if known is None or use.qps > known.uses[0].qps:
                 best[column.device, use.endpoint] = column
     for own in shared.values():
-        kept += [column for column in own if not any(_outruns(other, column) for other in own)]
+        quickest: list[Column] = []
+        for column in sorted(own, key=lambda column: -sum(use.qps for use in column.uses)):
+            if not any(_serves_no_less(other, column) for other in quickest):
+                quickest.append(column)
+        kept += quickest
     return (*best.values(), *kept)
 
 
-def _outruns(one: Column, other: Column) -> bool:
-    """Whether it serves more of each of the endpoints, which are the same."""
-    return all(use.qps > own.qps for use, own in zip(one.uses, other.uses, strict=True))
+def _serves_no_less(one: Column, other: Column) -> bool:
+    """Whether it serves as much of each of the endpoints, which are the same."""
+    return all(use.qps >= own.qps for use, own in zip(one.uses, other.uses, strict=True))
 
 
 def enough(columns: Iterable[Column], demand_qps: Mapping[str, float]) -> tuple[Column, ...]:

@@ -1,20 +1,24 @@
 """What limits a plan, in words."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ortools.math_opt.python import mathopt
 
 from autoscaler.planners.proteus.idle_workers import needed
 from autoscaler.planners.proteus.placement_model import PlacementModel, UseKey
-from autoscaler.planners.proteus.search import Problem
+from autoscaler.planners.proteus.search import Problem, Search
 from autoscaler.planners.proteus.stages import SLACK, Staged
 
 
-def explain(problem: Problem, staged: Staged, ample: Staged, loads: Mapping[UseKey, float]) -> tuple[str, ...]:
+def explain(
+    problem: Problem, staged: Staged, ample: Staged, loads: Mapping[UseKey, float], search: Search
+) -> tuple[str, ...]:
     """Sentences on what is shed, who is less accurate than could be, and which workers would help.
 
     ``problem`` has endpoints that cannot be served, too. ``staged`` is what the others' demand takes, ``ample`` what
-    the plan has room for; ``loads`` are what its workers get of that.
+    the plan has room for; ``loads`` are what its workers get of that. What another worker would bring is left out where
+    ``search`` has no time left to find out.
     """
     served = dict.fromkeys(problem.demand_qps, 0.0)
     summed = dict.fromkeys(problem.demand_qps, 0.0)
@@ -22,7 +26,7 @@ def explain(problem: Problem, staged: Staged, ample: Staged, loads: Mapping[UseK
         served[use.endpoint] += qps
         summed[use.endpoint] += qps * use.accuracy
     mean = {name: summed[name] / qps for name, qps in served.items() if qps > 0}
-    return (_load(problem, ample, served), *_accuracies(problem, mean), *_pools(problem, staged))
+    return (_load(problem, ample, served), *_accuracies(problem, mean), *_pools(problem, staged, search))
 
 
 def _load(problem: Problem, staged: Staged, served: Mapping[str, float]) -> str:
@@ -68,17 +72,19 @@ def _accuracies(problem: Problem, mean: Mapping[str, float]) -> list[str]:
     return lines
 
 
-def _pools(problem: Problem, staged: Staged) -> list[str]:
+def _pools(problem: Problem, staged: Staged, search: Search) -> list[str]:
     """Pools that are used up, with what another worker would bring: the shadow price of the relaxation."""
     busy = needed(staged.solution)
-    prices = _shadow_prices(problem, staged)
+    prices = _shadow_prices(problem, staged, search)
     total_qps = max(sum(staged.planned_qps.values()), 1e-12)
     lines = []
     for device, workers in problem.workers.items():
         used = sum(count for column, count in busy.items() if column.device == device)
         if used < workers:
             lines.append(f"{device}: {used} of {workers} workers are needed.")
-        elif workers:
+        elif workers and prices is None:
+            lines.append(f"{device}: all {workers} workers are needed.")
+        elif workers and prices is not None:
             points = prices.get(device, 0.0) / total_qps * 100
             what = "of accuracy" if staged.serves_all else "more of the demand served"
             gain = f"about {points:.2g} points {what}" if points > 1e-6 else "nothing but what whole numbers cost"
@@ -86,16 +92,13 @@ def _pools(problem: Problem, staged: Staged) -> list[str]:
     return lines
 
 
-def _shadow_prices(problem: Problem, staged: Staged) -> Mapping[str, float]:
+def _shadow_prices(problem: Problem, staged: Staged, search: Search) -> Mapping[str, float] | None:
     """By device type, the gain of the objective that binds (accuracy, or what is served) per worker more."""
-    model = PlacementModel(problem.columns, problem.workers, staged.planned_qps, problem.pinned, integer=False)
-    if staged.serves_all:
+
+    def binding(model: PlacementModel) -> mathopt.LinearExpression:
+        if not staged.serves_all:
+            return model.total_served
         model.serve_all(1 - SLACK)
-        model.model.maximize(model.total_accuracy)
-    else:
-        model.model.maximize(model.total_served)
-    result = mathopt.solve(model.model, mathopt.SolverType.GLOP)
-    if not result.has_dual_feasible_solution():
-        return {}
-    duals = result.dual_values()
-    return {device: duals[constraint] for device, constraint in model.within_pool.items()}
+        return model.total_accuracy
+
+    return search.worker_prices(replace(problem, demand_qps=staged.planned_qps), binding)

@@ -50,16 +50,15 @@ class PlacementModel:
             limit = float(workers[column.device]) if integer else inf  # else its dual value would hide the pool's
             count = self.count[column] = model.add_variable(lb=0.0, ub=limit, is_integer=integer)
             on_device[column.device].append(count)
-            busy: list[mathopt.LinearTerm] = []
+            busy = self._at_most(count)
             for use in uses:
                 demand = demand_qps[use.endpoint]
                 load = self.load[column, use] = model.add_variable(lb=0.0, ub=demand)
                 of_endpoint[use.endpoint].append(load)
-                busy.append(load / (use.qps if len(uses) > 1 else min(use.qps, demand)))
+                busy.set_coefficient(load, 1.0 / (use.qps if len(uses) > 1 else min(use.qps, demand)))
                 if len(uses) > 1 and demand < use.qps:
-                    model.add_linear_constraint(load / demand <= count)
+                    self._at_most(count).set_coefficient(load, 1.0 / demand)
                 pinned_counts.setdefault((column.device, use.endpoint), []).append(count)
-            model.add_linear_constraint(mathopt.fast_sum(busy) <= count)
         self.within_pool = {
             device: model.add_linear_constraint(mathopt.fast_sum(counts) <= float(workers[device]))
             for device, counts in on_device.items()
@@ -97,6 +96,12 @@ class PlacementModel:
         self.model.add_linear_constraint(self.total_served >= qps)
 
     # -- inner steps ------------------------------------------------------------------------------------------
+
+    def _at_most(self, count: mathopt.Variable) -> mathopt.LinearConstraint:
+        """What is added to it is at most ``count``; without an expression, of which there would be many."""
+        constraint = self.model.add_linear_constraint(ub=0.0)
+        constraint.set_coefficient(count, -1.0)
+        return constraint
 
     def _keep_apart(self, workers: Mapping[str, int], integer: bool) -> None:
         """By device type and endpoint only columns within one of the objectives that there are."""

@@ -65,7 +65,7 @@ class ProteusPlanner:
         search = Search(options.gap, options.limit_s, options.solver)
         staged = solve(problem, self._objectives(problem.demand_qps), search)
         if staged is None:
-            words = f"No answer within {options.limit_s:g} s of solver time: allow for more, or for a larger gap."
+            words = f"No answer within {options.limit_s:g} s: allow for more, or for a larger gap."
             return NoPlan(SolveReport(Status.NO_ANSWER, None, search.solve_s, (words,)))
         fixed = [pool.device for pool in self.cluster.pools if pool.max_workers is None]
         may_give_up = len(fixed) == len(self.cluster.pools) and not options.fair
@@ -92,7 +92,7 @@ class ProteusPlanner:
             Status.OPTIMAL if gap <= options.gap + SLACK else Status.FEASIBLE,
             gap if isfinite(gap) else None,
             search.solve_s,
-            explain(asked, staged, ample, loads),
+            explain(asked, staged, ample, loads, search),
         )
         served = {
             (column, use): qps * min(demand_qps[use.endpoint] / ample.planned_qps[use.endpoint], 1.0)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from time import perf_counter
 
 from ortools.math_opt.python import mathopt
 
@@ -15,6 +16,15 @@ SOLVERS = {"highs": mathopt.SolverType.HIGHS, "scip": mathopt.SolverType.GSCIP}
 
 MOST_COLUMNS = 80
 """More columns than these are sieved by the relaxation first."""
+
+MANY_COLUMNS = 1000
+"""Models with no more take no time to speak of; with more, HiGHS solves the relaxation in a tenth of GLOP's time."""
+
+MOST_RELAXED = 15_000
+"""With more columns the relaxation is not begun: its model alone takes most of a few seconds."""
+
+RELAXATION_PART = 0.6
+"""The part of the time that is left which the relaxation of many columns may take: whole numbers need the rest."""
 
 Stage = Callable[[PlacementModel], mathopt.LinearExpression]
 """Adds what must hold to a model, and says what to maximise."""
@@ -67,16 +77,24 @@ class Solution:
 
     @property
     def gap(self) -> float:
-        """Proven distance from the best, relative to it."""
+        """Proven distance from the best, relative to it; infinite where nothing is proven."""
+        if self.bound == math.inf:
+            return math.inf
         return max(self.bound - self.objective, 0.0) / max(abs(self.bound), 1e-9)
 
 
 class Search:
-    """Solves stages, until ``limit_s`` seconds of solver time are used up in sum."""
+    """Solves stages, until ``limit_s`` seconds by ``clock`` are over, with what it takes to build the models.
 
-    def __init__(self, gap: float, limit_s: float, solver: str = "scip") -> None:
+    ``solve_s`` is what the solvers took of them.
+    """
+
+    def __init__(
+        self, gap: float, limit_s: float, solver: str = "scip", clock: Callable[[], float] = perf_counter
+    ) -> None:
         self._gap = gap
-        self._left_s = limit_s
+        self._clock = clock
+        self._end_s = clock() + limit_s
         self._solver = SOLVERS[solver]
         self._kept_s = 0.0
         self.solve_s = 0.0
@@ -95,9 +113,9 @@ class Search:
         found: list[Solution] = []
         bound = math.inf
         if len(columns) > MOST_COLUMNS:
-            relaxed = self._relaxation(problem, stage)
+            relaxed = self._relaxation(problem, stage, RELAXATION_PART)
             if relaxed is None:
-                return None
+                return self._without_relaxation(problem, stage, incumbent)
             bound, promising = relaxed
             kept = {*promising, *(incumbent.counts if incumbent is not None else ())}
             found += self._integer(problem, [column for column in columns if column in kept], stage)
@@ -115,10 +133,12 @@ class Search:
 
     def is_conceivable(self, problem: Problem, stage: Stage) -> bool:
         """Whether the relaxation of the stage has a solution; where it has none, there is none."""
-        return self._relaxation(problem.pruned(), stage) is not None
+        return self._left_s > 0 and self._relaxation(problem.pruned(), stage) is not None
 
     def first(self, problem: Problem, stage: Stage) -> Solution | None:
         """The first solution that comes up, with the columns that the relaxation recommends; None where none does."""
+        if self._left_s <= 0:
+            return None
         problem = problem.pruned()
         relaxed = self._relaxation(problem, stage)
         if relaxed is None:
@@ -126,30 +146,74 @@ class Search:
         found = self._integer(problem, [c for c in problem.columns if c in relaxed[1]], stage, solutions=1)
         return replace(found[0], bound=relaxed[0]) if found else None
 
+    def worker_prices(self, problem: Problem, stage: Stage) -> Mapping[str, float] | None:
+        """By device type, the gain of the stage's objective per worker more, in the relaxation; None where unknown."""
+        relaxed = self._relaxed(problem, stage)
+        if relaxed is None:
+            return None
+        model, result = relaxed
+        duals = result.dual_values()
+        return {device: duals[constraint] for device, constraint in model.within_pool.items()}
+
+    # -- inner steps ------------------------------------------------------------------------------------------
+
+    @property
+    def _left_s(self) -> float:
+        return self._end_s - self._clock()
+
+    def _without_relaxation(self, problem: Problem, stage: Stage, incumbent: Solution | None) -> Solution | None:
+        """Where the relaxation has no solution, or did not come about in time: the best without new pairs, unproven."""
+        known = incumbent.counts if incumbent is not None else {}
+        fewer = [column for column in problem.columns if column.within_s is not None or column in known]
+        found = None
+        if len(problem.columns) > MANY_COLUMNS and len(fewer) < len(problem.columns) and self._left_s > self._kept_s:
+            found = self.maximise(replace(problem, columns=fewer), stage, incumbent)
+        if found is None and incumbent is not None:
+            found = self._with_workers(problem, incumbent.counts, stage)
+        return None if found is None else replace(found, bound=math.inf)
+
     def _with_workers(self, problem: Problem, counts: Mapping[Column, int], stage: Stage) -> Solution | None:
         """The best loads for workers that are given; None where the stage cannot be met with them."""
         model = PlacementModel(list(counts), problem.workers, problem.demand_qps, integer=False)
         for column, variable in model.count.items():
             variable.lower_bound = variable.upper_bound = float(counts[column])
-        result = self._solve(model, stage, mathopt.SolverType.GLOP)
+        result = self._solve(model, stage, mathopt.SolverType.GLOP, limit_s=None)
         if result is None:
             return None
         values = result.variable_values()
         loads = {key: max(values[variable], 0.0) for key, variable in model.load.items()}
         return Solution(counts, loads, result.objective_value(), math.inf)
 
-    def _relaxation(self, problem: Problem, stage: Stage) -> tuple[float, set[Column]] | None:
+    def _relaxation(self, problem: Problem, stage: Stage, part: float = 1.0) -> tuple[float, set[Column]] | None:
         """A bound, and the columns that are in the relaxed optimum or would cost it the least to take in."""
-        model = PlacementModel(problem.columns, problem.workers, problem.demand_qps, problem.pinned, integer=False)
-        result = self._solve(model, stage, mathopt.SolverType.GLOP)
-        if result is None:
+        relaxed = self._relaxed(problem, stage, part)
+        if relaxed is None:
             return None
+        model, result = relaxed
         values, costs = result.variable_values(), result.reduced_costs()
         loss = {column: 0.0 if values[n] > 1e-9 else -costs[n] for column, n in model.count.items()}
         for (column, use), load in model.load.items():
             loss[column] += max(-costs[load], 0.0) * use.qps if values[load] <= 1e-9 else 0.0
         order = sorted(model.count, key=lambda column: (values[model.count[column]] <= 1e-9, loss[column]))
         return result.objective_value(), set(order[:MOST_COLUMNS])
+
+    def _relaxed(
+        self, problem: Problem, stage: Stage, part: float = 1.0
+    ) -> tuple[PlacementModel, mathopt.SolveResult] | None:
+        """The optimum of the relaxation; None where there is none.
+
+        None also where it is of many columns and does not come about in that ``part`` of the time.
+        """
+        solver, end_s = mathopt.SolverType.GLOP, None
+        if len(problem.columns) > MANY_COLUMNS:
+            solver, end_s = mathopt.SolverType.HIGHS, self._clock() + part * self._left_s
+            if self._left_s <= 0 or len(problem.columns) > MOST_RELAXED:
+                return None
+        model = PlacementModel(problem.columns, problem.workers, problem.demand_qps, problem.pinned, integer=False)
+        result = self._solve(model, stage, solver, limit_s=None if end_s is None else end_s - self._clock())
+        if result is None or result.termination.reason != mathopt.TerminationReason.OPTIMAL:
+            return None
+        return model, result
 
     def _integer(
         self, problem: Problem, columns: Collection[Column], stage: Stage, solutions: int | None = None
@@ -161,7 +225,7 @@ class Search:
         if self._left_s <= self._kept_s:
             return []
         model = PlacementModel(list(columns), problem.workers, problem.demand_qps, problem.pinned, integer=True)
-        result = self._solve(model, stage, self._solver, solutions)
+        result = self._solve(model, stage, self._solver, limit_s=self._left_s - self._kept_s, solutions=solutions)
         if result is None:
             return []
         values = result.variable_values()
@@ -170,16 +234,21 @@ class Search:
         return [] if exact is None else [replace(exact, bound=result.best_objective_bound())]
 
     def _solve(
-        self, model: PlacementModel, stage: Stage, solver: mathopt.SolverType, solutions: int | None = None
+        self,
+        model: PlacementModel,
+        stage: Stage,
+        solver: mathopt.SolverType,
+        *,
+        limit_s: float | None,
+        solutions: int | None = None,
     ) -> mathopt.SolveResult | None:
         model.model.maximize(stage(model))
         parameters = mathopt.SolveParameters()
+        if limit_s is not None:
+            parameters.time_limit = timedelta(seconds=max(limit_s, 0.01))
         if solver != mathopt.SolverType.GLOP:
             parameters.relative_gap_tolerance = 0.9 * self._gap
             parameters.solution_limit = solutions
-            parameters.time_limit = timedelta(seconds=max(self._left_s - self._kept_s, 0.01))
         result = mathopt.solve(model.model, solver, params=parameters)
-        spent_s = result.solve_time().total_seconds()
-        self.solve_s += spent_s
-        self._left_s -= spent_s
+        self.solve_s += result.solve_time().total_seconds()
         return result if result.has_primal_feasible_solution() else None

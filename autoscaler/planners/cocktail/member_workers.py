@@ -1,14 +1,14 @@
 """Which of the workers that are there a member keeps, and what it takes beside them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from math import inf, prod
+from math import ceil, inf, prod
 
-from autoscaler.planners.cocktail.procurement import Offer, procure
+from autoscaler.planners.cocktail.procurement import NEGLIGIBLE, Offer, procure
 
 MOST_WAYS = 512
-"""Ways to keep some of a member's workers that are compared; where there are more, it keeps them all."""
+"""Ways to keep some of a member's workers that are all compared; where there are more, one device type is at a time."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,12 @@ def kept(variant: str, load_qps: float, own: Sequence[str], market: Market) -> t
     """How many workers of each device type in ``own``, without repeats sorted, a member with this load keeps.
 
     The way that is cheapest together with what it takes to procure the rest; of equals, the one with the fewest workers
-    in all, and of those the one that keeps the most.
+    in all, and of those the one that keeps the most. Where there are more than `MOST_WAYS`, the dearest per query go
+    first while the others bear the load, and then the number of each device type in turn is what is cheapest with the
+    others as they are.
     """
     devices = sorted(set(own))
     there = [own.count(device) for device in devices]
-    if prod(count + 1 for count in there) > MOST_WAYS:
-        return tuple(there)
     offers = market.offers(variant, market.growth)
     qps = [market.capacities_qps.get((device, variant), 0.0) for device in devices]
     prices = [market.price_there_per_h(device) for device in devices]
@@ -67,4 +67,32 @@ def kept(variant: str, load_qps: float, own: Sequence[str], market: Market) -> t
         more = sum(number for _, number in bought.workers)
         return bought.missing_qps, spent + bought.cost_per_h, sum(counts) + more, more
 
-    return min(product(*(range(count, -1, -1) for count in there)), key=cost)
+    if prod(count + 1 for count in there) <= MOST_WAYS:
+        return min(product(*(range(count, -1, -1) for count in there)), key=cost)
+    return _improved(_without_the_dearest(load_qps, there, qps, prices), there, cost)
+
+
+def _without_the_dearest(
+    load_qps: float, there: Sequence[int], qps: Sequence[float], prices: Sequence[float]
+) -> tuple[int, ...]:
+    """As few of the dearest per query as bear the load together with all others, then of the next."""
+    counts = list(there)
+    dear = sorted(range(len(there)), key=lambda i: prices[i] / qps[i] if qps[i] else inf, reverse=True)
+    for i in dear:
+        others_qps = sum(count * each for j, (count, each) in enumerate(zip(counts, qps, strict=True)) if j != i)
+        needed = ceil((load_qps - others_qps) / qps[i] - NEGLIGIBLE) if qps[i] else 0
+        counts[i] = min(max(needed, 0), there[i])
+    return tuple(counts)
+
+
+def _improved(
+    counts: tuple[int, ...], there: Sequence[int], cost: Callable[[Sequence[int]], tuple[float, float, int, int]]
+) -> tuple[int, ...]:
+    """The counts with each device type's changed to what is cheapest, in turn until none is cheaper."""
+    while True:
+        before = counts
+        for i, most in enumerate(there):
+            ways = [(*counts[:i], count, *counts[i + 1 :]) for count in range(most, -1, -1)]
+            counts = min((counts, *ways), key=cost)
+        if counts == before:
+            return counts

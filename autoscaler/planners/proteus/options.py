@@ -44,11 +44,12 @@ class ProteusOptions:
     ``accuracy`` is as ``given``, or ``normalised``: each variant's in parts of the best of its endpoint (section
     6.1.4), so that endpoints weigh alike.
 
-    ``gap`` and ``limit_s`` (building models included) end a solve. ``solver`` is scip or highs. ``fair`` puts the endpoint first
-    that is worst off (section 7); ``price_per_point`` is the price per hour that one point (0.01) of effective accuracy
-    is worth, for pools whose size is free; ``per_worker`` 2 lets two variants share a worker. Where not all can be
-    served, ``overload`` is ``most``, for the most queries, which starves endpoints whose queries are expensive (as in
-    the paper), or ``even``, for the same part of every endpoint's demand, as large as it goes, before anything more.
+    ``gap`` and ``limit_s`` (building models included) end a solve. ``solver`` is scip or highs. ``fair`` puts the
+    endpoint first that is worst off (section 7); ``price_per_point`` is the price per hour that one point (0.01) of
+    effective accuracy is worth, for pools whose size is free; ``per_worker`` 2 lets two variants share a worker. Where
+    not all can be served, ``overload`` is ``most``, for the most queries, which starves endpoints whose queries are
+    expensive (as in the paper), or ``even``, for the same part of every endpoint's demand, as large as it goes, before
+    anything more.
     """
 
     headroom: float = 1.0

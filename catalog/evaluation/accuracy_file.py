@@ -143,7 +143,7 @@ def identities(variants: Iterable[Variant], root: str, found: MeasuredAccuracies
 def outdated_votes(
     voters: Mapping[str, Mapping[str, str]], now: Mapping[str, str], where: Any
 ) -> dict[str, frozenset[str]]:
-    """By task the variants whose recorded votes another model gave, or other options, labels or outputs; with a warning.
+    """By task the variants of another `identity` than what gave their recorded votes, with a warning.
 
     ``voters`` are as in `MeasuredAccuracies`, and ``now`` the `identities` of the variants.
     """

@@ -147,8 +147,8 @@ def recorded_votes(
     outdated = [variant.name for variant in variants if variant.name in catalogue.outdated.get(path, ())]
     if outdated:
         raise ConfigError(
-            f"{where}: {path} has votes that another model gave, or other options, labels or outputs, under the name of "
-            f"{', '.join(outdated)}; record them again with `accord evaluate` for all variants of the task, or name "
+            f"{where}: {path} has votes that another model gave, or other options, labels or outputs, under the name "
+            f"of {', '.join(outdated)}; record them again with `accord evaluate` for all variants of the task, or name "
             "the endpoint's variants"
         )
     if recorded.classes > classes:

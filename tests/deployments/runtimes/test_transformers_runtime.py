@@ -324,9 +324,9 @@ def test_a_folder_without_a_tokenizer_is_refused(model, tmp_path):
     [
         (
             {1: "a", 2: "b", 3: "c"},
-            "names 3 classes, and none of the number 0; it has 1, 2, 3; number them from 0 to 2",
+            "names 3 classes, without the number 0; it has 1, 2, 3; number them from 0 to 2",
         ),
-        ({0: "a", 2: "b", 5: "c"}, "names 3 classes, and none of the number 1; it has 0, 2, 5"),
+        ({0: "a", 2: "b", 5: "c"}, "names 3 classes, without the number 1; it has 0, 2, 5"),
         ({0: "a", 1: "b", 2: "a"}, "has 'a' for the classes 0, 2; give each a name of its own"),
     ],
 )

@@ -43,7 +43,7 @@ def _labels(path: Path, config: Any) -> tuple[str, ...]:
     missing = sorted(set(range(len(names))) - set(names))
     if missing:
         raise ConfigError(
-            f"{where} names {len(names)} classes, and none of the number {', '.join(map(str, missing))}; it has "
+            f"{where} names {len(names)} classes, without the number {', '.join(map(str, missing))}; it has "
             f"{', '.join(map(str, sorted(names)))}; number them from 0 to {len(names) - 1}"
         )
     labels = tuple(str(names[number]) for number in range(len(names)))

@@ -18,6 +18,7 @@ from catalog.artifacts.places import local_path
 from catalog.artifacts.rules import ArtifactRules, located
 from catalog.errors import ArtifactError
 from catalog.extras import TO_INSTALL
+from catalog.full_disk import CACHE_ELSEWHERE, FULL
 from catalog.user_code.source import source_of
 from catalog.variant import Artifact
 
@@ -181,4 +182,8 @@ def _download(location: str, target: Path, root: str, rules: ArtifactRules) -> N
             f"cannot reach {location}: {error}; use a path, s3://, gs:// or another fsspec URL"
         ) from error
     except Exception as error:  # drivers raise their own kinds: botocore, gcsfs, http.client
+        if isinstance(error, OSError) and error.errno in FULL:
+            raise ArtifactError(
+                f"cannot keep {location} in {target.parent}: {error.strerror}; make room there, or {CACHE_ELSEWHERE}"
+            ) from error
         raise ArtifactError(f"cannot fetch {location}: {error}; check the network and the credentials") from error

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from catalog.artifacts.rules import ArtifactRules
+from catalog.errors import AccordError
 from catalog.profiles import profile_cache
 from catalog.profiles.profiler import sample_of
 from catalog.store import NO_MORE, FsspecStore
 from catalog.variant import Variant
-from deployments.runtimes.base import ModelRuntime, RuntimeOptions
+from deployments.runtimes.base import ModelRuntime, RuntimeOptions, not_measurable
 from deployments.runtimes.making import make_runtime
 
 
@@ -21,9 +22,18 @@ class RuntimeProgram:
     runtime: ModelRuntime
 
     def batch_of(self, rows: int) -> Callable[[], object]:
-        """See `Program.batch_of`; the same sample inputs each time."""
+        """See `Program.batch_of`; the same sample inputs each time. Raises `ArtifactError` where it cannot be run."""
         inputs = sample_of(self.variant, rows)
-        return lambda: self.runtime.run(inputs)
+
+        def batch() -> object:
+            try:
+                return self.runtime.run(inputs)
+            except AccordError:
+                raise
+            except Exception as error:
+                raise not_measurable(self.variant, error) from error
+
+        return batch
 
     def memory_bytes(self) -> int:
         """See `Program.memory_bytes`."""

@@ -12,7 +12,7 @@ PARTIAL = ".partial"
 def write_durably(path: Path, content: bytes) -> None:
     """Replace a file, or make it; when this returns the content is on the disk, under its name.
 
-    Raises OSError, as where the disk is full; the file is then as it was.
+    Raises OSError with the file's name, as where the disk is full; the file is then as it was.
     """
     partial = path.with_name(uuid4().hex + PARTIAL)
     try:
@@ -21,9 +21,11 @@ def write_durably(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             partial.unlink()
+        if isinstance(error, OSError) and error.errno is not None:
+            error.filename = str(path)
         raise
     _sync(path.parent)
 

@@ -19,6 +19,7 @@ from catalog.variant import Variant
 from deployments.runtimes.base import ModelRuntime, RuntimeOptions, reason
 from deployments.runtimes.making import make_runtime
 from deployments.state.durable_file import write_durably
+from deployments.worker.kept_answers import chunk_path, folder_name, forget, load_chunk, save_chunk
 
 CHUNK_ROWS = 512
 """So many rows at a time are kept: what is lost when a run is broken off."""
@@ -73,11 +74,12 @@ class Evaluation:
 
         Raises `ArtifactError` or `ConfigError` for a variant that cannot be loaded or run.
         """
-        folder = self._folder / variant.name
+        folder = self._folder / folder_name(variant.name)
         if again or not self._same(folder, variant):
             self._begin(folder, variant)
         starts = range(0, self._rows, CHUNK_ROWS)
-        missing = [start for start in starts if not (folder / _chunk(start)).is_file()]
+        parts = {start: load_chunk(chunk_path(folder, start)) for start in starts}
+        missing = [start for start, part in parts.items() if part is None]
         latency_ms = _kept_latency_ms(folder)
         if missing or latency_ms is None:
             runtime = make_runtime(variant, self._store, self._options)
@@ -85,21 +87,22 @@ class Evaluation:
             try:
                 for done, start in enumerate(missing):
                     on_share(done / len(missing))
-                    _save(folder / _chunk(start), self._chunk(runtime, variant, start))
+                    parts[start] = found = self._chunk(runtime, variant, start)
+                    save_chunk(chunk_path(folder, start), found)
                 latency_ms = row_latency_ms(variant.name, runtime, self._inputs)
             finally:
                 runtime.unload()
             write_durably(folder / LATENCY, json.dumps({"latency_ms": latency_ms}).encode())
         on_share(1.0)
-        parts = [_load(folder / _chunk(start)) for start in starts]
-        outputs = {spec.name: np.concatenate([part[spec.name] for part in parts]) for spec in variant.outputs}
+        whole = [part for part in parts.values() if part is not None]
+        outputs = {spec.name: np.concatenate([part[spec.name] for part in whole]) for spec in variant.outputs}
         kept_rows = self._rows - sum(min(CHUNK_ROWS, self._rows - start) for start in missing)
         return Answers(outputs, latency_ms, kept_rows)
 
     def _same(self, folder: Path, variant: Variant) -> bool:
         try:
             return bool(json.loads((folder / KEY).read_text(encoding="utf-8")) == self._facts(variant))
-        except (OSError, json.JSONDecodeError):
+        except (OSError, ValueError):
             return False
 
     def _facts(self, variant: Variant) -> dict[str, object]:
@@ -110,9 +113,9 @@ class Evaluation:
 
     def _begin(self, folder: Path, variant: Variant) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        for kept in (*folder.glob("*.npz"), folder / LATENCY):
-            kept.unlink(missing_ok=True)
-        (folder / KEY).write_text(json.dumps(self._facts(variant)), encoding="utf-8")
+        forget(folder)
+        (folder / LATENCY).unlink(missing_ok=True)
+        write_durably(folder / KEY, json.dumps(self._facts(variant)).encode())
 
     def _chunk(self, runtime: ModelRuntime, variant: Variant, start: int) -> Arrays:
         """The outputs of the rows from ``start`` on, `CHUNK_ROWS` at most."""
@@ -162,10 +165,6 @@ def _kept_latency_ms(folder: Path) -> float | None:
         return None
 
 
-def _chunk(start: int) -> str:
-    return f"{start:09d}.npz"
-
-
 def _as_text(outputs: Arrays) -> Arrays:
     """Texts as str; raises ValueError for bytes that are none."""
     return {name: _decoded(name, array) if array.dtype == object else array for name, array in outputs.items()}
@@ -177,17 +176,3 @@ def _decoded(name: str, array: Any) -> Any:
     except UnicodeDecodeError as error:
         raise ValueError(f"output {name!r} has bytes that are no UTF-8, and what is evaluated are texts") from error
     return np.array(texts, dtype=object).reshape(array.shape)
-
-
-def _save(path: Path, outputs: Arrays) -> None:
-    """Write a chunk whole; texts as numpy has them without pickling."""
-    plain = {name: array.astype(str) if array.dtype == object else array for name, array in outputs.items()}
-    unfinished = path.with_suffix(".unfinished")
-    with unfinished.open("wb") as file:
-        np.savez(file, **plain)  # type: ignore[arg-type]
-    unfinished.replace(path)
-
-
-def _load(path: Path) -> Arrays:
-    with np.load(path, allow_pickle=False) as file:
-        return {name: array.astype(object) if array.dtype.kind == "U" else array for name, array in file.items()}

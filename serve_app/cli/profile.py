@@ -13,7 +13,9 @@ from rich.table import Table
 
 from catalog.catalogue import load_catalogue
 from catalog.errors import ConfigError
+from catalog.full_disk import CACHE_ELSEWHERE, told_where_full
 from catalog.profiles.profile import LatencyProfile
+from catalog.profiles.profile_cache import cache_dir
 from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 from catalog.user_code.static_check import check_classes
 from catalog.variant import Variant
@@ -30,6 +32,7 @@ from serve_app.cli.allocation import allocations, numbers_of_cores, record_of, t
 from serve_app.cli.config_file import ServeFile, artifact_rules
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
 from serve_app.cli.options import YEAR_S, AsJson, Config
+from serve_app.cli.prints_aside import prints_aside
 
 THRESHOLD_QPS, LARGEST_BATCH = 5.0, 8
 """Of base allocations, where nothing else is said."""
@@ -74,7 +77,7 @@ def profile(
                 raise ConfigError(f"{option} {value:g} is for base allocations; give --cores as well, or leave it out")
         _check_output(output, cores)
         rules = artifact_rules(config)
-        with progress_bar("Building") as building:
+        with told_where_full(cache_dir(), CACHE_ELSEWHERE), progress_bar("Building") as building:
             loaded = load_catalogue(catalogue, lambda what, share: building(f"Building {what}", share))
         variants = loaded.variants if task is None else loaded.of_task(task)
         check_classes(variants, loaded.root)
@@ -183,8 +186,8 @@ def _silent() -> Iterator[None]:
 
 @contextmanager
 def _shown() -> Iterator[OnProgress]:
-    """A progress bar for measuring."""
-    with progress_bar("Measuring") as update:
+    """A progress bar for measuring, whose output is not that of what is measured."""
+    with told_where_full(cache_dir(), CACHE_ELSEWHERE), prints_aside(), progress_bar("Measuring") as update:
         yield lambda variant, share: update(f"Measuring {variant}", share)
 
 

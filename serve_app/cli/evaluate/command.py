@@ -13,8 +13,10 @@ from catalog.catalogue import NAMED, Catalogue, load_catalogue
 from catalog.errors import AccordError, ConfigError
 from catalog.evaluation.accuracy_file import accuracy_path
 from catalog.evaluation.metrics import METRICS, OF_CLASSES, metric
+from catalog.full_disk import CACHE_ELSEWHERE, told_where_full
 from catalog.labelled.columns import LABEL
 from catalog.labelled.labelled_data import LabelledData, read_data
+from catalog.profiles.profile_cache import cache_dir
 from catalog.variant import STACKED, Variant
 from deployments.runtimes.base import RuntimeOptions
 from deployments.worker.evaluation import BATCH_SIZE, Answers, Evaluation
@@ -29,6 +31,7 @@ from serve_app.cli.evaluate.files import SPLITTING, refuse_unwritable, votes_pat
 from serve_app.cli.evaluate.report import write_report
 from serve_app.cli.evaluate.tables import render
 from serve_app.cli.options import AsJson, Config
+from serve_app.cli.prints_aside import prints_aside
 from serve_app.cli.profile import progress_bar
 
 
@@ -69,9 +72,10 @@ def evaluate(
             raise ConfigError(f"--split {split!r} is unknown; use {', '.join(SPLITTING)}")
         if ":" in metric_name:
             sys.path.insert(0, str(Path.cwd()))
-        metric(metric_name)
+        with prints_aside():
+            metric(metric_name)
         rules = artifact_rules(config)
-        with progress_bar("Building") as building:
+        with told_where_full(cache_dir(), CACHE_ELSEWHERE), progress_bar("Building") as building:
             loaded = load_catalogue(catalogue, lambda what, share: building(f"Building {what}", share))
         variants = _variants(loaded, task, variant or [])
         examples = read_data(data, variants[0], label, _columns(column or [])).first(limit)
@@ -79,12 +83,18 @@ def evaluate(
         options = RuntimeOptions(device=device, threads=threads)
         target = _accuracy_file(catalogue, accuracy_file) if write else None
         refuse_unwritable(out, target)
-        with alone_in(out):
+        with told_where_full(out, f"name another folder with --out, and {CACHE_ELSEWHERE}"), alone_in(out):
             run = Evaluation(loaded.root, examples.inputs, examples.key, out / "answers", options, batch, rules)
-            answers, failed = _answers(run, variants, again)
-            first = variants[0]
-            found = evaluated(first.task, answers, labels, ballots, first.labels, metric_name, Path(data).name)
-            ran = [each for each in variants if each.name in answers]
+            with prints_aside():
+                answers, failed = _answers(run, variants, again)
+                first = variants[0]
+                found, faults = evaluated(
+                    first.task, answers, labels, ballots, first.labels, metric_name, Path(data).name
+                )
+            for name, why in faults.items():
+                _say_left_out(name, why)
+            failed |= faults
+            ran = [each for each in variants if each.name in found.variants]
             wrote = write_files(found, ran, loaded.root, out, split, target, _votes_wanted(loaded, ran, target))
             wrote["report"] = str(write_report(found, out))
         body = found.to_record() | {"failed": failed, "wrote": wrote}
@@ -151,10 +161,14 @@ def _answers(run: Evaluation, variants: Sequence[Variant], again: bool) -> tuple
                 if len(variants) == 1:
                     raise
                 failed[variant.name] = str(error)
-                ERR.print(f"variant {variant.name} is left out: {error}", style="red", markup=False, soft_wrap=True)
+                _say_left_out(variant.name, str(error))
     if not answers:
         raise ConfigError("no variant could be run; correct the catalogue or the artifacts")
     return answers, failed
+
+
+def _say_left_out(variant: str, why: str) -> None:
+    ERR.print(f"variant {variant} is left out: {why}", style="red", markup=False, soft_wrap=True)
 
 
 def _truth(variant: Variant, examples: LabelledData, metric_name: str) -> tuple[NDArray[Any], Ballots | None]:

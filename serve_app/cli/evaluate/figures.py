@@ -87,24 +87,34 @@ def evaluated(
     names: Sequence[str],
     metric: str,
     data: str,
-) -> Evaluated:
-    """Figures of answers to rows with these ``labels``, class indices where there are ``ballots``.
+) -> tuple[Evaluated, dict[str, str]]:
+    """Figures of answers to rows with these ``labels``, class indices where there are ``ballots``; and by variant why
+    its answers cannot be scored, such as for scores that are no numbers.
 
-    Raises `ConfigError` where the metric does not fit.
+    Raises `ConfigError` where those of no variant can, as where the metric does not fit.
     """
-    packing = packing_factors({name: each.latency_ms for name, each in answers.items()})
-    found = {}
+    rated: dict[str, tuple[Predicted, Score]] = {}
+    faults: dict[str, ConfigError] = {}
     for name, each in answers.items():
-        predicted = _predicted(name, each, ballots, len(labels))
+        try:
+            predicted = _predicted(name, each, ballots, len(labels))
+            rated[name] = predicted, scored(metric, predicted, labels)
+        except ConfigError as error:
+            faults[name] = error
+    if not rated:
+        raise next(iter(faults.values()))
+    packing = packing_factors({name: answers[name].latency_ms for name in rated})
+    found = {}
+    for name, (predicted, score) in rated.items():
+        each = answers[name]
         matrix = None
         if predicted.classes is not None and ballots is not None:
             matrix = confusion(labels, predicted.classes, ballots.classes)
-        score = scored(metric, predicted, labels)
         found[name] = VariantFigures(score, each.latency_ms, packing[name], each.kept_rows, predicted.classes, matrix)
     count = 0 if ballots is None else ballots.classes
     called = tuple(names) if names else tuple(str(index) for index in range(count))
     ordered = dict(sorted(found.items(), key=lambda item: -item[1].score.value))
-    return Evaluated(task, metric, data, labels, called, ordered)
+    return Evaluated(task, metric, data, labels, called, ordered), {name: str(error) for name, error in faults.items()}
 
 
 def _predicted(name: str, answers: Answers, ballots: Ballots | None, rows: int) -> Predicted:

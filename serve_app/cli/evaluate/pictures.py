@@ -12,6 +12,9 @@ INK, GRID, POINT = "#333333", "#dddddd", "#4c78a8"
 MOST_SHOWN = 40
 """Classes that a picture has room for."""
 
+LONGEST_NAME = 40
+"""Characters of a variant's name that a picture has room for."""
+
 
 def draw_accuracy(found: Evaluated, path: Path) -> None:
     """Accuracy with its 95% interval over the latency of one row."""
@@ -26,7 +29,7 @@ def draw_accuracy(found: Evaluated, path: Path) -> None:
         errors = [[max(0.0, value - 100 * score.low)], [max(0.0, 100 * score.high - value)]]
         axes.errorbar(each.latency_ms, value, yerr=errors, fmt="o", color=POINT, capsize=3)
         axes.annotate(
-            name, (each.latency_ms, value), xytext=(6, -10), textcoords="offset points", fontsize=8, color=INK
+            _short(name), (each.latency_ms, value), xytext=(6, -10), textcoords="offset points", fontsize=8, color=INK
         )
     axes.set_xscale("log")
     axes.set_xlabel("latency of one row, ms (median)")
@@ -42,7 +45,9 @@ def draw_classes(found: Evaluated, path: Path) -> None:
     left, right = figure.subplots(1, 2)
     recalls = np.array([[found.classes(variant)[name]["recall"] for variant in found.variants] for name in names])
     shown = left.imshow(100 * recalls, aspect="auto", cmap="viridis", vmin=0, vmax=100)
-    left.set_xticks(range(len(found.variants)), list(found.variants), rotation=60, ha="right", fontsize=7)
+    left.set_xticks(
+        range(len(found.variants)), [_short(name) for name in found.variants], rotation=60, ha="right", fontsize=7
+    )
     left.set_yticks(range(len(names)), names, fontsize=7)
     left.set_title("recall by class, %", fontsize=10)
     figure.colorbar(shown, ax=left)
@@ -57,5 +62,9 @@ def draw_classes(found: Evaluated, path: Path) -> None:
     right.set_yticks(range(len(names)), names, fontsize=7)
     right.set_xlabel("taken for")
     right.set_ylabel("true class")
-    right.set_title(f"{best}: what each class is mistaken for, %", fontsize=10)
+    right.set_title(f"{_short(best)}: what each class is mistaken for, %", fontsize=10)
     figure.savefig(path, dpi=110)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 3]}..."

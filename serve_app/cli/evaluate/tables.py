@@ -11,7 +11,7 @@ from serve_app.cli.evaluate.figures import Evaluated
 
 
 def render(found: Evaluated, failed: Mapping[str, str], wrote: Mapping[str, str]) -> RenderableType:
-    """Every variant, the most accurate first; then what could not be run, and what was written."""
+    """Every variant, the most accurate first; then what was left out, and what was written."""
     table = Table(
         Column("variant", overflow="fold"),
         title=f"{found.metric} of task {found.task} on {len(found.labels)} examples of {found.data}",
@@ -25,7 +25,7 @@ def render(found: Evaluated, failed: Mapping[str, str], wrote: Mapping[str, str]
         table.add_row(
             Text(name), percent(score.value, 2), interval, f"{each.latency_ms:.3f}", Text(_worst(found, name))
         )
-    lines = [Text(f"{name} could not be run: {why}", style="red") for name, why in failed.items()]
+    lines = [Text(f"{name} is left out: {why}", style="red") for name, why in failed.items()]
     return Group(table, *lines, *(Text(f"{what}: {path}") for what, path in wrote.items()))
 
 

@@ -25,6 +25,7 @@ from predictor.measure.records import Records, Setting
 from serve_app.cli.config_file import artifact_rules
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
 from serve_app.cli.options import YEAR_S, AsJson, Config
+from serve_app.cli.prints_aside import prints_aside
 from serve_app.cli.profile import progress_bar
 
 INTERRUPTED = 130
@@ -92,7 +93,7 @@ def measure(
         )
         ERR.print(f"Machine type: {named}", highlight=False, markup=False)
         try:
-            with progress_bar("Measuring") as update:
+            with prints_aside(), progress_bar("Measuring") as update:
                 if until_error is None:
                     report, error = campaign.run(wanted, budget_s, _shown(update)), None
                 else:

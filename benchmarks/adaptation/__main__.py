@@ -32,6 +32,7 @@ from benchmarks.adaptation.status_watch import Health, StatusWatch
 from benchmarks.adaptation.step import StepLoad, phase_figures, step_figures
 from benchmarks.adaptation.switching import SWITCHING_S, ObjectiveSwitch, switch_figures
 from benchmarks.adaptation.traffic import Action, Played, nothing, send, shared_out
+from benchmarks.arguments import positive, whole
 from benchmarks.machine import with_machine
 from catalog.errors import ConfigError
 from serve_app.cli.drive import allow_open_files, run_loop
@@ -107,9 +108,9 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--config", type=Path, default=CONFIG, help="a Serve config with a planner")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    parser.add_argument("--rounds", type=_rounds, default=3, help="of the step (default %(default)s)")
+    parser.add_argument("--rounds", type=whole, default=3, help="of the step (default %(default)s)")
     parser.add_argument(
-        "--most-qps", type=float, default=MOST_QPS, help="of all endpoints together (default %(default)s)"
+        "--most-qps", type=positive, default=MOST_QPS, help="of all endpoints together (default %(default)s)"
     )
     parser.add_argument("--report", type=Path, help="folder for a picture of the step and the JSON")
     return parser.parse_args()
@@ -168,13 +169,6 @@ def _wait_for_workers(service: Service) -> None:
         if time.monotonic() > end_s:
             raise RuntimeError(f"pools {', '.join(missing)} are short of workers after {WORKERS_WITHIN_S:.0f} s")
         time.sleep(0.5)
-
-
-def _rounds(text: str) -> int:
-    rounds = int(text)
-    if rounds < 1:
-        raise argparse.ArgumentTypeError(f"{rounds} rounds; give at least one")
-    return rounds
 
 
 def _say(words: str) -> None:

@@ -22,6 +22,7 @@ import orjson
 import yaml
 from rich.console import Console
 
+from benchmarks.arguments import positive, whole
 from benchmarks.ensemble.cases import SST2_TEST
 from benchmarks.live_ensemble.outage import figures
 from benchmarks.live_ensemble.plan import ENDPOINT, Ensemble, plan
@@ -42,11 +43,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="one JSON object instead of YAML")
     parser.add_argument("--sst2-test", type=Path, default=SST2_TEST, help="labelled texts, TSV (default %(default)s)")
-    parser.add_argument("--members", type=int, default=5, help="variants that vote (default %(default)s)")
-    parser.add_argument("--rate", type=float, default=20.0, help="queries per second (default %(default)s)")
-    parser.add_argument("--seconds", type=float, default=45.0, help="of load in a round (default %(default)s)")
-    parser.add_argument("--slo-ms", type=float, default=400.0, help="objective (default %(default)s)")
-    parser.add_argument("--rounds", type=int, default=3, help="members killed, one after the other")
+    parser.add_argument("--members", type=whole, default=5, help="variants that vote (default %(default)s)")
+    parser.add_argument("--rate", type=positive, default=20.0, help="queries per second (default %(default)s)")
+    parser.add_argument("--seconds", type=positive, default=45.0, help="of load in a round (default %(default)s)")
+    parser.add_argument("--slo-ms", type=positive, default=400.0, help="objective (default %(default)s)")
+    parser.add_argument("--rounds", type=whole, default=3, help="members killed, one after the other")
     parser.add_argument("--kill", help="the member whose worker is killed; default: the most accurate")
     args = parser.parse_args()
     try:
@@ -102,11 +103,11 @@ def _summed(rounds: list[dict[str, Any]], ensemble: Ensemble) -> dict[str, Any]:
     failed = sum(each["failed_queries"] for each in rounds)
     recovered = [each["recovered_s"] for each in rounds if each["recovered_s"] is not None]
     during = sum(each["during_outage"]["queries"] for each in rounds)
-    lost = sum(each["accuracy_loss_points"] * each["during_outage"]["queries"] for each in rounds)
-    loss = lost / during if during else 0.0
+    lost = sum((each["accuracy_loss_points"] or 0.0) * each["during_outage"]["queries"] for each in rounds)
+    loss = lost / during if during else None
     goals = {
         "no_failed_query": failed == 0,
-        "accuracy_loss": loss <= LOSS_POINTS,
+        "accuracy_loss": loss is not None and loss <= LOSS_POINTS,
         "recovered_every_time": len(recovered) == len(rounds),
         "live_accuracy_is_offline": all(each["live_within_offline_interval"] for each in rounds),
     }
@@ -125,10 +126,9 @@ def _summed(rounds: list[dict[str, Any]], ensemble: Ensemble) -> dict[str, Any]:
 def _in_words(figures: dict[str, Any]) -> str:
     recovered = figures["recovered_s"]
     back = "never" if recovered is None else f"after {recovered:.1f} s"
-    return (
-        f"{figures['failed_queries']} of {figures['queries']} failed, back {back}, "
-        f"{figures['accuracy_loss_points']:.2f} points lost meanwhile"
-    )
+    loss = figures["accuracy_loss_points"]
+    lost = "no query answered meanwhile" if loss is None else f"{loss:.2f} points lost meanwhile"
+    return f"{figures['failed_queries']} of {figures['queries']} failed, back {back}, {lost}"
 
 
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ def figures(ensemble: Ensemble, queries: Queries, victim: str, killed_s: float) 
     during = answered & ~voted & (queries.done_s > killed_s) & (queries.done_s <= until_s)
     whole = answered & ~during
     offline = ensemble.offline_right[rows]
-    low, high = interval(float(offline[whole].mean()), int(whole.sum()))
-    live = 100.0 * float(right[whole].mean())
+    live = 100.0 * float(right[whole].mean()) if whole.any() else None
+    within = interval(float(offline[whole].mean()), int(whole.sum())) if whole.any() else None
     return {
         "queries": len(queries),
         "failed_queries": int(queries.failed.sum()),
@@ -32,11 +32,13 @@ def figures(ensemble: Ensemble, queries: Queries, victim: str, killed_s: float) 
         "recovered_s": recovered_s,
         "during_outage": _part(right, offline, during),
         "otherwise": _part(right, offline, whole),
-        "accuracy_loss_points": 100.0 * float(offline[during].mean() - right[during].mean()) if during.any() else 0.0,
-        "offline_accuracy": 100.0 * float(offline[whole].mean()),
-        "offline_ci95": [low, high],
+        "accuracy_loss_points": 100.0 * float(offline[during].mean() - right[during].mean()) if during.any() else None,
+        "offline_accuracy": 100.0 * float(offline[whole].mean()) if whole.any() else None,
+        "offline_ci95": None if within is None else list(within),
         "live_accuracy": live,
-        "live_within_offline_interval": bool(low <= live <= high),
+        "live_within_offline_interval": within is not None
+        and live is not None
+        and bool(within[0] <= live <= within[1]),
         "latency_ms": _latencies(queries, answered),
         "latency_during_outage_ms": _latencies(queries, during),
     }

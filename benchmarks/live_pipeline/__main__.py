@@ -22,7 +22,7 @@ import orjson
 import yaml
 from rich.console import Console
 
-from benchmarks.arguments import picture_file
+from benchmarks.arguments import picture_file, positive, whole
 from benchmarks.live_pipeline.figures import figures
 from benchmarks.live_pipeline.picture import save_picture
 from benchmarks.live_pipeline.scene import Phases, config, dataset, endpoint_of, victim
@@ -40,10 +40,12 @@ def main() -> None:
     """Serve, load, kill and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="one JSON object instead of YAML")
-    parser.add_argument("--rate", type=float, default=15.0, help="base load, queries per second (default %(default)s)")
-    parser.add_argument("--phase-s", type=float, default=20.0, help="length of each load (default %(default)s)")
-    parser.add_argument("--slo-ms", type=float, help="objective; default: that of the config")
-    parser.add_argument("--rounds", type=int, default=3, help="loads, one after the other (default %(default)s)")
+    parser.add_argument(
+        "--rate", type=positive, default=15.0, help="base load, queries per second (default %(default)s)"
+    )
+    parser.add_argument("--phase-s", type=positive, default=20.0, help="length of each load (default %(default)s)")
+    parser.add_argument("--slo-ms", type=positive, help="objective; default: that of the config")
+    parser.add_argument("--rounds", type=whole, default=3, help="loads, one after the other (default %(default)s)")
     parser.add_argument("--port", type=int, help="to serve on; default: that of the config")
     parser.add_argument("--plot", type=picture_file, help="write a picture of the first round to this PNG file")
     args = parser.parse_args()
@@ -106,19 +108,19 @@ def _kill(service: Service, endpoint: str, stage: str, killed: list[str], errors
 
 
 def _summed(rounds: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    p99_ms = statistics.median(each["p99_ms"] for each in rounds)
+    p99_ms = _median(rounds, "p99_ms")
     slo_ms = rounds[0]["slo_ms"]
     lost = sum(each["lost_queries"] for each in rounds)
-    goals = {"p99_within_slo": p99_ms <= slo_ms, "none_lost": lost == 0}
+    goals = {"p99_within_slo": p99_ms is not None and p99_ms <= slo_ms, "none_lost": lost == 0}
     return {
-        "p50_ms": statistics.median(each["p50_ms"] for each in rounds),
+        "p50_ms": _median(rounds, "p50_ms"),
         "p99_ms": p99_ms,
         "slo_ms": slo_ms,
         "queries": sum(each["queries"] for each in rounds),
         "lost_queries": lost,
         "late_queries": sum(each["late_queries"] for each in rounds),
-        "accuracy": statistics.median(each["accuracy"] for each in rounds),
-        "expected_accuracy": statistics.median(each["expected_accuracy"] for each in rounds),
+        "accuracy": _median(rounds, "accuracy"),
+        "expected_accuracy": _median(rounds, "expected_accuracy"),
         "plan_changes": sum(each["plan_changes"] for each in rounds),
         "goals": goals,
         "goals_met": all(goals.values()),
@@ -126,7 +128,15 @@ def _summed(rounds: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def _median(rounds: Sequence[dict[str, Any]], name: str) -> float | None:
+    """Over rounds; None where one of them has none, for nothing was answered in it."""
+    values = [each[name] for each in rounds]
+    return None if None in values else statistics.median(values)
+
+
 def _in_words(figures: dict[str, Any]) -> str:
+    if figures["p99_ms"] is None:
+        return f"all {figures['queries']} lost"
     return (
         f"{figures['lost_queries']} of {figures['queries']} lost, p99 {figures['p99_ms']:.0f} of "
         f"{figures['slo_ms']:.0f} ms, {100 * figures['accuracy']:.1f}% right, {figures['plan_changes']} plan changes"

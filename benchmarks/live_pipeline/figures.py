@@ -24,7 +24,6 @@ def figures(
 ) -> dict[str, Any]:
     """One round that began at ``begin_s`` of the monotonic clock, ``began_at_s`` of the wall's."""
     answered = ~queries.failed
-    accuracy = queries.correct[answered]
     in_force = [
         each
         for each in made_true(decisions)
@@ -42,8 +41,8 @@ def figures(
         "late_queries": int((answered & (queries.latency_ms > slo_ms)).sum()),
         "slo_ms": slo_ms,
         **quantiles(queries.latency_ms[answered]),
-        "accuracy": float(np.mean(accuracy)),
-        "expected_accuracy": float(np.mean(queries.accuracy[answered])),
+        "accuracy": _mean(queries.correct[answered]),
+        "expected_accuracy": _mean(queries.accuracy[answered]),
         "plans_in_force": len(in_force),
         "plan_changes": changes,
         "phases": {
@@ -71,8 +70,10 @@ def stages_of(decision: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def quantiles(latency_ms: Floats) -> dict[str, float]:
-    """Median and 99th percentile."""
+def quantiles(latency_ms: Floats) -> dict[str, float | None]:
+    """Median and 99th percentile, None of nothing."""
+    if not len(latency_ms):
+        return {"p50_ms": None, "p99_ms": None}
     p50, p99 = np.percentile(latency_ms, [50, 99])
     return {"p50_ms": float(p50), "p99_ms": float(p99)}
 
@@ -84,5 +85,9 @@ def _phase(queries: Queries, start_s: float, length_s: float) -> dict[str, Any]:
         "queries": len(own),
         "lost_queries": int(own.failed.sum()),
         **quantiles(own.latency_ms[answered]),
-        "accuracy": float(np.mean(own.correct[answered])),
+        "accuracy": _mean(own.correct[answered]),
     }
+
+
+def _mean(values: Floats) -> float | None:
+    return float(np.mean(values)) if len(values) else None

@@ -16,6 +16,9 @@ is 3.5% of a second at 1,800/s, and where variants are chosen to be done just in
 
 BIN_S = 5.0
 
+OVERTIME_S = 0.5
+"""A query that the client sent so much later than a load ended still counts as offered by it; later ones do not."""
+
 
 def in_time(sent: Sent, slo_s: float) -> NDArray[np.bool_]:
     """Answered with 200 within the objective, from the instant at which the query was to be sent."""
@@ -36,7 +39,7 @@ def figures(sent: Sent, slo_s: float, duration_s: float) -> dict[str, Any]:
     statuses, counts = np.unique(sent.status, return_counts=True)
     good = in_time(sent, slo_s)
     return {
-        "offered_qps": len(sent.status) / duration_s,
+        "offered_qps": float((sent.sent_s <= duration_s + OVERTIME_S).sum() / duration_s),
         "accepted_qps": float(accepted.sum() / duration_s),
         "goodput_qps": goodput_qps(sent, slo_s, duration_s),
         "goodput_qps_by_5_s": _binned_qps(sent.intended_s[good], duration_s),

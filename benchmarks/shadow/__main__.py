@@ -17,6 +17,7 @@ import orjson
 import yaml
 from rich.console import Console
 
+from benchmarks.arguments import positive, whole
 from benchmarks.machine import with_machine
 from benchmarks.shadow.live import BROKEN, Seen, seen_live
 from benchmarks.shadow.simulated import REFERENCE, SHARE, detect, digits_votes, harm
@@ -32,9 +33,11 @@ def main() -> None:
     """Simulate, serve and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="one JSON object instead of YAML")
-    parser.add_argument("--rate", type=float, default=40.0, help="queries per second and variant (default %(default)s)")
-    parser.add_argument("--seconds", type=float, default=75.0, help="of load (default %(default)s)")
-    parser.add_argument("--seeds", type=int, default=20, help="simulated runs of each kind (default %(default)s)")
+    parser.add_argument(
+        "--rate", type=positive, default=40.0, help="queries per second and variant (default %(default)s)"
+    )
+    parser.add_argument("--seconds", type=positive, default=75.0, help="of load (default %(default)s)")
+    parser.add_argument("--seeds", type=whole, default=20, help="simulated runs of each kind (default %(default)s)")
     parser.add_argument("--no-live", action="store_true", help="simulate alone")
     args = parser.parse_args()
     simulated = _simulated(args.seeds)

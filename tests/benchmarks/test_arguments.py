@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 
+from benchmarks.adaptation import __main__ as adaptation
 from benchmarks.arguments import at_least_0, picture_file, positive, seed, whole
 from benchmarks.cocktail import __main__ as cocktail
+from benchmarks.live_ensemble import __main__ as live_ensemble
+from benchmarks.live_pipeline import __main__ as live_pipeline
 from benchmarks.placement import __main__ as placement
 from benchmarks.ramsis import __main__ as ramsis
+from benchmarks.shadow import __main__ as shadow
 from benchmarks.simulator import __main__ as simulator
 
 
@@ -68,6 +72,13 @@ def test_the_folder_of_a_picture_is_made_before_anything_is_computed(tmp_path: P
         (ramsis.main, ("--profiles", "p", "--slo-ms", "0"), "argument --slo-ms: '0' is no number above 0"),
         (simulator.main, ("--workers", "0"), "argument --workers: '0' is no number above 0"),
         (simulator.main, ("--repeats", "0"), "argument --repeats: '0' is no number above 0"),
+        (adaptation.main, ("--rounds", "0"), "argument --rounds: '0' is no number above 0"),
+        (adaptation.main, ("--most-qps", "0"), "argument --most-qps: '0' is no number above 0"),
+        (adaptation.main, ("--most-qps", "-5"), "argument --most-qps: '-5' is no number above 0"),
+        (adaptation.main, ("--most-qps", "nan"), "argument --most-qps: 'nan' is no number above 0"),
+        (live_ensemble.main, ("--rounds", "0"), "argument --rounds: '0' is no number above 0"),
+        (live_pipeline.main, ("--rounds", "0"), "argument --rounds: '0' is no number above 0"),
+        (shadow.main, ("--no-live", "--seeds", "0"), "argument --seeds: '0' is no number above 0"),
         (placement.main, ("--machines", "0"), "argument --machines: '0' is no number above 0"),
     ],
 )

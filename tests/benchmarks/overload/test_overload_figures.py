@@ -27,6 +27,17 @@ def test_late_answers_and_those_given_up_count_as_accepted_and_refusals_do_not()
     assert found["answers"] == {"none": 1, "200": 2, "429": 1, "504": 1}
 
 
+def test_what_a_client_sends_when_the_load_is_over_was_not_offered() -> None:
+    due = np.arange(1000) / 100.0
+    done, status = 5 * due + 0.01, np.full(1000, 200, dtype=np.int16)
+    slow = figures(Sent(due, 5 * due, done, status, 0.5, 3), SLO_S, duration_s=10.0)
+    assert slow["offered_qps"] == pytest.approx(21.0, abs=0.2), "the fifth that left in time, and a moment more"
+    never = figures(Sent(due, np.full(1000, np.nan), done, status, 0.5, 3), SLO_S, duration_s=10.0)
+    assert never["offered_qps"] == 0.0
+    a_little_late = figures(Sent(due, due + 0.2, due + 0.3, status, 0.5, 3), SLO_S, duration_s=10.0)
+    assert a_little_late["offered_qps"] == 100.0
+
+
 def test_goodput_is_told_for_every_five_seconds() -> None:
     intended = [0.0, 4.9, 5.0, 9.0, 11.0]
     found = figures(sent(intended, [0.05, 0.05, 0.05, 0.5, 0.05], [200] * 5), SLO_S, duration_s=12.0)

@@ -17,7 +17,7 @@ from chaos.report.journal import Journal
 from chaos.report.summary import rows, summary
 from chaos.services.configured import check
 from chaos.services.start import Choice
-from serve_app.cli.console import ERR, OUT, exit_codes
+from serve_app.cli.console import ERR, OUT, USAGE, exit_codes
 from serve_app.cli.options import AsJson
 
 RESULTS = Path("chaos-results")
@@ -84,18 +84,27 @@ def report(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write reports and pictures anew from the journals, and print a table of all."""
+    """Write reports and pictures anew from the journals, and print a table of all; one that is none is said (exit 2)."""
     with exit_codes(as_json):
         found = [journal.parent for folder in folders or [RESULTS] for journal in _journals(folder)]
         names = Counter(folder.name for folder in found)
-        told = {}
+        told, refused = {}, []
         for folder in dict.fromkeys(found):
-            write_report(folder)
-            told[folder.name if names[folder.name] == 1 else str(folder)] = Journal.read(folder)
+            try:
+                write_report(folder)
+                told[folder.name if names[folder.name] == 1 else str(folder)] = Journal.read(folder)
+            except ConfigError as error:
+                refused.append(str(error))
+        if not told:
+            raise ConfigError("; ".join(refused))
+    for words in refused:
+        ERR.print(Text(f"error: {words}"), style="red", soft_wrap=True)
     if as_json:
         typer.echo(orjson.dumps(summary(told)).decode())
     else:
         OUT.print(_table(told))
+    if refused:
+        raise typer.Exit(USAGE)
 
 
 def _journals(folder: Path) -> list[Path]:

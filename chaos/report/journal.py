@@ -12,6 +12,9 @@ from catalog.errors import ConfigError
 OUTCOME = "outcome"
 """Function of the probe whose output has the figures."""
 
+SERIES = ("sent", "answered", "violated", "failed", "judged", "right")
+"""Of the figures, a number of queries per window."""
+
 
 @dataclass(frozen=True)
 class Journal:
@@ -21,18 +24,22 @@ class Journal:
 
     @classmethod
     def read(cls, path: Path) -> "Journal":
-        """Of a file, or of the folder that has it; raises `ConfigError` where it cannot be read."""
+        """Of a file, or of the folder that has it; raises `ConfigError` where it cannot be read or lacks something."""
         file = path / "journal.json" if path.is_dir() else path
         try:
-            content = orjson.loads(file.read_bytes())
-            content["experiment"]["title"]
+            journal = cls(orjson.loads(file.read_bytes()))
+            journal._check()
         except OSError as error:
             raise ConfigError(
                 f"cannot read journal {file}: {error.strerror}; give the folder of an experiment's results"
             ) from error
-        except (orjson.JSONDecodeError, KeyError, TypeError) as error:
-            raise ConfigError(f"{file} is no journal of Chaos Toolkit: {error}") from error
-        return cls(content)
+        except KeyError as error:
+            raise ConfigError(
+                f"{file} is no journal of Chaos Toolkit that can be reported: {error} is missing"
+            ) from error
+        except (AttributeError, IndexError, TypeError, ValueError) as error:
+            raise ConfigError(f"{file} is no journal of Chaos Toolkit that can be reported: {error}") from error
+        return journal
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> "Journal":
@@ -106,3 +113,18 @@ class Journal:
         for run in (*self.content.get("run", ()), *self.content.get("rollbacks", ())):
             if run.get("status") == "failed":
                 yield f"{run['activity']['name']}: {(run.get('exception') or ['?'])[-1]}".strip()
+
+    def _check(self) -> None:
+        """Read all that reports read; raises as these do (KeyError, TypeError and the like) for what is not there."""
+        _ = self.title, self.verdict, list(self.hypothesis()), list(self.problems())
+        figures = self.figures
+        if figures is None:
+            return
+        _ = [float(figures[name]) for name in ("load_qps", "seconds", "slo_ms")], figures["errors"].items()
+        _ = [(float(mark["at_s"]), mark["text"], mark["fault"]) for mark in figures["marks"]]
+        series = figures["series"]
+        if not float(series["window_s"]) > 0:
+            raise ValueError(f"window_s is {series['window_s']}")
+        rows = {name: [float(value) for value in series[name]] for name in SERIES}
+        if len({len(values) for values in rows.values()}) != 1 or not rows["sent"]:
+            raise ValueError(f"series of {', '.join(SERIES)} are not equally long, or empty")

@@ -152,9 +152,11 @@ class Controller:
         return made
 
     async def take_back(self, variant: str) -> dict[str, Any]:
-        """Plan again with a variant that was unregistered; one that serves stays as it is. Raises `BadRequest`."""
+        """Plan again with a variant that was unregistered; nothing happens for one that serves. Raises `BadRequest`."""
+        serves = self.variant(variant) is not None
         made = variant_changes.take_back(variant, self._known)
-        await self._variants_changed(f"variant {variant} was taken back")
+        if not serves:
+            await self._variants_changed(f"variant {variant} was taken back")
         return made
 
     async def _variants_changed(self, reason: str) -> None:

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations
 from pathlib import Path
 from types import MappingProxyType
 
@@ -244,16 +243,19 @@ def _check_held(where: str, endpoint: EndpointConfig, variants: tuple[Variant, .
 
 def _warn_of_shared_workers(config: AppConfig) -> None:
     """Tables, and ladders that Accord makes, reckon with workers that have nothing else to do."""
-    for one, other in combinations(config.endpoints, 2):
-        policies = [config.endpoints[name].policy for name in (one, other)]
+    sharing: dict[tuple[str, ...], list[str]] = {}
+    for pool in config.pools:
+        served = tuple(name for name in config.endpoints if pool in config.pools_of(name))
+        sharing.setdefault(served, []).append(pool)
+    for served, pools in sharing.items():
+        policies = [config.endpoints[name].policy for name in served]
         reckoning = next((policy for policy in policies if policy in RECKONING), None)
-        shared = config.pools_of(one).keys() & config.pools_of(other).keys()
-        if shared and reckoning is not None:
+        if len(served) > 1 and reckoning is not None:
             logger.warning(
                 "Endpoints %s and %s share the workers of pool %s, which policy %r was made for as if they were one's "
                 "own: expect more violations than it reckons with, or give each endpoint `pools` of its own.",
-                one,
-                other,
-                ", ".join(sorted(shared)),
+                ", ".join(served[:-1]),
+                served[-1],
+                ", ".join(sorted(pools)),
                 reckoning,
             )

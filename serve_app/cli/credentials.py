@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from catalog.errors import ConfigError
-from serve_app.config.security import SecretConfig
-from serve_app.http.security.secret import read_secret
+from serve_app.http.security.secret import read_secret_file
 
 KEY = "ACCORD_API_KEY"
 """Environment variable with the key."""
@@ -30,7 +29,7 @@ def use_key_file(file: Path | None) -> None:
 def key_headers() -> dict[str, str]:
     """Headers that say who calls; none where no key is given. Raises `ConfigError` where there is none to be had."""
     if _file is not None:
-        key = read_secret("--api-key", SecretConfig(file=str(_file))).split()[0].decode(errors="replace")
+        key = read_secret_file("--api-key-file", _file).split()[0].decode(errors="replace")
     else:
         key = os.environ.get(KEY, "").strip()
     if key and not (key.isascii() and key.isprintable() and " " not in key):

@@ -12,6 +12,9 @@ _EITHER, _BARE = 32 + zlib.MAX_WBITS, -zlib.MAX_WBITS
 
 _WRITTEN = {GZIP: 16 + zlib.MAX_WBITS, DEFLATE: zlib.MAX_WBITS}
 
+GZIP_MAGIC = b"\x1f\x8b"
+"""What every member of a gzip file begins with."""
+
 LEVEL = 1
 """The quickest: the router has other things to do."""
 
@@ -85,15 +88,21 @@ def _expand(body: bytes, max_bytes: int) -> bytes:
 
 
 def _read(body: bytes, header: int, max_bytes: int) -> bytes:
-    reader = zlib.decompressobj(header)
-    content = reader.decompress(body, max_bytes + 1)
-    if len(content) > max_bytes:
-        raise TooLarge(
-            f"the body has {len(body)} bytes that hold more than {max_bytes}, which it may have; split the batch or "
-            "raise max_body_bytes"
-        )
-    if not reader.eof:
-        raise BadRequest(f"the body has {len(body)} bytes and ends before what it holds does; send all of it")
-    if reader.unused_data:
-        raise BadRequest(f"the body has {len(reader.unused_data)} bytes behind what it holds; leave them out")
-    return content
+    """What all members hold: gzip may have several, one behind the other (RFC 1952, section 2.2)."""
+    members: list[bytes] = []
+    rest, left_bytes = body, max_bytes
+    while not members or rest.startswith(GZIP_MAGIC):
+        reader = zlib.decompressobj(header)
+        content = reader.decompress(rest, left_bytes + 1)
+        if len(content) > left_bytes:
+            raise TooLarge(
+                f"the body has {len(body)} bytes that hold more than {max_bytes}, which it may have; split the batch "
+                "or raise max_body_bytes"
+            )
+        if not reader.eof:
+            raise BadRequest(f"the body has {len(body)} bytes and ends before what it holds does; send all of it")
+        members.append(content)
+        rest, left_bytes = reader.unused_data, left_bytes - len(content)
+    if rest:
+        raise BadRequest(f"the body has {len(rest)} bytes behind what it holds; leave them out")
+    return b"".join(members)

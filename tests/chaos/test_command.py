@@ -49,6 +49,21 @@ def test_reports_of_experiments_of_the_same_name_are_all_told(tmp_path: Path) ->
     assert sorted(told) == sorted(map(str, folders))
 
 
+def test_a_journal_that_is_none_is_said_and_the_others_are_reported(tmp_path: Path) -> None:
+    for name, content in (("bad", b'{"experiment": {"title": "mine"}}'), ("kill-worker", JOURNAL.read_bytes())):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "journal.json").write_bytes(content)
+    done = accord_chaos("report", str(tmp_path), "--json")
+    assert done.returncode == 2
+    assert list(orjson.loads(done.stdout)) == ["kill-worker"]
+    assert f"{tmp_path / 'bad' / 'journal.json'} is no journal" in done.stderr
+    assert "'status' is missing" in done.stderr
+    assert (tmp_path / "kill-worker" / "report.md").exists()
+    alone = accord_chaos("report", str(tmp_path / "bad"))
+    assert (alone.returncode, alone.stdout) == (2, "")
+    assert "Traceback" not in alone.stderr
+
+
 def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
     done = accord_chaos("report", str(tmp_path / "none"))
     assert done.returncode == 2

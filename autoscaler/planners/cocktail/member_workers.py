@@ -77,7 +77,7 @@ def _without_the_dearest(
 ) -> tuple[int, ...]:
     """As few of the dearest per query as bear the load together with all others, then of the next."""
     counts = list(there)
-    dear = sorted(reversed(range(len(there))), key=lambda i: -prices[i] / qps[i] if qps[i] else -inf)
+    dear = sorted(range(len(there)), key=lambda i: (-prices[i] / qps[i] if qps[i] else -inf, -i))
     for i in dear:
         others_qps = sum(count * each for j, (count, each) in enumerate(zip(counts, qps, strict=True)) if j != i)
         needed = ceil((load_qps - others_qps) / qps[i] - NEGLIGIBLE) if qps[i] else 0

@@ -33,6 +33,10 @@ GIVEN_UP = re.compile(
 REASON = re.compile(r"(?:^|\) )catalog\.errors\.\w+: (?P<message>.*)")
 """The line of a traceback that says what is not right with a config, or with what it names."""
 
+FAILED_REQUEST = "Request failed."
+"""Serve's error line where a call of a deployment raised; the traceback follows. What Accord raises is the caller's
+answer, such as a registration that is refused, and no fault to tell the terminal of."""
+
 CHATTER = "Failed to get queue length from Replica"
 """Serve's warning where its first call to a replica takes long; Accord does not route by queue lengths."""
 
@@ -57,6 +61,7 @@ class LogFile:
         self._clock = clock
         self._rest = b""
         self._shown_s: dict[str, float] = {}
+        self._failed_request: re.Match[str] | None = None
         self.given_up = False
         """Whether Serve has said that the application cannot be built."""
 
@@ -72,11 +77,20 @@ class LogFile:
         """Print what replicas warned of since the last time; of an exception only the first line."""
         *lines, self._rest = (self._rest + self._file.read()).split(b"\n")
         now_s = self._clock()
+        if not lines:
+            self._show_failed_request(now_s)
         for line in lines:
             text = ANSI.sub("", line.decode(errors="replace"))
             self.given_up = self.given_up or GIVEN_UP.match(text) is not None
             found = LINE.match(text)
-            if found is not None and not found["message"].startswith(CHATTER):
+            if REASON.search(text) is not None:
+                self._failed_request = None
+            if found is None or found["message"].startswith(CHATTER):
+                continue
+            self._show_failed_request(now_s)
+            if found["message"] == FAILED_REQUEST:
+                self._failed_request = found
+            else:
                 self._show(found, now_s)
         self._shown_s = {message: at_s for message, at_s in self._shown_s.items() if now_s - at_s < REPEAT_S}
 
@@ -89,6 +103,12 @@ class LogFile:
         for line in lines[-TAIL_LINES:]:
             ERR.print(line, markup=False, highlight=False, soft_wrap=True)
         ERR.print(f"The whole log: [bold]{self.path}[/]", soft_wrap=True)
+
+    def _show_failed_request(self, now_s: float) -> None:
+        """The one before, of which it is known now that nothing of Accord's was raised."""
+        if self._failed_request is not None:
+            self._show(self._failed_request, now_s)
+            self._failed_request = None
 
     def _show(self, found: re.Match[str], now_s: float) -> None:
         message = found["message"]

@@ -22,15 +22,19 @@ def read_secret(where: str, source: SecretConfig) -> bytes:
                 f"{where}.env: environment variable {source.env} is not set; set it where the service is started"
             )
         return content
-    path = Path(source.file or "")
+    return read_secret_file(f"{where}.file", Path(source.file or ""))
+
+
+def read_secret_file(where: str, path: Path) -> bytes:
+    """What a file holds, without white space around it; ``where`` is what names the file. Raises `ConfigError`."""
     try:
         with path.open("rb") as file:
             _refuse_if_shared(where, path, os.fstat(file.fileno()))
             content = file.read().strip()
     except OSError as error:
-        raise ConfigError(f"{where}.file: cannot read {path}: {error.strerror}; put the secret there") from error
+        raise ConfigError(f"{where}: cannot read {path}: {error.strerror}; put the secret there") from error
     if not content:
-        raise ConfigError(f"{where}.file: {path} is empty; put the secret there")
+        raise ConfigError(f"{where}: {path} is empty; put the secret there")
     return content
 
 
@@ -39,5 +43,5 @@ def _refuse_if_shared(where: str, path: Path, status: os.stat_result) -> None:
     if os.name == "posix" and status.st_mode & (OF_ROOT if of_root else FOR_OWNER):
         mode = stat.S_IMODE(status.st_mode)
         raise ConfigError(
-            f"{where}.file: {path} has mode {mode:04o}, so that others may read or write it; run `chmod 600 {path}`"
+            f"{where}: {path} has mode {mode:04o}, so that others may read or write it; run `chmod 600 {path}`"
         )

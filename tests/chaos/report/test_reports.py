@@ -80,6 +80,51 @@ def test_a_report_can_be_written_anew_from_the_journal(tmp_path: Path) -> None:
     assert (tmp_path / "report.md").read_text(encoding="utf-8") == before
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ([], "list indices"),
+        ({}, "'experiment' is missing"),
+        ({"experiment": {"title": "mine"}}, "'status' is missing"),
+        ({"experiment": {"title": "mine", "configuration": []}, "status": "completed"}, "no attribute 'items'"),
+        ({"experiment": {"title": "mine"}, "status": "completed", "run": [3]}, "'int' object"),
+        ({"experiment": {"title": "mine"}, "status": "completed", "run": [{}]}, "'activity' is missing"),
+    ],
+    ids=str,
+)
+def test_json_that_is_no_journal_is_refused_with_what_is_wrong(content: object, words: str, tmp_path: Path) -> None:
+    (tmp_path / "journal.json").write_bytes(orjson.dumps(content))
+    with pytest.raises(ConfigError, match=f"is no journal of Chaos Toolkit that can be reported: .*{words}"):
+        write_report(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"series": None}, "'NoneType' object"),
+        ({"series": {"window_s": 1.0}}, "'sent' is missing"),
+        ({"series": {"window_s": 0.0}}, "window_s is 0.0"),
+        ({"marks": [{"at_s": 1.0}]}, "'text' is missing"),
+        ({"errors": 3}, "no attribute 'items'"),
+        ({"slo_ms": None}, "must be a string or a real number"),
+    ],
+    ids=str,
+)
+def test_figures_that_are_not_ours_are_refused_with_what_is_wrong(
+    change: dict[str, object], words: str, tmp_path: Path
+) -> None:
+    content = orjson.loads((JOURNALS / "kill-worker.json").read_bytes())
+    (outcome,) = [run for run in content["run"] if run["activity"].get("provider", {}).get("func") == "outcome"]
+    outcome["output"] |= change
+    (tmp_path / "journal.json").write_bytes(orjson.dumps(content))
+    with pytest.raises(ConfigError, match=f"is no journal of Chaos Toolkit that can be reported: .*{words}"):
+        write_report(tmp_path)
+    outcome["output"].pop("series")
+    (tmp_path / "journal.json").write_bytes(orjson.dumps(content))
+    with pytest.raises(ConfigError, match=r"is no journal of .* is missing|must be|no attribute"):
+        write_report(tmp_path)
+
+
 def test_one_table_has_all() -> None:
     told = {name: journal(name) for name in ("kill-worker", "kill-proxy")}
     header, first, second = rows(told)

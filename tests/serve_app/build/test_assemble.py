@@ -189,12 +189,13 @@ def test_arrival_aware_endpoints_that_share_workers_are_warned_of(
 ) -> None:
     endpoints = {
         name: {"task": "toy", "slo_ms": slo_ms, "balancing": "shortest_queue"}
-        for name, slo_ms in (("a", 100), ("b", 100))
+        for name, slo_ms in (("a", 100), ("b", 100), ("c", 100))
     }
     shared = AppConfig.model_validate({"endpoints": endpoints, "pools": {"cpu": {}}})
     with caplog.at_level(logging.WARNING):
         assemble(shared, catalogue, PROFILES, grids_for(shared, catalogue, PROFILES))
-    assert "Endpoints a and b share the workers of pool cpu, which policy 'ramsis' was made for" in caplog.text
+    assert "Endpoints a, b and c share the workers of pool cpu, which policy 'ramsis' was made for" in caplog.text
+    assert caplog.text.count("share the workers") == 1
 
 
 def test_workers_are_told_their_type_of_machine_where_the_config_names_it(catalogue: Catalogue) -> None:

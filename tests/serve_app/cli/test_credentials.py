@@ -73,6 +73,10 @@ def test_a_file_that_others_read_and_a_key_that_is_none_are_refused(
     result = CliRunner().invoke(app, ["--api-key-file", str(file), "status"])
     assert result.exit_code == 2
     assert "chmod 600" in result.output
+    for wrong in (str(file), str(tmp_path / "nowhere")):
+        said = CliRunner().invoke(app, ["--api-key-file", wrong, "status"]).output
+        assert "--api-key-file:" in said
+        assert wrong in said.replace("\n", "")
     use_key_file(None)
     monkeypatch.setenv(KEY, "two words")
     with pytest.raises(ConfigError, match="holds no key"):

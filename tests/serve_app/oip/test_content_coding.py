@@ -99,3 +99,10 @@ async def test_an_answer_goes_so_compressed_that_others_read_it(times: int) -> N
 
 async def test_a_short_answer_goes_as_it_is() -> None:
     assert await compressed(b"1" * (LEAST_BYTES - 1), b"gzip") == (b"1" * (LEAST_BYTES - 1), None)
+
+
+async def test_gzip_of_several_members_is_all_of_them_within_the_same_bound() -> None:
+    sent = b"".join(gzip.compress(part, mtime=0) for part in (BODY[:100], b"", BODY[100:]))
+    assert await expanded(sent, b"gzip", len(BODY)) == BODY
+    with pytest.raises(TooLarge, match=f"hold more than {len(BODY) - 1}"):
+        await expanded(sent, b"gzip", len(BODY) - 1)

@@ -114,3 +114,16 @@ def test_what_is_not_right_is_said_before_the_traceback_that_it_came_with(
     first, *tail = capsys.readouterr().err.splitlines()
     assert first == "profiles.cpu has no variant 'xl'; measure it"
     assert "Traceback (most recent call last):" in tail
+
+
+def test_a_call_that_ends_in_an_error_of_accord_s_is_no_fault_but_any_other_is(written: Written) -> None:
+    controller = "(ServeReplica:accord:Controller pid=15)"
+    failed = warning("Request failed.", "ERROR", controller, "accord_Controller d4 0f-request")
+    raised = (
+        f"{controller} Traceback (most recent call last):\n{controller}   File controller.py, line 1\n{controller} "
+    )
+    assert written.shows(failed + raised + "catalog.errors.BadRequest: there is no variant 'nope'\n") == []
+    assert written.shows("") == []
+    assert written.shows(failed + raised) == [], "what was raised is to come"
+    assert written.shows("KeyError: 'nope'\n") == []
+    assert written.shows("") == ["18:41:29 ERROR Controller: Request failed."]

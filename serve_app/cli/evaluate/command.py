@@ -83,7 +83,7 @@ def evaluate(
         options = RuntimeOptions(device=device, threads=threads)
         target = _accuracy_file(catalogue, accuracy_file) if write else None
         refuse_unwritable(out, target)
-        with told_where_full(out, f"name another folder with --out, and {CACHE_ELSEWHERE}"), alone_in(out):
+        with told_where_full(out, f"name another folder with --out, or {CACHE_ELSEWHERE}"), alone_in(out):
             run = Evaluation(loaded.root, examples.inputs, examples.key, out / "answers", options, batch, rules)
             with prints_aside():
                 answers, failed = _answers(run, variants, again)

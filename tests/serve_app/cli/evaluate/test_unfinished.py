@@ -69,7 +69,7 @@ def test_of_a_full_disk_the_file_is_named_and_what_puts_it_elsewhere(
     assert done.exit_code == 1
     words = json.loads(done.stdout)["error"]
     assert words.startswith(f"No space left on device: {out / 'answers' / NAMES[0] / 'key.json'}; make room there, or")
-    assert "another folder with --out, and set ACCORD_CACHE_DIR" in words
+    assert "another folder with --out, or set ACCORD_CACHE_DIR" in words
 
 
 @pytest.mark.parametrize("half", [True, False], ids=["half", "nothing"])

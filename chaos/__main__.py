@@ -84,7 +84,7 @@ def report(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write reports and pictures anew from the journals, and print a table of all; one that is none is said (exit 2)."""
+    """Write reports and pictures anew from the journals, and print a table of all; exit code 2 where one is none."""
     with exit_codes(as_json):
         found = [journal.parent for folder in folders or [RESULTS] for journal in _journals(folder)]
         names = Counter(folder.name for folder in found)

@@ -102,6 +102,7 @@ def test_json_that_is_no_journal_is_refused_with_what_is_wrong(content: object, 
     ("change", "words"),
     [
         ({"series": None}, "'NoneType' object"),
+        ({"series": {}}, "'window_s' is missing"),
         ({"series": {"window_s": 1.0}}, "'sent' is missing"),
         ({"series": {"window_s": 0.0}}, "window_s is 0.0"),
         ({"marks": [{"at_s": 1.0}]}, "'text' is missing"),
@@ -118,10 +119,6 @@ def test_figures_that_are_not_ours_are_refused_with_what_is_wrong(
     outcome["output"] |= change
     (tmp_path / "journal.json").write_bytes(orjson.dumps(content))
     with pytest.raises(ConfigError, match=f"is no journal of Chaos Toolkit that can be reported: .*{words}"):
-        write_report(tmp_path)
-    outcome["output"].pop("series")
-    (tmp_path / "journal.json").write_bytes(orjson.dumps(content))
-    with pytest.raises(ConfigError, match=r"is no journal of .* is missing|must be|no attribute"):
         write_report(tmp_path)
 
 

@@ -153,11 +153,9 @@ class Controller:
 
     async def take_back(self, variant: str) -> dict[str, Any]:
         """Plan again with a variant that was unregistered; nothing happens for one that serves. Raises `BadRequest`."""
-        serves = self.variant(variant) is not None
-        made = variant_changes.take_back(variant, self._known)
-        if not serves:
+        if variant_changes.take_back(variant, self._known):
             await self._variants_changed(f"variant {variant} was taken back")
-        return made
+        return {"variant": variant}
 
     async def _variants_changed(self, reason: str) -> None:
         self._ask(reason)

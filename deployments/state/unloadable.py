@@ -51,10 +51,12 @@ class UnloadableVariants:
         for key in pairs:
             self._of_pools.pop(key, None)
 
-    def forget(self, variant: str) -> None:
-        """The variant is another one now, or was mended."""
+    def forget(self, variant: str) -> bool:
+        """The variant is another one now, or was mended; gives whether it could not be loaded somewhere."""
+        before = len(self._of_pools) + len(self._of_workers)
         self._of_pools = {key: each for key, each in self._of_pools.items() if key[1] != variant}
         self._of_workers = {key: each for key, each in self._of_workers.items() if key[1] != variant}
+        return len(self._of_pools) + len(self._of_workers) < before
 
     def on_gone(self, worker: str) -> None:
         """The worker is not there any more."""

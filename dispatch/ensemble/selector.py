@@ -168,8 +168,13 @@ def _effective_limit_s(fast: Sequence[Member], limit_s: float) -> float:
 
 
 def _as_good_as_any(known: Cascades, possible: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The ways that surely lose no more than `LOST_AT_MOST` against the best of the ``possible`` ones."""
-    meets = possible
+    """The ways that surely lose no more than `LOST_AT_MOST` against the best of the ``possible`` ones.
+
+    Nor by the estimates against the best single variant, of which there are too few for one to be that lucky: with a
+    variant that all members together do not reach, they are not the measure.
+    """
+    alone = known.accuracy[possible & known.single].max(initial=0.0)
+    possible = meets = possible & (known.accuracy >= alone - LOST_AT_MOST)
     for sure in SURE:
         surely = _surely(known, sure)
         meets = possible & (surely >= surely[possible].max() - LOST_AT_MOST)

@@ -41,11 +41,11 @@ def unregister(variant: str, known: ControllerState) -> dict[str, Any]:
     return {"variant": variant}
 
 
-def take_back(variant: str, known: ControllerState) -> dict[str, Any]:
-    """See `VariantBook.take_back`; raises `BadRequest`."""
+def take_back(variant: str, known: ControllerState) -> bool:
+    """See `VariantBook.take_back`; gives whether there is anything to plan anew for. Raises `BadRequest`."""
+    serves = variant in known.book.names
     try:
         known.book.take_back(variant)
     except ConfigError as error:
         raise BadRequest(str(error)) from error
-    known.unloadable.forget(variant)
-    return {"variant": variant}
+    return known.unloadable.forget(variant) or not serves

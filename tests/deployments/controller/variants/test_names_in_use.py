@@ -9,6 +9,7 @@ from registration_scene import Scene, new, play
 
 from catalog.errors import BadRequest, ConfigError, NameInUse, NoWorker
 from deployments.controller.variants.variant_book import VariantBook
+from deployments.controller.variants.variant_changes import take_back
 from deployments.state.saved_state import ControllerState
 from virtual_time import until
 
@@ -132,7 +133,11 @@ def test_a_variant_that_workers_still_hold_may_be_taken_back(monkeypatch: pytest
         await played.register(given)
         await played.worker_registry.load("w1", given)
         played.known.book.withdraw("new")
-        played.known.book.take_back("new")
+        assert take_back("new", played.known)
         assert "new" in played.known.book.names
+        assert not take_back("new", played.known), "it serves: there is nothing to plan anew for"
+        played.known.unloadable.bar_pool("cpu", "new", "no memory", 0.0)
+        assert take_back("new", played.known), "it may be loadable now"
+        assert not take_back("new", played.known)
 
     play(monkeypatch, settings(), scene)

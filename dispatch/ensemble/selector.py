@@ -180,7 +180,7 @@ def _as_good_as_any(known: Cascades, possible: NDArray[np.bool_]) -> NDArray[np.
         meets = possible & (surely >= surely[possible].max() - LOST_AT_MOST)
         if known.cost[meets].min() < known.cost[known.everyone]:
             break
-    return meets
+    return np.asarray(meets)
 
 
 def _surely(known: Cascades, sure: float) -> NDArray[np.float64]:

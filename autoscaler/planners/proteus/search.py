@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from time import perf_counter
 
 from ortools.math_opt.python import mathopt
 
@@ -16,6 +15,9 @@ SOLVERS = {"highs": mathopt.SolverType.HIGHS, "scip": mathopt.SolverType.GSCIP}
 
 MOST_COLUMNS = 80
 """More columns than these are sieved by the relaxation first."""
+
+BUILD_S = 1e-4
+"""What a model takes to build, for each of its columns, on a slow machine: there is no clock here to ask."""
 
 MANY_COLUMNS = 1000
 """Models with no more take no time to speak of; with more, HiGHS solves the relaxation in a tenth of GLOP's time."""
@@ -84,17 +86,14 @@ class Solution:
 
 
 class Search:
-    """Solves stages, until ``limit_s`` seconds by ``clock`` are over, with what it takes to build the models.
+    """Solves stages until ``limit_s`` seconds are spent: what solvers took, and what models take to build (`BUILD_S`).
 
     ``solve_s`` is what the solvers took of them.
     """
 
-    def __init__(
-        self, gap: float, limit_s: float, solver: str = "scip", clock: Callable[[], float] = perf_counter
-    ) -> None:
+    def __init__(self, gap: float, limit_s: float, solver: str = "scip") -> None:
         self._gap = gap
-        self._clock = clock
-        self._end_s = clock() + limit_s
+        self._left_s = limit_s
         self._solver = SOLVERS[solver]
         self._kept_s = 0.0
         self.solve_s = 0.0
@@ -157,9 +156,12 @@ class Search:
 
     # -- inner steps ------------------------------------------------------------------------------------------
 
-    @property
-    def _left_s(self) -> float:
-        return self._end_s - self._clock()
+    def _spend(self, seconds: float) -> None:
+        self._left_s -= seconds
+
+    def _model(self, problem: Problem, columns: Collection[Column], *, integer: bool) -> PlacementModel:
+        self._spend(BUILD_S * len(columns))
+        return PlacementModel(list(columns), problem.workers, problem.demand_qps, problem.pinned, integer=integer)
 
     def _without_relaxation(self, problem: Problem, stage: Stage, incumbent: Solution | None) -> Solution | None:
         """Where the relaxation has no solution, or did not come about in time: the best without new pairs, unproven."""
@@ -204,13 +206,13 @@ class Search:
 
         None also where it is of many columns and does not come about in that ``part`` of the time.
         """
-        solver, end_s = mathopt.SolverType.GLOP, None
-        if len(problem.columns) > MANY_COLUMNS:
-            solver, end_s = mathopt.SolverType.HIGHS, self._clock() + part * self._left_s
-            if self._left_s <= 0 or len(problem.columns) > MOST_RELAXED:
-                return None
-        model = PlacementModel(problem.columns, problem.workers, problem.demand_qps, problem.pinned, integer=False)
-        result = self._solve(model, stage, solver, limit_s=None if end_s is None else end_s - self._clock())
+        many = len(problem.columns) > MANY_COLUMNS
+        if many and (self._left_s <= 0 or len(problem.columns) > MOST_RELAXED):
+            return None
+        kept_s = (1 - part) * self._left_s
+        model = self._model(problem, problem.columns, integer=False)
+        solver = mathopt.SolverType.HIGHS if many else mathopt.SolverType.GLOP
+        result = self._solve(model, stage, solver, limit_s=self._left_s - kept_s if many else None)
         if result is None or result.termination.reason != mathopt.TerminationReason.OPTIMAL:
             return None
         return model, result
@@ -224,7 +226,7 @@ class Search:
         """
         if self._left_s <= self._kept_s:
             return []
-        model = PlacementModel(list(columns), problem.workers, problem.demand_qps, problem.pinned, integer=True)
+        model = self._model(problem, columns, integer=True)
         result = self._solve(model, stage, self._solver, limit_s=self._left_s - self._kept_s, solutions=solutions)
         if result is None:
             return []
@@ -250,5 +252,7 @@ class Search:
             parameters.relative_gap_tolerance = 0.9 * self._gap
             parameters.solution_limit = solutions
         result = mathopt.solve(model.model, solver, params=parameters)
-        self.solve_s += result.solve_time().total_seconds()
+        took_s = result.solve_time().total_seconds()
+        self.solve_s += took_s
+        self._spend(took_s)
         return result if result.has_primal_feasible_solution() else None

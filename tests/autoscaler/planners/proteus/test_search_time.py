@@ -1,4 +1,4 @@
-"""A search whose time is up, by a clock of its own."""
+"""A search whose time is up."""
 
 import math
 
@@ -24,15 +24,16 @@ PROBLEM = Problem(columns_of(MANY, per_worker=2), {"cpu": 2}, dict.fromkeys(NAME
 LATE_S = 100.0
 
 
-class UpAfter:
-    """Jumps beyond any limit when it was asked so many times."""
+class UpAfter(Search):
+    """Takes no time for so many models and solves, and then far more than there is."""
 
-    def __init__(self, asked: int) -> None:
-        self.left = asked
+    def __init__(self, steps: int, gap: float = 0.0) -> None:
+        super().__init__(gap, 5.0)
+        self.steps = steps
 
-    def __call__(self) -> float:
-        self.left -= 1
-        return 0.0 if self.left >= 0 else LATE_S
+    def _spend(self, seconds: float) -> None:
+        self.steps -= 1
+        self._left_s = 5.0 if self.steps > 0 else -LATE_S
 
 
 def test_of_pairs_of_the_same_endpoints_the_fastest_is_enough_to_serve_the_most() -> None:
@@ -55,11 +56,11 @@ def test_no_model_is_built_for_more_room_when_the_time_is_up(monkeypatch: pytest
             super().__init__(*args, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(search, "PlacementModel", Counted)
-    late = Search(1e-3, 5.0, clock=UpAfter(1))
+    late = Search(1e-3, 0.0)
     assert not late.is_conceivable(PROBLEM, lambda model: model.total_served)
     assert late.first(PROBLEM, lambda model: model.total_served) is None
     assert built == []
-    assert Search(1e-3, 5.0, clock=UpAfter(100)).is_conceivable(PROBLEM, lambda model: model.total_served)
+    assert UpAfter(100).is_conceivable(PROBLEM, lambda model: model.total_served)
     assert built == [1]
 
 
@@ -69,8 +70,8 @@ def test_whenever_the_time_is_up_a_plan_serves_all_that_can_be_served_or_there_i
     monkeypatch.setattr(search, "MOST_COLUMNS", 6)
     monkeypatch.setattr(search, "MANY_COLUMNS", 20)
     gaps = []
-    for asked in range(1, 30):
-        staged = solve(PROBLEM, Objectives(), Search(0.0, 5.0, clock=UpAfter(asked)))
+    for steps in range(1, 30):
+        staged = solve(PROBLEM, Objectives(), UpAfter(steps))
         if staged is not None:
             assert staged.solution.served_qps == pytest.approx(PROBLEM.demand_qps, rel=1e-5)
             gaps.append(staged.gap)

@@ -158,12 +158,12 @@ def _supervise(service: Session, file: ServeFile, stopping: threading.Event, log
     """Wait until the service ends or is to be stopped, and leave nothing of it behind; gives the exit code."""
     headers = watching_headers(file.app.security)
     steps = StartSteps(file.url, sum(pool.workers for pool in file.app.pools.values()), headers=headers)
+    ready = False
     steps.say("Starting Ray and Serve" + ("" if log is None else f" (log: {log.path})"))
     try:
         installs = any(pool.runtime_env for pool in file.app.pools.values())
         within_s = INSTALL_TIMEOUT_S if installs else START_TIMEOUT_S
         deadline_s = time.monotonic() + within_s
-        ready = False
         tasks = {" > ".join(endpoint.tasks) for endpoint in file.app.endpoints.values()}
         for data in {OF_TASK[task] for task in tasks if task in OF_TASK and INPUTS[OF_TASK[task]].name == "image"}:
             _example_image(data)  # while the service starts: once it is ready, it needs the cores itself
@@ -187,6 +187,8 @@ def _supervise(service: Session, file: ServeFile, stopping: threading.Event, log
         return 0 if stopping.is_set() else service.poll() or FAILURE
     finally:
         ERR.print("Stopping...")
+        if ready:
+            service.finish_open_queries()
         service.stop()
         ERR.print("Stopped.")
 

@@ -17,6 +17,12 @@ from serve_app.yielding import let_yield, only_watches
 STOP_TIMEOUT_S = 40.0
 LEFTOVER_TIMEOUT_S = 10.0
 
+OPEN_QUERIES_S = 10.0
+"""So long a stop waits for the answers to queries that HAProxy has open: Serve itself cuts them off."""
+
+PROXY = "haproxy"
+"""In the command lines of HAProxy and of its supervisor."""
+
 MARK = "ACCORD_SESSIONS"
 """In the environment of all that sessions start, their marks: some processes leave for sessions of their own."""
 
@@ -58,6 +64,13 @@ class Session:
             with suppress(psutil.NoSuchProcess):
                 if only_watches(process.cmdline()):
                     let_yield(process.pid)
+
+    def finish_open_queries(self) -> None:
+        """Have HAProxy take no more connections and end once those that are open have their answers."""
+        proxies = [each for each in self._family() if any(PROXY in word for word in _command_line(each)[:2])]
+        for process in proxies:
+            _signal(process, signal.SIGUSR1)
+        psutil.wait_procs(proxies, timeout=OPEN_QUERIES_S)
 
     def stop(self) -> None:
         """Interrupt the command, wait for it, and end what it leaves behind; fine to call when it has ended."""
@@ -105,6 +118,13 @@ def _marks(process: psutil.Process) -> str:
         return process.environ().get(MARK, "")
     except (psutil.Error, OSError):
         return ""
+
+
+def _command_line(process: psutil.Process) -> Sequence[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return ()
 
 
 def _has_ended(process: psutil.Process) -> bool:

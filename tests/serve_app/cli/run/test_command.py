@@ -108,9 +108,7 @@ def test_faults_get_the_same_answers_on_the_short_way(service: Started) -> None:
 
 
 def test_a_broken_promise_is_shown_on_the_terminal(service: Started) -> None:
-    (worker,) = (
-        process for process in _started() if any("ServeReplica:accord:cpu" in word for word in process.cmdline())
-    )
+    worker = _worker()
     command = [*ACCORD, "load", "--url", service.url, "--rate", "50", "--duration", f"{WARNED_WITHIN_S:g}"]
     load = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
@@ -132,13 +130,30 @@ def _warned(service: Started) -> bool:
     return "WARNING Router: Endpoint digits breaks its promise" in service.log.read_text()
 
 
-def test_ctrl_c_stops_everything_that_was_started(service: Started) -> None:
+def test_ctrl_c_stops_everything_that_was_started_once_open_queries_have_their_answers(service: Started) -> None:
     process = service.process
     assert len(_started()) > 5
-    process.send_signal(signal.SIGINT)
+    worker = _worker()
+    worker.suspend()
+    try:
+        query = subprocess.Popen(["bash", "-c", service.line], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        time.sleep(1.0)
+    finally:
+        worker.resume()
+    answer, _ = query.communicate(timeout=30)
+    assert json.loads(answer)["parameters"]["variant"].startswith("digits-")
     assert process.wait(90) == 0
     _, alive = psutil.wait_procs(_started(), timeout=30)
     assert alive == []
+
+
+def _worker() -> psutil.Process:
+    (worker,) = (
+        process for process in _started() if any("ServeReplica:accord:cpu" in word for word in process.cmdline())
+    )
+    return worker
 
 
 def _started() -> list[psutil.Process]:

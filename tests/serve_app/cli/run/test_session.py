@@ -93,6 +93,36 @@ def test_what_is_started_by_one_that_is_asked_to_end_ends_too(tmp_path: Path) ->
     assert _has_ended(int(out.read_text().splitlines()[-1]))
 
 
+FINISHES = """
+import signal, sys, time
+
+def finish(*_):
+    time.sleep(0.5)
+    print("finished", flush=True)
+    sys.exit()
+
+signal.signal(signal.SIGUSR1, finish)
+print("ready", flush=True)
+time.sleep(600)
+"""
+
+
+def test_the_proxy_ends_when_what_it_has_open_is_answered_and_nothing_else_is_told_to(tmp_path: Path) -> None:
+    proxy, out = tmp_path / "haproxy", tmp_path / "out"
+    proxy.write_text(FINISHES)
+    other = ["sh", "-c", '"$@" & sleep 600', "sh", sys.executable, str(proxy)]
+    with out.open("wb") as output:
+        session = Session(other, os.environ, output)
+    try:
+        while "ready" not in out.read_text():  # the test's time ends it
+            time.sleep(0.01)
+        session.finish_open_queries()
+        assert out.read_text().split() == ["ready", "finished"]
+        assert session.poll() is None
+    finally:
+        session.stop()
+
+
 def _marks(session: Session) -> str:
     """Of what the session starts, from its environment, which is empty for a moment; the test's time ends the wait."""
     process = psutil.Process(session.pid)

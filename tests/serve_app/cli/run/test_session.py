@@ -110,7 +110,7 @@ time.sleep(600)
 def test_the_proxy_ends_when_what_it_has_open_is_answered_and_nothing_else_is_told_to(tmp_path: Path) -> None:
     proxy, out = tmp_path / "haproxy", tmp_path / "out"
     proxy.write_text(FINISHES)
-    other = ["sh", "-c", '"$@" & sleep 600', "sh", sys.executable, str(proxy)]
+    other = ["sh", "-c", '"$@" & exec sleep 600', "sh", sys.executable, str(proxy)]
     with out.open("wb") as output:
         session = Session(other, os.environ, output)
     try:

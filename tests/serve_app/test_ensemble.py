@@ -11,9 +11,11 @@ import pytest
 import ray
 from http_scene import digit, hammer, kill, until
 from ray import serve
+from vote_scene import confusion, drawn_votes
 
 from catalog.catalogue import load_catalogue
 from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
+from catalog.votes import write_votes
 from catalog.zoo.digits import held_out
 from deployments.messages.learned import LearnedVotes
 from deployments.state.store import SqliteStateStore
@@ -43,10 +45,15 @@ def client(
     folder, catalogue = tmp_path_factory.mktemp("ensemble"), load_catalogue("builtin")
     measured = measured_profiles(catalogue.of_task("digits"), catalogue.root, "cpu", 1, budget_s=0.3)
     write_profiles(folder / "digits.csv", {v.name: ProfiledVariant(v.accuracy_pct, measured[v.name]) for v in VARIANTS})
+    # as if the variants erred independently of each other: one of the real ones is better alone than all together
+    drawn = drawn_votes({v.name: confusion([v.accuracy] * 10) for v in VARIANTS}, rows=1500, seed=1)
+    write_votes(folder / "votes.csv", {"dev": drawn})
     config = AppConfig.model_validate(
         {
             "profiles": {"cpu": str(folder / "digits.csv")},
-            "endpoints": {"digits": {"task": "digits", "slo_ms": 4000, "ensemble": {}}},
+            "endpoints": {
+                "digits": {"task": "digits", "slo_ms": 4000, "ensemble": {"votes": str(folder / "votes.csv")}}
+            },
             "pools": {"cpu": {"workers": WORKERS, "num_cpus": 0.1}},
             "router_num_cpus": 0.1,
             "warm_up_s": 0.5,

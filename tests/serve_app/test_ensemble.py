@@ -11,7 +11,6 @@ import pytest
 import ray
 from http_scene import digit, hammer, kill, until
 from ray import serve
-from vote_scene import confusion, drawn_votes
 
 from catalog.catalogue import load_catalogue
 from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
@@ -22,6 +21,7 @@ from deployments.state.store import SqliteStateStore
 from deployments.worker.measure import measured_profiles
 from serve_app.config.schema import AppConfig
 from serve_app.main import build
+from vote_scene import confusion, drawn_votes
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
@@ -45,8 +45,8 @@ def client(
     folder, catalogue = tmp_path_factory.mktemp("ensemble"), load_catalogue("builtin")
     measured = measured_profiles(catalogue.of_task("digits"), catalogue.root, "cpu", 1, budget_s=0.3)
     write_profiles(folder / "digits.csv", {v.name: ProfiledVariant(v.accuracy_pct, measured[v.name]) for v in VARIANTS})
-    # as if the variants erred independently of each other: one of the real ones is better alone than all together
-    drawn = drawn_votes({v.name: confusion([v.accuracy] * 10) for v in VARIANTS}, rows=1500, seed=1)
+    # as if most errors were each variant's own: one of the real ones is better alone than all of them together
+    drawn = drawn_votes({v.name: confusion([v.accuracy] * 10) for v in VARIANTS}, rows=1500, seed=1, together=0.03)
     write_votes(folder / "votes.csv", {"dev": drawn})
     config = AppConfig.model_validate(
         {

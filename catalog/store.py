@@ -13,12 +13,12 @@ from typing import Protocol
 from catalog.artifacts.code import refuse_code
 from catalog.artifacts.external_data import external_files
 from catalog.artifacts.fsspec_download import download_fsspec
+from catalog.artifacts.full_disk import CACHE_ELSEWHERE, FULL
 from catalog.artifacts.http_download import download_http
 from catalog.artifacts.places import local_path
 from catalog.artifacts.rules import ArtifactRules, located
 from catalog.errors import ArtifactError
 from catalog.extras import TO_INSTALL
-from catalog.full_disk import CACHE_ELSEWHERE, FULL
 from catalog.user_code.source import source_of
 from catalog.variant import Artifact
 

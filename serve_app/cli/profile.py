@@ -11,14 +11,15 @@ import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from catalog.artifacts.full_disk import CACHE_ELSEWHERE, told_where_full
 from catalog.catalogue import load_catalogue
 from catalog.errors import ConfigError
-from catalog.full_disk import CACHE_ELSEWHERE, told_where_full
 from catalog.profiles.profile import LatencyProfile
 from catalog.profiles.profile_cache import cache_dir
 from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
 from catalog.user_code.static_check import check_classes
 from catalog.variant import Variant
+from deployments.runtimes.user_code.prints_aside import prints_aside
 from deployments.worker.measure import BUDGET_S, OnProgress, measured_profiles
 from serve_app.build.application_parts import application_parts
 from serve_app.build.assemble import resolve_paths
@@ -32,7 +33,6 @@ from serve_app.cli.allocation import allocations, numbers_of_cores, record_of, t
 from serve_app.cli.config_file import ServeFile, artifact_rules
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
 from serve_app.cli.options import YEAR_S, AsJson, Config
-from serve_app.cli.prints_aside import prints_aside
 
 THRESHOLD_QPS, LARGEST_BATCH = 5.0, 8
 """Of base allocations, where nothing else is said."""

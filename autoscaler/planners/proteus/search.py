@@ -16,7 +16,7 @@ SOLVERS = {"highs": mathopt.SolverType.HIGHS, "scip": mathopt.SolverType.GSCIP}
 MOST_COLUMNS = 80
 """More columns than these are sieved by the relaxation first."""
 
-BUILD_S = 1e-4
+BUILD_S = 1.5e-4
 """What a model takes to build, for each of its columns, on a slow machine: there is no clock here to ask."""
 
 MANY_COLUMNS = 1000

@@ -8,17 +8,18 @@ from typing import Annotated, Any
 import typer
 from numpy.typing import NDArray
 
+from catalog.artifacts.full_disk import CACHE_ELSEWHERE, told_where_full
 from catalog.catalogue import BUILTIN as BUILTIN_FILE
 from catalog.catalogue import NAMED, Catalogue, load_catalogue
 from catalog.errors import AccordError, ConfigError
 from catalog.evaluation.accuracy_file import accuracy_path
 from catalog.evaluation.metrics import METRICS, OF_CLASSES, metric
-from catalog.full_disk import CACHE_ELSEWHERE, told_where_full
 from catalog.labelled.columns import LABEL
 from catalog.labelled.labelled_data import LabelledData, read_data
 from catalog.profiles.profile_cache import cache_dir
 from catalog.variant import STACKED, Variant
 from deployments.runtimes.base import RuntimeOptions
+from deployments.runtimes.user_code.prints_aside import prints_aside
 from deployments.worker.evaluation import BATCH_SIZE, Answers, Evaluation
 from dispatch.ensemble.ballots import Ballots
 from serve_app.build.endpoints.ensembles import ballots_of, no_ballots
@@ -31,7 +32,6 @@ from serve_app.cli.evaluate.files import SPLITTING, refuse_unwritable, votes_pat
 from serve_app.cli.evaluate.report import write_report
 from serve_app.cli.evaluate.tables import render
 from serve_app.cli.options import AsJson, Config
-from serve_app.cli.prints_aside import prints_aside
 from serve_app.cli.profile import progress_bar
 
 

@@ -17,6 +17,7 @@ from catalog.profiles.profile_cache import runtime_versions
 from catalog.variant import STACKED, Variant
 from deployments.runtimes.base import RuntimeOptions
 from deployments.runtimes.steady_batches import RuntimePrograms
+from deployments.runtimes.user_code.prints_aside import prints_aside
 from predictor.features.onnx_graph import artifact_architecture
 from predictor.measure.campaign import Campaign, CampaignReport
 from predictor.measure.choice import Variants, draw, read_choice
@@ -25,7 +26,6 @@ from predictor.measure.records import Records, Setting
 from serve_app.cli.config_file import artifact_rules
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
 from serve_app.cli.options import YEAR_S, AsJson, Config
-from serve_app.cli.prints_aside import prints_aside
 from serve_app.cli.profile import progress_bar
 
 INTERRUPTED = 130

@@ -2,74 +2,33 @@
 
 import contextlib
 import json
-import shutil
 import weakref
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.pre_tokenizers import Whitespace
-from tokenizers.processors import TemplateProcessing
-from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification, BertModel, PreTrainedTokenizerFast
+from bert_scene import POSITIONS, VARIANT, WORDS, build_model, build_tokenizer, save
+from transformers import AutoTokenizer, BertModel
 
 from catalog.errors import ArtifactError, ConfigError
 from catalog.tensor import TensorSpec
 from catalog.texts.token_estimate import characters_for
-from catalog.variant import Artifact, Variant
 from deployments.runtimes.base import RuntimeOptions
 from deployments.runtimes.registry import create
 from serve_app.cli.init.reading.model import read_model
 
-VARIANT = Variant(
-    name="bert",
-    task="t",
-    runtime="transformers",
-    artifact=Artifact("bert"),
-    accuracy=0.5,
-    inputs=(TensorSpec("text", "BYTES", (-1,)),),
-    outputs=(TensorSpec("label", "INT64", (-1,)), TensorSpec("probabilities", "FP32", (-1, 3))),
-    labels=("good", "bad", "odd"),
-)
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "film", "was", "good", "bad", "very", "long"]
 TEXTS = np.array(["good", "the film was very very bad", "", "unheard words", "very " * 60], dtype=object)
-POSITIONS = 32
-
-
-def build_tokenizer() -> PreTrainedTokenizerFast:
-    words = Tokenizer(WordLevel({word: index for index, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    words.pre_tokenizer = Whitespace()
-    words.post_processor = TemplateProcessing("[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
-    return PreTrainedTokenizerFast(
-        tokenizer_object=words, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]"
-    )
 
 
 @pytest.fixture(scope="module")
 def model():
-    torch.set_num_threads(1)
-    torch.manual_seed(5)
-    config = BertConfig(
-        vocab_size=len(WORDS),
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=24,
-        max_position_embeddings=POSITIONS,
-        num_labels=3,
-        initializer_range=1.0,  # probabilities far enough apart that a wrong row would show
-    )
-    return BertForSequenceClassification(config).eval()
+    return build_model()
 
 
 @pytest.fixture(scope="module")
 def artifact(model, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("bert")
-    build_tokenizer().save_pretrained(folder)
-    model.save_pretrained(folder)
-    return folder
+    return save(model, tmp_path_factory.mktemp("bert"))
 
 
 @pytest.fixture(scope="module")
@@ -276,61 +235,3 @@ def test_a_folder_says_what_it_takes_and_gives(artifact, tmp_path):
     (tmp_path / "config.json").write_text('{"model_type": "bert", "architectures": ["BertModel"]}')
     with pytest.raises(ConfigError, match=r"holds a BertModel, and runtime 'transformers' runs classifiers"):
         read_model(tmp_path, {})
-
-
-def with_config(artifact, folder, **changes):
-    """A copy of the folder with these changes of its config."""
-    shutil.copytree(artifact, folder)
-    content = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(content | changes))
-    return folder
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"problem_type": "multi_label_classification"}, "tells of each class whether a text is of it"),
-        ({"problem_type": "regression"}, "gives numbers, no class"),
-    ],
-)
-def test_a_model_that_does_not_choose_one_class_is_refused(artifact, tmp_path, changes, words):
-    folder = with_config(artifact, tmp_path / "other", **changes)
-    with pytest.raises(ArtifactError, match=rf"other {words}.*write a class of your own around it"):
-        create(VARIANT, folder, RuntimeOptions()).load()
-    with pytest.raises(ConfigError, match=rf"other {words}.*write a class of your own around it"):
-        read_model(folder, {})
-
-
-def test_a_model_of_one_number_is_no_classifier(model, tmp_path):
-    one = BertForSequenceClassification(BertConfig(**{**model.config.to_dict(), "id2label": {0: "score"}}))
-    build_tokenizer().save_pretrained(tmp_path)
-    one.save_pretrained(tmp_path)
-    outputs = (VARIANT.outputs[0], TensorSpec("probabilities", "FP32", (-1, 1)))
-    with pytest.raises(ArtifactError, match="gives numbers, no class"):
-        create(replace(VARIANT, outputs=outputs, labels=()), tmp_path, RuntimeOptions()).load()
-    with pytest.raises(ConfigError, match="gives numbers, no class"):
-        read_model(tmp_path, {})
-
-
-def test_a_folder_without_a_tokenizer_is_refused(model, tmp_path):
-    model.save_pretrained(tmp_path)
-    words = "has no tokenizer \\(tokenizer.json, vocab.txt\\), so that every word would be unknown"
-    with pytest.raises(ArtifactError, match=words):
-        create(VARIANT, tmp_path, RuntimeOptions()).load()
-
-
-@pytest.mark.parametrize(
-    ("names", "words"),
-    [
-        (
-            {1: "a", 2: "b", 3: "c"},
-            "names 3 classes, without the number 0; it has 1, 2, 3; number them from 0 to 2",
-        ),
-        ({0: "a", 2: "b", 5: "c"}, "names 3 classes, without the number 1; it has 0, 2, 5"),
-        ({0: "a", 1: "b", 2: "a"}, "has 'a' for the classes 0, 2; give each a name of its own"),
-    ],
-)
-def test_names_of_classes_are_numbered_from_0_without_gaps_and_differ(artifact, tmp_path, names, words):
-    folder = with_config(artifact, tmp_path / "other", id2label=names, label2id=dict.fromkeys(names.values(), 0))
-    with pytest.raises(ConfigError, match=words):
-        read_model(folder, {})

@@ -1,21 +1,16 @@
 """Which members vote: the cheapest that do, in one wave or two, and what is said where nobody does."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from catalog import zoo
 from catalog.errors import ConstraintUnmet
-from catalog.votes import RecordedVotes, read_votes
+from catalog.votes import RecordedVotes
 from dispatch.ensemble import selector as selecting
 from dispatch.ensemble.cascades import MAX_SUBSETS_OF, Cascades, cascades
 from dispatch.ensemble.estimate import JointVotes, binomial_accuracy
 from dispatch.ensemble.member import Constraint, Member
 from dispatch.ensemble.selector import ACCURACY_MARGIN, MemberSelector
 from vote_scene import confusion, drawn_votes
-
-DIGITS_VOTES = Path(zoo.__file__).parent / "digits_votes.csv"
 
 CHEAP = Member("cheap", 0.005, 0.75, packing_factor=10.0)
 MIDDLE = Member("middle", 0.010, 0.80, packing_factor=5.0)
@@ -129,19 +124,6 @@ def test_a_set_that_is_better_by_luck_alone_is_not_taken_for_more_than_all_membe
         same = (every.first == first) & (every.second == second) & (every.escalated == share)
         (index,) = np.flatnonzero(same)
         assert surely(every, 2.0)[index] >= every.accuracy[every.everyone] - selecting.LOST_AT_MOST - 1e-12
-
-
-def test_a_variant_that_all_members_together_do_not_reach_is_the_measure() -> None:
-    """Of the built-in digits: one variant is an average of networks, and all votes together are worse than its own."""
-    runs_ms = {"mlp": 0.05, "cnn-xs": 0.08, "cnn-s": 0.3, "cnn-m": 0.4, "cnn-l": 0.5, "cnn-xl": 0.9, "ensemble": 2.2}
-    members = [
-        Member(f"digits-{name}", (run_ms + 6.0) / 1e3, 0.9, packing_factor=1e3 / run_ms)
-        for name, run_ms in runs_ms.items()
-    ]
-    selector = MemberSelector(members, read_votes(DIGITS_VOTES)["dev"])
-    chosen = selector.select(Constraint(0.15))
-    assert chosen.accuracy >= selector.accuracy(["digits-ensemble"]) - selecting.LOST_AT_MOST
-    assert selector.accuracy([each.name for each in members]) < chosen.accuracy - selecting.LOST_AT_MOST
 
 
 def test_what_is_prepared_need_not_be_worked_out_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,9 +17,18 @@ def shared(load_qps: float, workers: int) -> WorkerProblem:
 
 
 @pytest.mark.parametrize(
-    ("workers", "load_qps"), [(4, 40.0), (4, 100.0), (4, 200.0), (4, 300.0), (12, 300.0), (12, 600.0), (12, 900.0)]
+    ("workers", "load_qps", "below"),
+    [
+        (4, 40.0, 0.07),
+        (4, 100.0, 0.07),
+        (4, 200.0, 0.07),
+        (4, 300.0, 0.09),
+        (12, 300.0, 0.09),
+        (12, 600.0, 0.07),
+        (12, 900.0, 0.09),
+    ],
 )
-def test_expected_accuracy_stays_below_that_of_a_simulation(workers: int, load_qps: float) -> None:
+def test_expected_accuracy_stays_below_that_of_a_simulation(workers: int, load_qps: float, below: float) -> None:
     """From light load to batches of three and more on every worker."""
     count = 40_000
     solved = shared(load_qps, workers)
@@ -52,4 +61,4 @@ def test_expected_accuracy_stays_below_that_of_a_simulation(workers: int, load_q
         queues[worker].append(now_s)
         if busy_until_s[worker] <= now_s:
             accuracy += launch(worker, now_s)
-    assert accuracy / count - 0.09 < table.expected_accuracy < accuracy / count + 0.005
+    assert accuracy / count - below < table.expected_accuracy < accuracy / count + 0.005

@@ -1,5 +1,7 @@
 """``python -m chaos``, which is also ``accord chaos``: list experiments, run them, report what they found."""
 
+import math
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +18,7 @@ from chaos.report.folder import JOURNAL, REPORT, write_report
 from chaos.report.journal import Journal
 from chaos.report.summary import rows, summary
 from chaos.services.configured import check
-from chaos.services.start import Choice
+from chaos.services.start import Choice, refuse_cluster
 from serve_app.cli.console import ERR, OUT, USAGE, exit_codes
 from serve_app.cli.options import AsJson
 
@@ -31,7 +33,7 @@ def list_experiments(as_json: AsJson = False) -> None:
     """List the experiments that come with Accord."""
     found = experiments()
     if as_json:
-        told = [{"name": each.name, "title": each.title, "service": each.service} for each in found.values()]
+        told = {name: {"title": each.title, "service": each.service} for name, each in found.items()}
         typer.echo(orjson.dumps(told).decode())
         return
     table = Table(box=None)
@@ -49,7 +51,7 @@ def run(
         Path, typer.Option(help="Where journal, report and picture go, in a folder of that name.")
     ] = RESULTS,
     var: Annotated[
-        list[str] | None, typer.Option(help="A value of the experiment's configuration, NAME=NUMBER.")
+        list[str] | None, typer.Option(help="Seconds of the experiment's configuration, NAME=NUMBER.")
     ] = None,
     config: Annotated[
         Path | None,
@@ -67,11 +69,12 @@ def run(
 ) -> None:
     """Run one experiment on a service of its own; exit code 1 where its hypothesis does not hold afterwards."""
     with exit_codes(as_json):
-        chosen = experiment(name)
+        chosen, variables = experiment(name), _variables(var or [])
         on = _choice(config, endpoint, dataset)
+        refuse_cluster(os.environ)
         starting = f"{chosen.title}: starting service {config or chosen.service}, then the experiment..."
         ERR.print(starting, markup=False)
-        journal = chosen.run(results / name, _variables(var or []), on)
+        journal = chosen.run(results / name, variables, on)
     _tell(results / name, journal, as_json)
     if journal.verdict not in ("held", "skipped"):
         raise typer.Exit(DEVIATED)
@@ -144,16 +147,18 @@ def _choice(config: Path | None, endpoint: str | None, dataset: str | None) -> C
 
 
 def _variables(given: list[str]) -> dict[str, float]:
-    """Raises typer.BadParameter for what is no NAME=NUMBER."""
+    """Raises `ConfigError` for what is no NAME=NUMBER, and for what cannot be seconds, as all of them are."""
     found = {}
     for each in given:
         name, sign, value = each.partition("=")
         try:
             found[name] = float(value)
         except ValueError:
-            raise typer.BadParameter(f"{each!r}; write NAME=NUMBER, such as kill_s=60") from None
+            sign = ""
         if not sign or not name:
-            raise typer.BadParameter(f"{each!r}; write NAME=NUMBER, such as kill_s=60")
+            raise ConfigError(f"--var {each!r} is no NAME=NUMBER; write one, such as kill_s=60")
+        if not 0 < found[name] < math.inf:
+            raise ConfigError(f"--var {each!r} are no seconds; give a finite number above 0, such as kill_s=60")
     return found
 
 

@@ -45,9 +45,9 @@ class Experiment:
         ensure_experiment_is_valid(document)
         configuration = document["configuration"]
         given = {**(variables or {}), "results": str(results)}
-        if unknown := sorted(set(given) - set(configuration)):
-            own = ", ".join(name for name in configuration if name not in ("service", "results"))
-            raise ConfigError(f"experiment {self.name!r} has no variable {unknown[0]!r}; it has {own}")
+        own = [name for name in configuration if name not in ("service", "results")]
+        if unknown := sorted(set(variables or {}) - set(own)):
+            raise ConfigError(f"experiment {self.name!r} has no variable {unknown[0]!r}; it has {', '.join(own)}")
         if on is not None:
             if ON_ANY not in self.tags:
                 raise ConfigError(

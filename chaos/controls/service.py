@@ -6,6 +6,7 @@ from chaoslib.exceptions import InterruptExecution
 from chaoslib.types import Configuration, Experiment, Journal
 
 from chaos.report.folder import write_results
+from chaos.report.journal import INTERRUPTED
 from chaos.services.start import Choice
 from chaos.trial import trial
 
@@ -14,6 +15,8 @@ __all__ = ["after_experiment_control", "before_experiment_control", "cleanup_con
 
 def before_experiment_control(context: Experiment, configuration: Configuration, **_: Any) -> None:
     """Start ``configuration.service`` and find what it carries; an experiment without it is interrupted.
+
+    Why is kept in the experiment, and so in its journal: Chaos Toolkit itself only logs it.
 
     The service may be the path of a Serve config file; ``configuration`` may name an ``endpoint`` of it, and a
     ``dataset`` to send, then.
@@ -24,7 +27,9 @@ def before_experiment_control(context: Experiment, configuration: Configuration,
     except InterruptExecution:
         raise
     except Exception as error:  # Chaos Toolkit goes on, without a service, after any other
-        raise InterruptExecution(f"service {chosen.service!r} did not start: {error}") from error
+        why = f"service {chosen.service!r} did not start: {error}"
+        context.setdefault("configuration", {})[INTERRUPTED] = why
+        raise InterruptExecution(why) from error
 
 
 def after_experiment_control(context: Experiment, state: Journal, configuration: Configuration, **_: Any) -> None:

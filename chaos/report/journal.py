@@ -12,6 +12,9 @@ from catalog.errors import ConfigError
 OUTCOME = "outcome"
 """Function of the probe whose output has the figures."""
 
+INTERRUPTED = "interrupted"
+"""In the configuration of an experiment: why it was not begun, though it can be run here."""
+
 SERIES = ("sent", "answered", "violated", "failed", "judged", "right")
 """Of the figures, a number of queries per window."""
 
@@ -107,9 +110,14 @@ class Journal:
             yield name, probe["activity"].get("tolerance"), probe.get("output"), after.get(name, {}).get("output")
 
     def problems(self) -> Iterator[str]:
-        """Why activities of the method and the rollbacks failed; none did where there was nothing to undo."""
+        """Why it was not begun, and why activities of the method and the rollbacks failed.
+
+        None of the latter did where there was nothing to undo.
+        """
         if self.skipped is not None:
             return
+        if why := self.content["experiment"].get("configuration", {}).get(INTERRUPTED):
+            yield str(why)
         for run in (*self.content.get("run", ()), *self.content.get("rollbacks", ())):
             if run.get("status") == "failed":
                 yield f"{run['activity']['name']}: {(run.get('exception') or ['?'])[-1]}".strip()

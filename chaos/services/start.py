@@ -57,10 +57,15 @@ def started(choice: Choice) -> Iterator[UnderTest]:
     Raises `ConfigError` for what is unknown, and RuntimeError where it does not start.
     """
     start = choice.start
-    if address := os.environ.get("RAY_ADDRESS"):
+    refuse_cluster(os.environ)
+    with TemporaryDirectory(prefix="accord-chaos-") as folder, start(Path(folder)) as service:
+        yield service
+
+
+def refuse_cluster(environ: Mapping[str, str]) -> None:
+    """Raises `ConfigError` where the environment names a cluster, which may be somebody else's."""
+    if address := environ.get("RAY_ADDRESS"):
         raise ConfigError(
             f"RAY_ADDRESS is {address!r}, and experiments kill processes of the cluster that they run on; unset it, "
             "and the service under test starts one of its own on this machine"
         )
-    with TemporaryDirectory(prefix="accord-chaos-") as folder, start(Path(folder)) as service:
-        yield service

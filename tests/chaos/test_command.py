@@ -8,7 +8,11 @@ import sys
 from pathlib import Path
 
 import orjson
+import pytest
+from click.testing import CliRunner
+from typer.main import get_command
 
+from chaos.__main__ import app
 from chaos.experiment import experiments
 
 ROOT = Path(__file__).parents[2]
@@ -22,13 +26,48 @@ def accord_chaos(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_all_experiments_are_listed() -> None:
     listed = orjson.loads(accord_chaos("list", "--json").stdout)
-    assert [each["name"] for each in listed] == list(experiments())
+    assert list(listed) == list(experiments())
+    assert listed["kill-worker"] == {"title": experiments()["kill-worker"].title, "service": "digits"}
 
 
 def test_an_unknown_experiment_ends_with_those_that_there_are() -> None:
     done = accord_chaos("run", "kill-everything")
     assert done.returncode == 2
     assert "experiment 'kill-everything' is unknown" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("load_s=x", "--var 'load_s=x' is no NAME=NUMBER"),
+        ("load_s", "--var 'load_s' is no NAME=NUMBER"),
+        ("=3", "--var '=3' is no NAME=NUMBER"),
+        ("load_s=nan", "--var 'load_s=nan' are no seconds"),
+        ("load_s=inf", "--var 'load_s=inf' are no seconds"),
+        ("load_s=-5", "--var 'load_s=-5' are no seconds"),
+        ("load_s=0", "--var 'load_s=0' are no seconds"),
+        ("service=3", "experiment 'kill-worker' has no variable 'service'; it has load_s"),
+    ],
+)
+def test_variables_that_are_none_are_refused_before_a_service_starts(
+    given: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    command = ["run", "kill-worker", "--var", given, "--results", str(tmp_path), "--json"]
+    done = CliRunner().invoke(get_command(app), command)
+    assert done.exit_code == 2
+    assert words in orjson.loads(done.stdout)["error"]
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_cluster_that_the_environment_names_is_refused_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:6379")
+    done = CliRunner().invoke(get_command(app), ["run", "kill-worker", "--results", str(tmp_path), "--json"])
+    assert done.exit_code == 2
+    assert "RAY_ADDRESS is '127.0.0.1:6379'" in orjson.loads(done.stdout)["error"]
+    assert not list(tmp_path.iterdir())
 
 
 def test_reports_are_written_from_journals(tmp_path: Path) -> None:

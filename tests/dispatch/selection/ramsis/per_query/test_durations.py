@@ -39,3 +39,14 @@ def test_many_durations_are_interpolated_between_few_nodes() -> None:
     durations = Durations.of(mean_s, 1.2 * mean_s, 0.05)
     assert len(durations.nodes_s) <= MOST_NODES
     np.testing.assert_allclose(durations.interpolate(durations.nodes_s[:, None])[:, 0], mean_s)
+
+
+@pytest.mark.parametrize("tail_over_mean", [1.2, 2.0])
+@pytest.mark.parametrize("beyond", [0.2, 0.05, 0.01])
+def test_runs_are_as_seldom_long_as_they_are(tail_over_mean: float, beyond: float) -> None:
+    durations = Durations.of(np.array([1.0]), np.array([tail_over_mean]), 0.05)
+    (sigma,) = lognormal_scale(np.array([1.0]), np.array([tail_over_mean]), 0.05)
+    limit_s = lognorm.isf(beyond, sigma, scale=np.exp(-(sigma**2) / 2))
+    longer = durations.interpolate((durations.nodes_s > limit_s).astype(float)[:, None])[0, 0]
+    assert longer == pytest.approx(beyond, rel=0.5)
+    assert durations.nodes_s[-1] > limit_s

@@ -19,11 +19,24 @@ PIPED_WIDTH = 160
 """Columns of tables in files and pipes, which have no width of their own; ``COLUMNS`` says another."""
 
 
+def _open_what_is_closed() -> None:
+    """Let standard streams that the caller has closed lead nowhere, here and in what is started from here.
+
+    Otherwise the next file or socket would get their number, and whatever is printed; Python itself has None for them.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115, it gets the lowest number that is free
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
+
+
 def _width(stream: TextIO) -> int | None:
     """None where the terminal, or ``COLUMNS``, says it."""
     return None if stream.isatty() or "COLUMNS" in os.environ else PIPED_WIDTH
 
 
+_open_what_is_closed()
 OUT = Console(width=_width(sys.stdout))
 ERR = Console(stderr=True, width=_width(sys.stderr))
 

@@ -57,3 +57,15 @@ def test_neither_ray_nor_a_model_library_is_imported_to_start() -> None:
 def test_a_command_does_not_wait_for_the_imports_of_the_others() -> None:
     shown = "from serve_app.cli.main import app\napp(['query', '--help'], standalone_mode=False)"
     assert imported(shown, "scipy", "serve_app.cli.query", "serve_app.cli.run.command") == ["serve_app.cli.query"]
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_standard_streams_that_are_closed_lead_nowhere_also_for_what_is_started(closed: str) -> None:
+    code = (
+        "import os, subprocess, sys; from serve_app.cli.console import ERR, OUT; OUT.print('out'); ERR.print('err')\n"
+        "subprocess.run(['sh', '-c', 'read nothing; echo out && echo err >&2'], check=True)\n"
+        "sys.exit(int(os.pipe()[0] < 3))"
+    )
+    command = ["sh", "-c", f'exec "$0" -c "$1" {closed}', sys.executable, code]
+    done = subprocess.run(command, cwd=ROOT, timeout=60, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0

@@ -24,11 +24,12 @@ _PACKAGES = ("onnxruntime", "onnxruntime-gpu", "torch", "transformers", "tokeniz
 def cache_dir() -> Path:
     """Folder of everything that Accord keeps between starts: ``ACCORD_CACHE_DIR``, else ``~/.cache/accord``.
 
-    Raises `ConfigError` where that is not set and the user has no home.
+    A ``~`` is the home there too: no shell sees what a unit file or a container's settings say. Raises `ConfigError`
+    where the user has none that is needed.
     """
     chosen = os.environ.get("ACCORD_CACHE_DIR")
     try:
-        return Path(chosen) if chosen else Path.home() / ".cache" / "accord"
+        return Path(chosen).expanduser() if chosen else Path.home() / ".cache" / "accord"
     except RuntimeError as error:
         raise ConfigError(f"{error}; set ACCORD_CACHE_DIR to a folder for what is kept between starts") from error
 

@@ -1,5 +1,6 @@
 """Where HAProxy speaks TLS, by environment variables."""
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ class Tls:
                 f"{ADDRESS}={address!r}: where the host ends is not clear; give one address, with an IPv6 host in "
                 "brackets, such as [::1]:8443"
             )
-        return cls(certificate, address)
+        return cls(os.path.expanduser(certificate), address)  # where no shell has done it
 
     @property
     def host(self) -> str:

@@ -48,6 +48,15 @@ def test_without_the_environment_the_folder_is_in_the_home(monkeypatch: pytest.M
     assert path_of(_VARIANT).parent == tmp_path / ".cache" / "accord" / "profiles"
 
 
+def test_a_home_in_the_environment_is_the_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("ACCORD_CACHE_DIR", "~/kept")
+    assert cache_folder("logs") == tmp_path / "kept" / "logs"
+    monkeypatch.setenv("ACCORD_CACHE_DIR", "~nobody-of-this-name/kept")
+    with pytest.raises(ConfigError, match="set ACCORD_CACHE_DIR"):
+        cache_folder("logs")
+
+
 def test_a_task_name_cannot_leave_the_folder(cache: Path) -> None:
     assert path_of(_VARIANT, task="../../etc").parent == cache / "profiles"
 

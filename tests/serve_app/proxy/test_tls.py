@@ -17,6 +17,13 @@ def test_nothing_set_is_no_tls() -> None:
     assert Tls.of({}) is None
 
 
+def test_a_home_that_no_shell_has_seen_is_the_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    tls = Tls.of({"ACCORD_TLS_CERT": "~/c.pem", "ACCORD_TLS_BIND": "127.0.0.1:8443"})
+    assert tls is not None
+    assert tls.certificate == "/home/me/c.pem"
+
+
 @pytest.mark.parametrize(
     "environment",
     [

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from serve_app.proxy import logged_method
 from serve_app.proxy.refusals import ERRORS, LOADING, SATURATED
 from serve_app.proxy.tls import Tls
 from serve_app.proxy.window import FIRST
@@ -200,6 +201,7 @@ def _change_frontend(section: _Section, settings: Settings, most_connections: in
         *([] if settings.tls is None else [f"    {settings.tls.line}", f"    {settings.tls.told}"]),
         f"    timeout http-request {REQUEST_S}s",
         "    option http-buffer-request",
+        f"    {logged_method.RULE}",
         _received(settings),
         _NOT_REFUSED,
         f"    http-request set-var(txn.accord_inference) bool(true) if {{ path_reg -- {INFERENCE} }}",
@@ -208,6 +210,7 @@ def _change_frontend(section: _Section, settings: Settings, most_connections: in
         f"    http-after-response set-header connection close if {{ status 429 }} {{ fe_conn gt {many} }}",
     ]
     _insert_below_bind(section, lines)
+    section.replace(logged_method.SERVES, logged_method.LOGGED)
 
 
 _IS_INFERENCE = "    acl accord_inference var(txn.accord_inference) -m bool"

@@ -13,7 +13,7 @@ from dispatch.batching.adaptive_batching import AdaptiveBatching
 from dispatch.batching.nexus import EarlyDrop
 from dispatch.commands import Answer, Command, Launch, Reject, WakeAt
 from dispatch.dispatcher import Dispatcher
-from dispatch.flow.pipeline import PipelineFlow
+from dispatch.flow.pipeline import GIVE_UP_AFTER, PipelineFlow
 from dispatch.pipeline.graph import QUERY
 from dispatch.plan import Plan
 from dispatch.query import Batch, Query
@@ -145,7 +145,9 @@ class History:
                 assert command.at_s >= self.now_s, "nor in the past"
                 self.wake_s = command.at_s
             elif isinstance(command, Answer | Reject):
-                self.ended.setdefault(command.query.id, []).append(command)
+                query = command.query
+                assert self.now_s <= query.arrival_s + GIVE_UP_AFTER * query.allowed_s, "it was given up by then"
+                self.ended.setdefault(query.id, []).append(command)
         waiting = [job.query.id for lane in self.lanes() for job in lane.queue]
         assert self.ended.keys().isdisjoint(waiting), "no part of a query waits that has ended"
 

@@ -19,7 +19,7 @@ from dispatch.ensemble.member import Member
 from dispatch.ensemble.selector import MemberSelector
 from dispatch.ensemble.voting import vote
 from dispatch.ensemble.weights import VoteCounts
-from dispatch.flow.ensemble import EnsembleFlow
+from dispatch.flow.ensemble import ANSWER_BEFORE_SHARE, EnsembleFlow
 from dispatch.plan import Plan
 from dispatch.query import Batch, Query
 from dispatch.selection.greedy import GreedySelection
@@ -56,10 +56,15 @@ POLICIES = (GreedySelection(), Patient(rows=3), EarlyDrop())
 
 
 class History:
-    """A host that carries commands out as events say, and notes what became of queries."""
+    """A host that carries commands out as events say, and notes what became of queries.
 
-    def __init__(self, ensemble: EnsembleFlow, **options: Any) -> None:
+    A removed endpoint comes again with what ``anew`` makes, where that is given, else with the flow that it had.
+    """
+
+    def __init__(self, ensemble: EnsembleFlow, anew: Callable[[], EnsembleFlow] | None = None, **options: Any) -> None:
         self.ensemble = ensemble
+        self.flows = [ensemble]
+        self._anew = anew
         self._options = options
         self.d = Dispatcher(plan(ensemble, **options))
         self.now_s = 0.0
@@ -79,16 +84,25 @@ class History:
                 assert command.at_s < self.wake_s, "a new one is never later than the one before"
                 self.wake_s = command.at_s
             elif isinstance(command, Answer | Reject):
-                self.ended.setdefault(command.query.id, []).append(command)
+                query = command.query
+                overdue = self.now_s > query.deadline_s - ANSWER_BEFORE_SHARE * query.allowed_s
+                if overdue and isinstance(command, Answer):
+                    assert len(command.votes) == 1, "those that had voted answered in time"
+                self.ended.setdefault(query.id, []).append(command)
 
     def ring(self) -> None:
         self.wake_s = inf
         self.note(self.d.on_timer(self.now_s))
 
-    def on(self, kind: str, which: int, step_s: float) -> None:
-        self.now_s += step_s
-        if self.wake_s <= self.now_s:
+    def advance(self, until_s: float) -> None:
+        """Time passes, and wake-ups come at their time."""
+        while self.wake_s <= until_s:
+            self.now_s = max(self.now_s, self.wake_s)
             self.ring()
+        self.now_s = until_s
+
+    def on(self, kind: str, which: int, step_s: float) -> None:
+        self.advance(self.now_s + step_s)
         d, now_s = self.d, self.now_s
         members = list(self.ensemble.weights.members)
         worker = f"w{which % 6}"
@@ -109,6 +123,9 @@ class History:
         elif kind == "timer":
             self.ring()
         elif kind == "plan":
+            if self._anew is not None and "e" not in d.plan.endpoints:
+                self.ensemble = self._anew()
+                self.flows.append(self.ensemble)
             self.note(d.apply(plan(self.ensemble, d.plan.version + 1, **self._options), now_s))
         elif kind == "drop":
             self.note(d.apply(Plan(d.plan.version + 1, {}), now_s))
@@ -137,19 +154,18 @@ class History:
         for _ in range(20 * len(self.queries) + 20):
             if not self.running and self.wake_s == inf:
                 return
-            self.now_s = max(self.now_s + 0.01, min(self.wake_s, self.now_s + 1.0))
+            self.advance(max(self.now_s + 0.01, min(self.wake_s, self.now_s + 1.0)))
             for worker in sorted(self.running):
                 if worker in self.running:
                     self.finish(worker)
-            if self.wake_s <= self.now_s:
-                self.ring()
         raise AssertionError("it does not come to rest")
 
     def check(self) -> None:
         assert set(self.queries) - self.cancelled == set(self.ended)
         assert all(len(outcomes) == 1 for outcomes in self.ended.values())
-        assert nothing_is_left(self.d, self.ensemble)
-        assert self.ensemble.due_s == inf
+        for each in self.flows:
+            assert nothing_is_left(self.d, each)
+            assert each.due_s == inf
         assert not any(worker.load.queued_rows or worker.load.running_rows for worker in self.d.workers.values())
         for (outcome,) in self.ended.values():
             if isinstance(outcome, Answer):
@@ -165,6 +181,7 @@ class History:
     st.integers(0, len(CHOICES) - 1),
     st.booleans(),
     st.booleans(),
+    st.booleans(),
     st.sampled_from(POLICIES),
     st.sampled_from(list(BALANCERS)),
 )
@@ -173,11 +190,21 @@ def test_every_query_gets_exactly_one_outcome_whatever_happens(
     choice: int,
     drop_late: bool,
     best_effort: bool,
+    anew: bool,
     selection: SelectionPolicy,
     balancing: str,
 ) -> None:
-    ensemble = flow(CHOICES[choice](), ACCURACIES, best_effort=best_effort)
-    history = History(ensemble, drop_late=drop_late, max_queued_rows=40, selection=selection, balancing=balancing)
+    def made() -> EnsembleFlow:
+        return flow(CHOICES[choice](), ACCURACIES, best_effort=best_effort)
+
+    history = History(
+        made(),
+        made if anew else None,
+        drop_late=drop_late,
+        max_queued_rows=40,
+        selection=selection,
+        balancing=balancing,
+    )
     for number, member in enumerate(ACCURACIES):
         history.note(history.d.on_worker_ready(f"w{number}", WorkerInfo("cpu"), [member], 0.0))
     for kind, which, step_s in events:
@@ -189,8 +216,12 @@ def test_every_query_gets_exactly_one_outcome_whatever_happens(
 @pytest.mark.parametrize("seed", range(40))
 def test_long_histories_come_to_rest_as_well(seed: int) -> None:
     random = Random(seed)
-    ensemble = flow(CHOICES[seed % len(CHOICES)](), ACCURACIES, best_effort=random.random() < 0.5)
-    history = History(ensemble, drop_late=random.random() < 0.5, max_queued_rows=40)
+    best_effort = random.random() < 0.5
+
+    def made() -> EnsembleFlow:
+        return flow(CHOICES[seed % len(CHOICES)](), ACCURACIES, best_effort=best_effort)
+
+    history = History(made(), made if seed % 2 else None, drop_late=random.random() < 0.5, max_queued_rows=40)
     for number, member in enumerate(ACCURACIES):
         history.note(history.d.on_worker_ready(f"w{number}", WorkerInfo("cpu"), [member], 0.0))
     for _ in range(250):

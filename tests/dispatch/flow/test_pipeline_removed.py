@@ -1,6 +1,7 @@
 """Pipelines that are removed, and may come again under their name, while their queries are under way."""
 
 from catalog.errors import (
+    DeadlineMissed,
     UnknownEndpoint,
     VariantFailed,
     WorkerLost,
@@ -26,6 +27,7 @@ from pipeline_scene import (
     scene,
     sequence,
     stage,
+    woken,
 )
 
 
@@ -130,4 +132,38 @@ def test_the_same_flow_may_serve_an_endpoint_again() -> None:
     for worker in "abc":
         commands = done(d, worker, 0.04)
     assert numbers(commands) == {2: [2123]}
+    assert nothing_is_left(d, made)
+
+
+def test_a_query_of_a_removed_endpoint_is_given_up_at_twice_its_time_even_if_another_has_its_name() -> None:
+    d, old, new = _other()
+    assert refused(d.on_timer(2 * SLO_S)) == {1: DeadlineMissed}
+    assert d.queues.any_withdrawn, "nobody waits for what runs"
+    assert old.open_queries == 0
+    assert new.open_queries == 1
+    assert refused(done(d, "a", 0.21)) == {}
+    assert running(d, "a") == [2]
+    assert refused(d.on_timer(0.02 + 2 * SLO_S)) == {2: DeadlineMissed}
+    assert not d.on_timer(30.0)
+
+
+def test_the_host_is_woken_for_a_removed_endpoint() -> None:
+    made = sequence()
+    d = scene(made)
+    assert woken(ask(d, 1)) == [2 * SLO_S]
+    d.apply(Plan(2, {}), 0.01)
+    assert woken(d.on_timer(0.02)) == [2 * SLO_S]
+    d.on_timer(2 * SLO_S)
+    assert woken(d.apply(Plan(3, {}), 0.3)) == []
+
+
+def test_a_query_is_given_up_once_by_a_flow_that_serves_its_endpoint_again() -> None:
+    made = sequence()
+    d = scene(made)
+    ask(d, 1)
+    d.apply(Plan(2, {}), 0.01)
+    d.apply(plan(made, 3), 0.02)
+    d.apply(Plan(4, {}), 0.03)
+    assert refused(d.on_timer(2 * SLO_S)) == {1: DeadlineMissed}
+    done(d, "a", 0.3)
     assert nothing_is_left(d, made)

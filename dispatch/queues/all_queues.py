@@ -133,7 +133,7 @@ class AllQueues:
         if lane is not None:
             lane.cancel(job)
             return
-        for batch in [batch for worker in workers for batch in worker.under_way]:
+        for batch in [batch for worker in workers for batch in worker.under_way if not batch.shadow]:
             if batch.stage.endpoint == endpoint.plan.name and any(each.id == job.id for each in batch.jobs):
                 running = self.running[batch.id]
                 if running.flow is endpoint.flow:  # else a job of another flow that has the same id

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+import pipeline_scene
 from dispatch.commands import Answers, BatchDone, Launch
 from dispatch.dispatcher import Dispatcher
 from dispatch.ensemble.ballots import Ballots
@@ -169,6 +170,36 @@ def test_a_shadow_run_that_comes_to_nothing_costs_no_query(end: str) -> None:
     assert not d.shadows._running, "its inputs are let go"
     (again,) = launched(d.on_arrival(query(2, 200.0), 200.0))
     assert answered(say(d, again, 3, 200.01)) == [2]  # type: ignore[arg-type]
+
+
+def test_a_query_that_is_cancelled_after_its_answer_leaves_its_shadow_run_alone() -> None:
+    d = scene()
+    (real,) = launched(d.on_arrival(query(1), 0.0))
+    (shadow,) = shadow_of(say(d, real, 3, 0.002))
+    d.on_cancel(real.jobs[0].query)
+    assert not d.queues.any_withdrawn
+    say(d, shadow, 3, 0.05)
+    assert d.shadows.by_endpoint["digits"].compared == 1
+
+
+def test_a_shadow_job_is_not_taken_for_one_of_a_pipeline_that_has_its_name_by_now() -> None:
+    d = scene()
+    (real,) = launched(d.on_arrival(query(1), 0.0))
+    (shadow,) = shadow_of(say(d, real, 3, 0.002))
+    d.apply(Plan(2, {}), 0.003)
+    made = pipeline_scene.sequence()
+    plan = pipeline_scene.plan(made).endpoints["e"]
+    d.apply(Plan(3, {"digits": replace(plan, name="digits")}), 0.003)
+    for worker in "abc":
+        d.on_worker_ready(worker, WorkerInfo("cpu"), [worker], 0.003)
+    asked = pipeline_scene.asking(2, 0.003)._replace(endpoint="digits")
+    (job,) = (job for each in launched(d.on_arrival(asked, 0.003)) for job in each.jobs)
+    assert job.id == shadow.jobs[0].id
+    d.on_cancel(asked)
+    say(d, shadow, 3, 0.05)
+    assert d.queues.any_withdrawn, "its own job runs on"
+    pipeline_scene.done(d, "a", 0.06)
+    assert pipeline_scene.nothing_is_left(d, made)
 
 
 def test_a_query_that_comes_during_a_shadow_run_waits_for_it_alone() -> None:

@@ -58,7 +58,10 @@ def read_serve_file(path: Path) -> ServeFile:
 
     Keys that Ray does not know are refused as well, which ``serve run`` ignores.
     """
-    content = read_yaml(path, str(path), "the path of a Serve config file")
+    return _serve_file(path, read_yaml(path, str(path), "the path of a Serve config file"))
+
+
+def _serve_file(path: Path, content: Any) -> ServeFile:
     _refuse_unknown_keys(path, content)
     ours = _ours(path, content)
     try:
@@ -92,11 +95,14 @@ def _in_url(host: str) -> str:
 def write_served(path: Path, folder: Path, *, emulate: bool, host: str | None, grpc_port: int | None = None) -> Path:
     """A copy of a Serve config file as it is to be served; raises `ConfigError` as `read_serve_file` does.
 
+    The file is read once: it may be a pipe.
+
     With ``emulate`` its Accord applications emulate their variants; how, is theirs to say. It listens on ``host``, or
     else where it says, or else where only this machine reaches it; for gRPC on ``grpc_port``, or else where it says, or
     else not at all, as with port 0. Calls of the protocol are served there unless it names others.
     """
     content = read_yaml(path, str(path), "the path of a Serve config file")
+    _serve_file(path, content)  # what is wrong with it is said of the file that its author knows
     for application in _ours(path, content):
         arguments = application.setdefault("args", {})
         if emulate and isinstance(arguments, dict) and arguments.get("emulate") is None:

@@ -5,11 +5,9 @@ import math
 import os
 import shutil
 import signal
-import socket
 import sys
 import threading
 import time
-import urllib.parse
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache
@@ -28,8 +26,8 @@ from serve_app.cli.console import ERR, FAILURE, exit_codes
 from serve_app.cli.options import DEFAULT_URL
 from serve_app.cli.profile import prepare
 from serve_app.cli.run.inner_ports import inner_ports
-from serve_app.cli.run.listening import curl_option, refuse_unsafe, watching_headers
-from serve_app.cli.run.log_file import LogFile, log_path
+from serve_app.cli.run.listening import curl_option, outer_ports, refuse_ports, refuse_unsafe, watching_headers
+from serve_app.cli.run.log_file import LogFile, log_folder, log_path
 from serve_app.cli.run.session import Session
 from serve_app.cli.run.start_steps import StartSteps, get
 from serve_app.config.reservations import with_light_reservations
@@ -101,16 +99,18 @@ def run(
     """Measure the variants and make their tables once, serve them in high-throughput mode, and print how to query."""
     with exit_codes(as_json=False), TemporaryDirectory(prefix="accord-run-") as folder:
         config = config or next((path for path in CONFIGS if path.exists()), CONFIGS[0])
-        read_serve_file(config)  # so that what is wrong with it is said of the file that its author knows
         served = write_served(config, Path(folder), emulate=emulate, host=host, grpc_port=grpc_port)
         file = replace(read_serve_file(served), path=config)
         refuse_unsafe(file)
         serve = _command("serve", "pip install 'ray[serve]'")
         proxy = {"RAY_SERVE_HAPROXY_BINARY_PATH": _command("accord-haproxy", "pip install -c constraints.txt -e .")}
-        _refuse_taken_port(file)
+        refuse_ports(file)
         _refuse_too_few_cpus(file)
-        refuse_shadows({config.resolve().parent, Path.cwd()})
-        sys.path[:0] = module_folders(file)
+        folders = module_folders(file)
+        refuse_shadows(map(Path, folders))
+        if not verbose:
+            log_folder()  # before half a minute of measuring
+        sys.path[:0] = folders
         prepare(file)
         stopping = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -118,10 +118,12 @@ def run(
         with ExitStack() as stack:
             output = log = None
             if not verbose:
-                path = log_path(urllib.parse.urlsplit(file.url).port or 0)
+                path = log_path(outer_ports(file)[0])
                 output = stack.enter_context(path.open("wb"))
                 log = stack.enter_context(LogFile(path))
-            own = {} if "RAY_ADDRESS" in os.environ else OWN_CLUSTER_ENV | inner_ports(os.environ)
+            own = {}
+            if "RAY_ADDRESS" not in os.environ:
+                own = OWN_CLUSTER_ENV | stack.enter_context(inner_ports(os.environ, outer_ports(file)))
             env = SERVE_ENV | _grpc_env(file) | proxy | own | os.environ | module_paths(file)
             session = Session([serve, "run", str(served)], env, output)
             raise typer.Exit(_supervise(session, file, stopping, log))
@@ -136,8 +138,9 @@ def _command(name: str, install: str) -> str:
 
 
 def module_folders(file: ServeFile) -> list[str]:
-    """Where modules of one's own are found: beside the config, and in the current folder."""
-    return list(dict.fromkeys([str(file.path.resolve().parent), str(Path.cwd())]))
+    """Where modules of one's own are found: beside the config, unless it is a pipe, and in the current folder."""
+    piped = file.path.exists() and not file.path.is_file()
+    return list(dict.fromkeys([*([] if piped else [str(file.path.resolve().parent)]), str(Path.cwd())]))
 
 
 def module_paths(file: ServeFile) -> dict[str, str]:
@@ -191,28 +194,6 @@ def _supervise(service: Session, file: ServeFile, stopping: threading.Event, log
             service.finish_open_queries()
         service.stop()
         ERR.print("Stopped.")
-
-
-def _refuse_taken_port(file: ServeFile) -> None:
-    """Ray Serve would wait for ever for a port that somebody else holds."""
-    address = urllib.parse.urlsplit(file.url)
-    for port, option in ((address.port, "http_options.port"), (file.grpc_port, "grpc_options.port")):
-        if port is not None and _listening(file, address.hostname or "", port):
-            where = f"{address.hostname}:{port}"
-            raise ConfigError(f"{where} is taken already; stop what listens there or change {option} in {file.path}")
-
-
-def _listening(file: ServeFile, host: str, port: int) -> bool:
-    """Whether somebody does there; raises `ConfigError` for a host that nobody knows."""
-    try:
-        socket.create_connection((host, port), timeout=2).close()
-    except socket.gaierror as error:
-        raise ConfigError(
-            f"host {host!r} of {file.path} cannot be resolved ({error}); give one of this machine"
-        ) from error
-    except OSError:
-        return False
-    return True
 
 
 def _refuse_too_few_cpus(file: ServeFile) -> None:

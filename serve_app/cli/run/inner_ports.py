@@ -1,7 +1,9 @@
 """Ports of Serve's proxies beside the one that the config names."""
 
 import socket
-from collections.abc import Mapping
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 
 from catalog.errors import ConfigError
 
@@ -19,28 +21,35 @@ TRIED = 90
 """Ports above the default, fewer than lie between two of the defaults."""
 
 
-def inner_ports(environ: Mapping[str, str]) -> dict[str, str]:
+@contextmanager
+def inner_ports(environ: Mapping[str, str], outer: Collection[int] = ()) -> Iterator[dict[str, str]]:
     """For the environment of a service: another port for each of these that something on this machine has already.
 
     Serve's proxies and HAProxy share a port with whoever else shares it, another service for instance: each would
-    answer requests of the other. Raises `ConfigError` where the environment names a port that is taken, or none is
-    free.
+    answer requests of the other. They take theirs long after they are chosen, so that within the block no other
+    service's command chooses any of them. ``outer`` are those that the service itself listens on. Raises `ConfigError`
+    where the environment names a port that is taken, or none is free.
     """
     found = {}
-    for name, (usual, what) in INNER_PORTS.items():
-        if name in environ:
-            if environ[name].isdecimal() and not _is_free(int(environ[name])):
-                raise ConfigError(
-                    f"{name} is {environ[name]}, and that port is taken already; set another, or unset {name}"
-                )
-        elif not _is_free(usual):
-            port = next(filter(_is_free, range(usual + 1, usual + TRIED)), None)
-            if port is None:
-                raise ConfigError(
-                    f"ports {usual} to {usual + TRIED - 1} are taken, of which {what} needs one; free one"
-                )
-            found[name] = str(port)
-    return found
+    with ExitStack() as held:
+
+        def take(port: int) -> bool:
+            return port not in outer and _is_free(port) and _hold(port, held)
+
+        for name, (usual, what) in INNER_PORTS.items():
+            if name in environ:
+                if environ[name].isdecimal() and not take(int(environ[name])):
+                    raise ConfigError(
+                        f"{name} is {environ[name]}, and that port is taken already; set another, or unset {name}"
+                    )
+            elif not take(usual):
+                port = next(filter(take, range(usual + 1, usual + TRIED)), None)
+                if port is None:
+                    raise ConfigError(
+                        f"ports {usual} to {usual + TRIED - 1} are taken, of which {what} needs one; free one"
+                    )
+                found[name] = str(port)
+        yield found
 
 
 def _is_free(port: int) -> bool:
@@ -50,4 +59,21 @@ def _is_free(port: int) -> bool:
             probe.bind((LOOPBACK, port))
         except (OSError, OverflowError):
             return False
+    return True
+
+
+def _hold(port: int, held: ExitStack) -> bool:
+    """Whether no other command holds the port; then this one does until the stack is closed, or its process ends.
+
+    By a name in Linux's abstract namespace, which belongs to a network as ports do and leaves no file behind.
+    """
+    if sys.platform != "linux":
+        return True
+    name = socket.socket(socket.AF_UNIX)
+    try:
+        name.bind(f"\0accord-inner-port-{port}")
+    except OSError:
+        name.close()
+        return False
+    held.enter_context(name)
     return True

@@ -1,6 +1,8 @@
 """Where a service that is to be started will listen, and whether it may."""
 
 import os
+import socket
+import urllib.parse
 from pathlib import Path
 
 from catalog.errors import ConfigError
@@ -34,6 +36,27 @@ def refuse_unsafe(file: ServeFile) -> None:
             raise ConfigError(f"{file.path}: {error}") from error
 
 
+def refuse_ports(file: ServeFile) -> None:
+    """Raise `ConfigError` where HTTP and gRPC have one port, or somebody else has one: Serve would wait for ever."""
+    ports, host = outer_ports(file), urllib.parse.urlsplit(file.url).hostname or ""
+    if len(set(ports)) < len(ports):
+        raise ConfigError(
+            f"{file.path}: http_options.port and grpc_options.port (or --grpc-port) are both {ports[0]}; "
+            "give gRPC another port, or 0 for none"
+        )
+    for port, option in zip(ports, ("http_options.port", "grpc_options.port"), strict=False):
+        if _listening(file, host, port):
+            raise ConfigError(
+                f"{host}:{port} is taken already; stop what listens there or change {option} in {file.path}"
+            )
+
+
+def outer_ports(file: ServeFile) -> tuple[int, ...]:
+    """Where clients reach the service, for HTTP and, if it is served, for gRPC."""
+    http = urllib.parse.urlsplit(file.url).port or 0
+    return (http,) if file.grpc_port is None else (http, file.grpc_port)
+
+
 def watching_headers(security: SecurityConfig) -> dict[str, str] | None:
     """Headers for what a start asks of the service, those of the first client that may; None where none may."""
     if not security.required:
@@ -55,3 +78,16 @@ def curl_option(security: SecurityConfig) -> str:
 
 def _place(config: ApiKeyConfig) -> str:
     return f"$(head -1 {config.file})" if config.env is None else f"${config.env}"
+
+
+def _listening(file: ServeFile, host: str, port: int) -> bool:
+    """Whether somebody does there; raises `ConfigError` for a host that nobody knows."""
+    try:
+        socket.create_connection((host, port), timeout=2).close()
+    except socket.gaierror as error:
+        raise ConfigError(
+            f"host {host!r} of {file.path} cannot be resolved ({error}); give one of this machine"
+        ) from error
+    except OSError:
+        return False
+    return True

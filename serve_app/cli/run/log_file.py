@@ -1,5 +1,6 @@
 """The log file of a service, and which of its lines are shown on the terminal."""
 
+import os
 import re
 import time
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from types import TracebackType
 
 from rich.text import Text
 
+from catalog.errors import ConfigError
 from catalog.profiles.profile_cache import cache_folder
 from serve_app.cli.console import ERR
 
@@ -41,9 +43,19 @@ CHATTER = "Failed to get queue length from Replica"
 """Serve's warning where its first call to a replica takes long; Accord does not route by queue lengths."""
 
 
+def log_folder() -> Path:
+    """Where logs go, which is made where it is missing; raises `ConfigError` where none can be written there."""
+    folder = cache_folder("logs")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ConfigError(
+            f"cannot write to the folder {folder}; set ACCORD_CACHE_DIR to one that can be written, or give --verbose"
+        )
+    return folder
+
+
 def log_path(port: int) -> Path:
     """Where the log of a service on this port goes; that of the start before is kept beside it."""
-    path = cache_folder("logs") / f"run-{port}.log"
+    path = log_folder() / f"run-{port}.log"
     if path.exists():
         path.replace(path.with_suffix(".log.before"))
     return path

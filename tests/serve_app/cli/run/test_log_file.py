@@ -1,11 +1,13 @@
 """The log of a service, and what of it people see."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from serve_app.cli.run.log_file import REPEAT_S, LogFile, log_path
+from catalog.errors import ConfigError
+from serve_app.cli.run.log_file import REPEAT_S, LogFile, log_folder, log_path
 
 ROUTER = "\x1b[36m(ServeReplica:accord:Router pid=12)\x1b[0m"
 BROKEN = "Endpoint digits breaks its promise: 4.00% of its last queries were late [not markup]"
@@ -103,6 +105,14 @@ def test_the_log_before_is_kept_and_the_end_is_shown(
     assert shown[0] == "line 60 [not markup]"
     assert shown[-2] == "line 99 [not markup]"
     assert shown[-1] == f"The whole log: {kept}"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACCORD_CACHE_DIR", str(tmp_path))
+    log_folder().chmod(0o500)
+    with pytest.raises(ConfigError, match=r"cannot write to the folder .*; set ACCORD_CACHE_DIR"):
+        log_folder()
 
 
 def test_what_is_not_right_is_said_before_the_traceback_that_it_came_with(

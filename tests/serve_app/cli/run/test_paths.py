@@ -26,6 +26,14 @@ def test_modules_are_found_beside_the_config_and_in_the_current_folder(
     assert module_paths(served("configs/serve.yaml")) == {"PYTHONPATH": os.pathsep.join(folders)}
 
 
+def test_beside_a_pipe_there_is_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "here").mkdir()
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    monkeypatch.chdir(tmp_path / "here")
+    assert module_paths(served(str(tmp_path / "pipe"))) == {"PYTHONPATH": str(tmp_path / "here")}
+
+
 def test_a_folder_is_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTHONPATH", raising=False)
     monkeypatch.chdir(tmp_path)

@@ -63,8 +63,9 @@ class Fitting:
 class Forecaster(Protocol):
     """Forecasts one task; made by `forecast.registry`.
 
-    ``reach_s`` is how much of the observed history before an origin it looks at. Nothing after an origin is ever
-    looked at, so that a series may be longer than what is known.
+    ``reach_s`` is how much of the observed history before an origin it looks at, ``least_s`` how long a history in one
+    piece it can learn from. Nothing after an origin is ever looked at, so that a series may be longer than what is
+    known.
     """
 
     name: ClassVar[str]
@@ -72,6 +73,9 @@ class Forecaster(Protocol):
 
     @property
     def reach_s(self) -> int: ...
+
+    @property
+    def least_s(self) -> int: ...
 
     def fit(self, series: LoadSeries, fitting: Fitting = ...) -> None:
         """Learn from a history, gaps and all; a second fit begins anew.

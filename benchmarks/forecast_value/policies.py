@@ -40,7 +40,7 @@ class Foretold:
     """
 
     name: ClassVar[str] = "foretold"
-    reach_s = 1
+    reach_s = least_s = 1
 
     def __init__(self, begin_s: int, quantiles: NDArray[np.float64]) -> None:
         self.task = TASK

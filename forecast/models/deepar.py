@@ -53,6 +53,17 @@ class DeepAR:
         lagged_s = (self.task.blocks + max(lags(self.task)) - 1) * self.task.block_s
         return max(sequence_reach_s(self.task, Features(self.task, 0.0, 0.0)), lagged_s)
 
+    @property
+    def least_s(self) -> int:
+        """See `Forecaster`: one stretch."""
+        before_s = (self._stretch - 1) * self.task.block_s + Features(self.task, 0.0, 0.0).reach_s
+        return before_s + self.task.horizon_s
+
+    @property
+    def _stretch(self) -> int:
+        """Blocks that are read in one go, with those of the lags."""
+        return stretch(self.task) + max(lags(self.task))
+
     def fit(self, series: LoadSeries, fitting: Fitting | None = None) -> None:
         """See `Forecaster.fit`."""
         self.task.check_step(series.step_s)
@@ -64,7 +75,7 @@ class DeepAR:
             made.use_context(learned)
             return made
 
-        self._network = fitted(network, series, features, learned + max(lags(self.task)), fitting or Fitting())
+        self._network = fitted(network, series, features, self._stretch, fitting or Fitting())
         self._network.use_context(self.task.blocks)
         self._features = features
 

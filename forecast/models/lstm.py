@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from forecast.forecaster import Fitting, State
-from forecast.models.point_model import PointModel, not_fitted
+from forecast.models.point_model import LEAST_EXAMPLES, PointModel, not_fitted
 from forecast.models.sequence_model import AT_ONCE, arrays_of, fitted, read, sequence_reach_s, stretch, take_arrays
 from forecast.series.series import LoadSeries
 from forecast.series.windows import Origins, targets
@@ -41,6 +41,11 @@ class LSTM(PointModel):
     def reach_s(self) -> int:
         """See `Forecaster`."""
         return sequence_reach_s(self.task, Features(self._own_task, 0.0, 0.0))
+
+    @property
+    def least_older(self) -> int:
+        """Those of one stretch."""
+        return max(LEAST_EXAMPLES, stretch(self.task) - self.task.blocks + 1)
 
     @property
     def _own_task(self) -> ForecastTask:

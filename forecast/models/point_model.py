@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from catalog.errors import BadSeries, NotFitted
 from forecast.forecaster import Fitting, Forecast, State
 from forecast.series.series import LoadSeries
-from forecast.series.windows import Origins, enough, targets
+from forecast.series.windows import Origins, origins, targets
 from forecast.training.residuals import Ratios, at_clock, ratios, ratios_by_clock, spread
 from forecast.training.task import ForecastTask
 
@@ -44,6 +44,18 @@ class PointModel:
         """See `Forecaster`."""
         return self.task.context_s
 
+    @property
+    def least_older(self) -> int:
+        """How many examples the older part has at least."""
+        return LEAST_EXAMPLES
+
+    @property
+    def least_s(self) -> int:
+        """See `Forecaster`."""
+        block_s = self.task.block_s
+        older = self.least_older - 1 + ceil(self.task.horizon_s / block_s)
+        return self.reach_s + self.task.horizon_s + (ceil(older / (1 - CALIBRATION)) - 1) * block_s
+
     def learn(self, series: LoadSeries, at: Origins, fitting: Fitting) -> None:
         """Fit to the targets at these origins; nothing to do for models without parameters."""
 
@@ -59,15 +71,15 @@ class PointModel:
 
     def fit(self, series: LoadSeries, fitting: Fitting | None = None) -> None:
         """See `Forecaster.fit`."""
-        found = enough(series, self.task, self.reach_s, self.task.block_s, LEAST_EXAMPLES)
+        found = origins(series, self.task, self.reach_s, self.task.block_s)
         ahead = self.task.horizon_s // series.step_s
-        newest = found[int(len(found) * (1 - CALIBRATION))]
+        newest = found[int(len(found) * (1 - CALIBRATION))] if len(found) else 0
         older = found[found + ahead <= newest]
         if len(older) < LEAST_EXAMPLES:
             raise BadSeries(
                 f"the series to learn from has {len(series) * series.step_s} s observed, and the older "
                 f"{1 - CALIBRATION:.0%} of it makes {len(older)} examples of {LEAST_EXAMPLES} needed; give at least "
-                f"{self._enough_s} s in one piece, or a shorter window"
+                f"{self.least_s} s in one piece, or a shorter context or window"
             )
         self.learn(series, older, fitting or Fitting())
         measured, points_qps = self.points_to_measure(series, found, found[found >= newest])
@@ -99,13 +111,6 @@ class PointModel:
         for key in ("ratios", *self.learned):
             setattr(self, key, arrays[key])
         self.ratios_by_clock = arrays.get("ratios_by_clock")
-
-    @property
-    def _enough_s(self) -> int:
-        """Length in seconds of a history in one piece with enough examples before the part the spread is from."""
-        block_s = self.task.block_s
-        older = LEAST_EXAMPLES - 1 + ceil(self.task.horizon_s / block_s)
-        return self.reach_s + self.task.horizon_s + ceil(older / (1 - CALIBRATION)) * block_s
 
     def _begins_s(self, series: LoadSeries, at: Origins) -> NDArray[np.int64]:
         """When the windows of forecasts at these origins begin."""

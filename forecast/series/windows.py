@@ -52,15 +52,3 @@ def block_means(loads_qps: NDArray[np.float64], length: int) -> NDArray[np.float
     sums = np.concatenate(([0.0], np.cumsum(loads_qps)))
     means: NDArray[np.float64] = np.maximum(sums[length:] - sums[:-length], 0.0) / length
     return means
-
-
-def enough(series: LoadSeries, task: ForecastTask, reach_s: int, every_s: int, least: int) -> Origins:
-    """`origins` to learn from; raises `BadSeries` where there are fewer than ``least``."""
-    found = origins(series, task, reach_s, every_s)
-    if len(found) < least:
-        need_s = reach_s + task.horizon_s + least * every_s
-        raise BadSeries(
-            f"the series has {len(series) * series.step_s} s observed, which makes {len(found)} examples of {least} "
-            f"needed; give at least {need_s} s in one piece, or a shorter context"
-        )
-    return found

@@ -47,7 +47,7 @@ class StretchBatches(IterableDataset[Stretches]):
         if self._end <= self._first:
             raise BadSeries(
                 f"the series has {len(series) * step_s} s observed, but learning from stretches of {blocks} blocks of "
-                f"{task.block_s} s takes more than {(self._first + ahead) * step_s} s; give a longer history"
+                f"{task.block_s} s takes {(self._first + ahead) * step_s} s; give a longer history"
             )
         self.history_blocks = len(series) * step_s // task.block_s
         self.batch_blocks = BATCH * blocks

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -46,15 +47,33 @@ class TrainingRequest:
     def learned(self) -> LoadSeries:
         """What the model learns from; raises `BadSeries` where the part held out leaves nothing."""
         steps = len(self.series)
-        if not self.hold_out:
-            return self.series
-        held_out = max(round(steps * self.hold_out), self.task.horizon_s // self.series.step_s)
+        held_out = self._held_out(steps)
         if held_out >= steps:
             raise BadSeries(
                 f"the series has {steps} steps, and {held_out} are held out for one window to score on; give a longer "
                 "one, or hold nothing out"
             )
         return self.series.slice(0, steps - held_out)
+
+    def check_length(self, learned_s: int) -> None:
+        """Raise `BadSeries` where the series is too short to leave ``learned_s`` to learn from, gaps or none."""
+        learned = ceil(learned_s / self.series.step_s)
+        least = learned
+        while (lacking := learned + self._held_out(least) - least) > 0:
+            least += lacking
+        if len(self.series) < least:
+            step_s, held_out = self.series.step_s, self._held_out(least)
+            scored = f", of which {held_out * step_s} s are held out," if held_out else ""
+            raise BadSeries(
+                f"the series has {len(self.series) * step_s} s observed, which makes too few examples for {self.name}; "
+                f"give at least {least * step_s} s in one piece{scored} or a shorter context or window"
+            )
+
+    def _held_out(self, steps: int) -> int:
+        """How many of so many steps."""
+        if not self.hold_out:
+            return 0
+        return max(round(steps * self.hold_out), self.task.horizon_s // self.series.step_s)
 
     @property
     def key(self) -> str:
@@ -87,6 +106,7 @@ def train(request: TrainingRequest, report: Callable[[int, int, float], None] = 
     """
     series, learned = request.series, request.learned
     forecaster = make(request.name, request.task)
+    request.check_length(forecaster.least_s)
     if request.hold_out:  # better known before hours of learning than after
         origins_from(series, request.task, forecaster.reach_s, learned.end_s, request.task.block_s)
     forecaster.fit(learned, Fitting(request.seed, request.checkpoints, report))

@@ -204,6 +204,7 @@ def test_the_length_that_is_said_to_be_needed_is_enough(name: str, task: Forecas
     forecaster.fit(series)
     forecast = forecaster.predict(series, np.array([len(series)]))
     assert np.isfinite(forecast.quantiles).all()
+    assert forecaster.least_s == int(found[1])
 
 
 @pytest.mark.parametrize("name", NAMES)

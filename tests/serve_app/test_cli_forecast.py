@@ -213,7 +213,8 @@ def test_a_window_too_long_for_the_series_is_refused_in_words(model: str, tmp_pa
     options = ("--series", series, "--model", model, "--out", out, "--window-s", 3600)
     result = accord("train", *options)
     assert result.exit_code == 1
-    assert "examples of 20 needed; give at least 8460 s in one piece, or a shorter window" in words(result.stderr)
+    assert "has 9000 s observed, which makes too few examples for" in words(result.stderr)
+    assert "give at least 12050 s in one piece, of which 3600 s are held out, or a shorter" in words(result.stderr)
     assert "Traceback" not in result.stderr
     assert not out.exists()
 

@@ -23,7 +23,7 @@ class Spoken:
 
     name: ClassVar[str] = "spoken"
     task = TASK
-    reach_s = 4
+    reach_s = least_s = 4
 
     def __init__(self, qps: float = 0.0) -> None:
         self.qps = qps

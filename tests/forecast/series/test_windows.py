@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from catalog.errors import BadSeries, ConfigError
+from catalog.errors import ConfigError
 from forecast.series.series import LoadSeries
-from forecast.series.windows import enough, origins, targets
+from forecast.series.windows import origins, targets
 from forecast.training.task import ForecastTask
 
 TASK = ForecastTask(context_s=20, window_s=5, lead_s=10, block_s=5)
@@ -31,11 +31,6 @@ def test_origins_have_their_history_before_and_their_truth_in_one_piece_after() 
         assert ahead[-1] - ahead[0] == 15
     assert set(range(86, 101)) & set(at.tolist()) == set(), "those would reach across the gap"
     assert 101 in at, "the context may"
-
-
-def test_too_few_examples_are_refused_with_what_is_needed() -> None:
-    with pytest.raises(BadSeries, match=r"40 s observed.*of 20 needed; give at least"):
-        enough(LoadSeries.regular(np.zeros(40)), TASK, 20, 5, 20)
 
 
 @pytest.mark.parametrize(

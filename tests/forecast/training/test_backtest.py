@@ -25,6 +25,7 @@ class Newest:
     name: ClassVar[str] = "newest"
     task: ForecastTask = TASK
     reach_s: int = 1
+    least_s: int = 1
     asked: list[Origins] = field(default_factory=list)
     fitted_until_s: list[int] = field(default_factory=list)
 

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,9 @@ from numpy.typing import NDArray
 from catalog.errors import ConfigError
 from predictor.configuration import Configuration
 from predictor.table_file import numbers_of, read_table, refuse
+
+HIGHEST = 1e30
+"""Of slowdowns, and the lowest is its inverse: models reckon with their squares and logarithms as 64-bit numbers."""
 
 TOGETHER_S = 60.0
 """Rows of one configuration are written down within this time of each other."""
@@ -84,15 +88,21 @@ def read_measurements(path: Path, *, of_one_setting: bool = True) -> Measurement
     """Read a Parquet file or a CSV of `COLUMNS`; rows with the same ``configuration`` and ``machine`` ran together.
 
     Other columns are passed over, but for ``measured_at`` and ``threads`` as `accord interference measure` writes them.
-    Raises `ConfigError` where the file cannot be read, lacks a column, has an empty name or a latency that is no number
-    above 0; where rows of one configuration were measured at different times; and, where all are to be
-    ``of_one_setting``, where a machine type was measured with several numbers of threads, which are no repeats.
+    Raises `ConfigError` where the file cannot be read, lacks a column, has an empty name, a latency that is no number
+    above 0 or a slowdown that cannot be reckoned with; where it has copies of rows, or rows of one configuration that
+    were measured at different times; and, where all are to be ``of_one_setting``, where a machine type was measured
+    with several numbers of threads, which are no repeats.
     """
     table = read_table(path, "measurements", COLUMNS[:3], COLUMNS)
     for column in COLUMNS[3:]:
         latencies_ms = numbers_of(table, column)
         refuse(path, table, column, ~((latencies_ms > 0) & np.isfinite(latencies_ms)), "a time above 0")
         table[column] = latencies_ms
+    with np.errstate(over="ignore", under="ignore"):
+        slowdown = table["together_ms"].to_numpy() / table["alone_ms"].to_numpy()
+    wrong = (slowdown < 1 / HIGHEST) | (slowdown > HIGHEST)
+    refuse(path, table, "together_ms", wrong, f"a time from {1 / HIGHEST:g} to {HIGHEST:g} times alone_ms")
+    _refuse_copies(path, table)
     if of_one_setting:
         _refuse_several_settings(path, table)
     _refuse_several_times(path, table)
@@ -119,6 +129,25 @@ def _refuse_several_settings(path: Path, table: Any) -> None:
             raise ConfigError(
                 f"{path} has machine type {machine!r} with {', '.join(map(str, threads))} threads, which are no "
                 "repeats of each other; give a file with one of them (column threads)"
+            )
+
+
+def _refuse_copies(path: Path, table: Any) -> None:
+    """The rows of a configuration that follow one another are all there again elsewhere: a file was appended to itself.
+
+    A variant that stands twice in a configuration may have equal rows, side by side or each by itself: only several
+    rows that differ and come again together are surely copies.
+    """
+    first: dict[tuple[Any, ...], int] = {}
+    rows = zip(*(table[column] for column in COLUMNS), strict=True)
+    for (configuration, machine), block in groupby(enumerate(rows, 1), key=lambda numbered: numbered[1][:2]):
+        (number, *_), together = zip(*block, strict=True)
+        before = first.setdefault(tuple(sorted(together)), number)
+        if before != number and len(set(together)) > 1:
+            raise ConfigError(
+                f"{path}: configuration {configuration!r} of machine type {machine!r} has the same rows from row "
+                f"{before} and from row {number}, to the last digit: copies would count as more variants that ran "
+                "together; remove them"
             )
 
 

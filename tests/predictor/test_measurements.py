@@ -190,3 +190,43 @@ def test_only_takes_the_runs_of_the_configurations_in_any_order() -> None:
 
 def test_machines_are_in_the_order_of_their_names() -> None:
     assert Measurements((run("n", "ab", 1.0), run("m", "ab", 1.0), run("n", "a", 1.0))).machines == ("m", "n")
+
+
+@pytest.mark.parametrize("times", [2, 3])
+def test_a_file_that_was_appended_to_itself_is_refused(tmp_path: Path, times: int) -> None:
+    with pytest.raises(
+        ConfigError, match=r"'1' of machine type 'm' has the same rows from row 1 and from row 5.*remove"
+    ):
+        read_measurements(written(tmp_path, ROWS * times))
+
+
+def test_copies_are_found_in_any_order_and_whenever_they_were_measured(tmp_path: Path) -> None:
+    rows = [(*row, "2026-01-01T00:00:00Z") for row in [*ROWS, ROWS[1], ROWS[0]]]
+    with pytest.raises(ConfigError, match="from row 1 and from row 5"):
+        read_measurements(written(tmp_path, rows, (*COLUMNS, "measured_at")))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["1a", "1a", "2b", "2b", "2a", "2a"],
+        ["1a", "1a", "2a", "1a", "1a", "2b"],
+        ["1a", "2a", "1a", "2a", "1b", "2b"],
+        ["1a", "1b", "2a", "2b", "1c", "1a"],
+    ],
+)
+def test_variants_that_stand_in_a_configuration_twice_may_take_equally_long(tmp_path: Path, rows: list[str]) -> None:
+    """As files have it that round to a tenth of a millisecond, in whatever order."""
+    read = read_measurements(written(tmp_path, [(row[0], "m", row[1], 3.0, 3.1) for row in rows]))
+    assert sum(each.configuration.degree for each in read) == len(rows)
+
+
+@pytest.mark.parametrize(("alone_ms", "together_ms"), [(1e-3, 1e308), (1e300, 1e-300), (1.0, 1.1e30)])
+def test_slowdowns_that_cannot_be_reckoned_with_are_refused(
+    tmp_path: Path, alone_ms: float, together_ms: float
+) -> None:
+    rows = [ROWS[0], ("1", "m", "a", alone_ms, together_ms)]
+    with pytest.raises(
+        ConfigError, match=r"together_ms is .* in row 2; give a time from 1e-30 to 1e\+30 times alone_ms"
+    ):
+        read_measurements(written(tmp_path, rows))

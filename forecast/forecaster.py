@@ -46,18 +46,24 @@ def silent(done: int, total: int, loss: float) -> None:
     """Reports no progress."""
 
 
+def unsaid(done: int, total: int) -> None:
+    """Does not say where a fit goes on."""
+
+
 @dataclass(frozen=True)
 class Fitting:
     """How a fit is run.
 
     ``report`` is called now and then with the steps done, the steps in all and the training loss. Where ``checkpoint``
     names a folder, models that train in steps save there as they go, and a fit that finds a checkpoint of the same
-    model and data goes on from it. ``seed`` makes it repeatable.
+    model and data goes on from it: ``resumed`` is called first, with the steps of the checkpoint and those in all, also
+    where none is left. ``seed`` makes it repeatable.
     """
 
     seed: int = 0
     checkpoint: Path | None = None
     report: Callable[[int, int, float], None] = field(default=silent)
+    resumed: Callable[[int, int], None] = field(default=unsaid)
 
 
 class Forecaster(Protocol):

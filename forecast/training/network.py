@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any
+from typing import Any, NamedTuple
 
 import lightning.pytorch as pl
 import numpy as np
@@ -90,22 +90,30 @@ def train(network: torch.nn.Module, batches: StretchBatches, fitting: Fitting) -
             enable_model_summary=False,
             logger=False,
         )
-        trainer.fit(Training(network, batches, epochs, fitting), ckpt_path=_last(folder), weights_only=True)
+        last = _last(folder)
+        if last is not None:
+            fitting.resumed(last.step, epochs * EPOCH_BATCHES)
+        training = Training(network, batches, epochs, fitting)
+        trainer.fit(training, ckpt_path=None if last is None else last.file, weights_only=True)
     network.eval()
 
 
-def _last(folder: Path | None) -> Path | None:
+class _Checkpoint(NamedTuple):
+    file: Path
+    step: int
+
+
+def _last(folder: Path | None) -> _Checkpoint | None:
     """The checkpoint to go on from; none where it cannot be read, as after a full disk: it is written over."""
     file = folder / f"{LAST}.ckpt" if folder is not None else None
     if file is None or not file.exists():
         return None
     try:
-        torch.load(file, weights_only=True)
+        return _Checkpoint(file, torch.load(file, weights_only=True)["global_step"])
     except (OSError, EOFError, RuntimeError, UnpicklingError) as error:
         reason = str(error).strip().partition("\n")[0]
         logger.warning("The checkpoint %s cannot be read, and the training begins anew: %s", file, reason)
         return None
-    return file
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 
 from catalog.errors import BadSeries, ConfigError
 from forecast.artifact import Model, ModelCard
-from forecast.forecaster import Fitting, silent
+from forecast.forecaster import Fitting, silent, unsaid
 from forecast.registry import make
 from forecast.series.series import LoadSeries
 from forecast.training.backtest import Backtest, backtest, origins_from
@@ -99,8 +99,12 @@ class Trained:
     held_out: Backtest | None
 
 
-def train(request: TrainingRequest, report: Callable[[int, int, float], None] = silent) -> Trained:
-    """Fit and score; ``report`` is that of `Fitting`.
+def train(
+    request: TrainingRequest,
+    report: Callable[[int, int, float], None] = silent,
+    resumed: Callable[[int, int], None] = unsaid,
+) -> Trained:
+    """Fit and score; ``report`` and ``resumed`` are those of `Fitting`.
 
     Raises `BadSeries` where the history is too short, `ConfigError` for names that are not known.
     """
@@ -109,7 +113,7 @@ def train(request: TrainingRequest, report: Callable[[int, int, float], None] = 
     request.check_length(forecaster.least_s)
     if request.hold_out:  # better known before hours of learning than after
         origins_from(series, request.task, forecaster.reach_s, learned.end_s, request.task.block_s)
-    forecaster.fit(learned, Fitting(request.seed, request.checkpoints, report))
+    forecaster.fit(learned, Fitting(request.seed, request.checkpoints, report, resumed))
     held_out = None
     if request.hold_out:
         held_out = backtest(forecaster, series, learned.end_s, request.task.block_s)

@@ -101,8 +101,11 @@ def test_a_training_in_a_log_tells_how_far_it_is_and_where_it_goes_on(
     assert "step 100 of 100" in first.stderr
     assert len(first.stderr.splitlines()) <= 22
     assert json.loads(first.stdout)["resumed_at_step"] == 0
+    assert "goes on" not in first.stderr
     again = accord(*options, *out)
     assert again.exit_code == 0
+    assert json.loads(again.stdout)["resumed_at_step"] == 100
+    assert again.stderr == "goes on at step 100 of 100\n"
     assert json.loads(again.stdout)["scores"] == json.loads(first.stdout)["scores"]
 
 

@@ -12,15 +12,11 @@ LINES = 20
 
 
 class TrainingProgress:
-    """Shows on standard error what a fit reports; ``resumed_at`` is how many steps there were before, 0 for none.
+    """Shows on standard error what a fit reports; ``resumed_at`` is how many steps there were before, 0 for none."""
 
-    ``may_resume`` says that there are checkpoints, so that a fit that begins later than with its first step goes on.
-    """
-
-    def __init__(self, name: str, may_resume: bool) -> None:
+    def __init__(self, name: str) -> None:
         self.resumed_at = 0
         self._name = name
-        self._may_resume = may_resume
         self._told = -1
         columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
         self._bar = Progress(*columns, TimeRemainingColumn(), console=ERR, disable=not ERR.is_terminal)
@@ -35,11 +31,13 @@ class TrainingProgress:
     ) -> None:
         self._bar.stop()
 
+    def resumed(self, done: int, total: int) -> None:
+        """See `forecast.forecaster.Fitting`."""
+        self.resumed_at = done
+        ERR.print(Text(f"goes on at step {done} of {total}"))
+
     def report(self, done: int, total: int, loss: float) -> None:
         """See `forecast.forecaster.Fitting`."""
-        if self._told < 0 and self._may_resume and done > 1:
-            self.resumed_at = done - 1
-            ERR.print(Text(f"goes on at step {self.resumed_at} of {total}"))
         text = f"Training {self._name}, loss {loss:.3g}"
         if ERR.is_terminal:
             self._bar.update(self._shown, description=text, completed=done, total=total)

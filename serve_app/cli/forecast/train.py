@@ -71,8 +71,9 @@ def train(
             notes={"series": report.to_record()},
         )
         began_s = time.monotonic()
-        with TrainingProgress(job.model, _has_checkpoint(request)) as progress:
-            trained = train_forecaster(request, progress.report)
+        _make_folder(request.checkpoints)
+        with TrainingProgress(job.model) as progress:
+            trained = train_forecaster(request, progress.report, progress.resumed)
         train_s = time.monotonic() - began_s
         write(trained.model, job.out)
         if as_json:
@@ -95,16 +96,14 @@ def _history(job: TrainJob) -> tuple[LoadSeries, SeriesReport]:
     )
 
 
-def _has_checkpoint(request: TrainingRequest) -> bool:
-    """Whether an earlier run left something; the folder is made, so that a wrong path is known at once."""
-    folder = request.checkpoints
+def _make_folder(folder: Path | None) -> None:
+    """For checkpoints, so that a wrong path is known at once."""
     if folder is None:
-        return False
+        return
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ArtifactError(f"cannot make the folder {folder} for checkpoints: {error}; give another") from error
-    return any(folder.iterdir())
 
 
 def _record(trained: Trained, report: SeriesReport, job: TrainJob, train_s: float, resumed_at: int) -> dict[str, Any]:

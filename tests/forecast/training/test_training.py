@@ -87,12 +87,12 @@ def test_what_cannot_be_trained_says_why(changes: dict[str, object], error: type
 
 
 def test_a_part_held_out_that_has_nothing_to_score_on_is_found_before_the_learning() -> None:
-    series = history(500)
-    kept = np.r_[0:420, 421:500:10]
+    series = history(1500)
+    kept = np.r_[0:1420, 1421:1500:10]
     steps: list[int] = []
     with pytest.raises(BadSeries, match="nothing to forecast"):
         train(
-            request("lstm", LoadSeries(series.times_s[kept], series.loads_qps[kept]), hold_out=0.016),
+            request("lstm", LoadSeries(series.times_s[kept], series.loads_qps[kept]), hold_out=0.005),
             lambda done, total, loss: steps.append(done),
         )
     assert not steps
@@ -130,9 +130,15 @@ def test_a_training_that_was_ended_goes_on_and_gives_the_same_model(
     with pytest.raises(Stop):
         train(request(name, checkpoint=tmp_path), end)
     steps: list[int] = []
-    resumed = train(request(name, checkpoint=tmp_path), lambda done, total, loss: steps.append(done))
+    began: list[tuple[int, int]] = []
+    resumed = train(
+        request(name, checkpoint=tmp_path),
+        lambda done, total, loss: steps.append(done),
+        lambda done, total: began.append((done, total)),
+    )
     whole = train(request(name))
     assert steps[0] > 1
+    assert began == [(steps[0] - 1, 150)]
     assert steps == list(range(steps[0], 151))
     assert resumed.held_out is not None
     assert whole.held_out is not None

@@ -25,6 +25,9 @@ UNNAMED = "Unnamed: 0"
 
 PARQUET = (".parquet", ".pq")
 
+MOST_QPS = 1e12
+"""No service has more; squares of much larger numbers are infinite."""
+
 LATEST_S = 1e11
 """In the year 5138; later times are milliseconds or smaller."""
 
@@ -58,10 +61,12 @@ class SeriesTable:
         """Loads, NaN where the cell is empty; raises `BadSeries` for what is no load."""
         column = self.frame[self.load]
         loads = self._numbers(column, "a load is a number of requests per second, or empty where nobody looked")
-        wrong = np.isinf(loads) | (loads < 0)
+        wrong = (loads > MOST_QPS) | (loads < 0)
         if wrong.any():
             raise self._fault(
-                wrong, column, "a load is finite and at least 0; leave the cell empty where nobody looked"
+                wrong,
+                column,
+                f"a load is finite, from 0 to {MOST_QPS:g}; leave the cell empty where nobody looked",
             )
         return loads
 

@@ -203,6 +203,7 @@ def test_of_several_unnamed_levels_none_is_the_time_beside_a_column_of_times(tmp
         ("requests_per_s\n5\n-1.5\n", BadSeries, "line 3: requests_per_s is '-1.5'; a load is finite"),
         ("requests_per_s\n5\nmany\n6\nfew\n", BadSeries, r"line 3: requests_per_s is 'many' \(2 such rows in all\)"),
         ("requests_per_s\n5\ninf\n", BadSeries, "line 3: requests_per_s is 'inf'; a load is finite"),
+        ("requests_per_s\n5\n1e300\n", BadSeries, r"line 3: requests_per_s is '1e\+300'; a load is .* to 1e\+12"),
         ("requests_per_s\n5\n1e999\n", BadSeries, "line 3: requests_per_s is '1e999'; a load is"),
         ("requests_per_s\nTrue\nFalse\n", BadSeries, "line 2: requests_per_s is 'True'"),
         ("requests_per_s\n\n\n", BadSeries, "has 2 rows, none with a load"),

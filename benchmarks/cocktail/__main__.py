@@ -121,7 +121,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument(
         "--lost-per-hour",
-        type=at_least_0,
+        type=_part,
         default=0.1,
         help="part of the spot machines taken away (default %(default)s)",
     )
@@ -136,6 +136,13 @@ def _correlation(text: str) -> float:
     value = at_least_0(text)
     if not value < 1.0:
         raise argparse.ArgumentTypeError(f"{text!r} is not below 1")
+    return value
+
+
+def _part(text: str) -> float:
+    value = at_least_0(text)
+    if value > 1.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is above 1, which is all of them")
     return value
 
 

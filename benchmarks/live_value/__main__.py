@@ -199,8 +199,8 @@ def _seconds(text: str) -> int:
 
 def _limits(text: str) -> list[int]:
     parts = text.split(",")
-    if not all(part.isdecimal() for part in parts):
-        raise argparse.ArgumentTypeError(f"{text!r} are no numbers of queries; give some, as in 8,32")
+    if not all(part.isdecimal() and int(part) for part in parts):
+        raise argparse.ArgumentTypeError(f"{text!r} are no numbers of queries; give some above 0, as in 8,32")
     return [int(part) for part in parts]
 
 

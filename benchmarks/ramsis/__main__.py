@@ -11,6 +11,7 @@ points, over all points of the sweep: mean, median and range.
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import orjson
@@ -26,6 +27,7 @@ from benchmarks.ramsis.workloads import Workload
 from catalog.errors import ConfigError
 from deployments.processes import processes
 from deployments.router.tables.making import table_store
+from dispatch.selection.policy import Candidate
 
 LOADS_QPS = tuple(float(load) for load in range(400, 4001, 400))
 REPEATS = 3
@@ -38,6 +40,7 @@ def main() -> None:
     try:
         random = args.latency == "random"
         candidates = read_front(args.profiles, random=random)
+        _check_objectives(args.slo_ms, candidates)
         measured = {name: each.profile for name, each in read_latencies(args.profiles).items()} if random else None
         by_load = _workloads(args)
     except ConfigError as error:
@@ -86,6 +89,15 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--plot", type=picture_file, help="PNG file for a plot of accuracy")
     return parser.parse_args()
+
+
+def _check_objectives(slo_ms: Sequence[float], candidates: Sequence[Candidate]) -> None:
+    """Raise `ConfigError` for an objective that not even a single query of the fastest variant meets."""
+    fastest = min(candidates, key=lambda candidate: candidate.latency_s[1])
+    if min(slo_ms) < (latency_ms := 1e3 * fastest.latency_s[1]):
+        raise ConfigError(
+            f"--slo-ms {min(slo_ms):g}: the fastest variant, {fastest.variant}, takes {latency_ms:.3g} ms; give more"
+        )
 
 
 def _workloads(args: argparse.Namespace) -> list[Workload]:

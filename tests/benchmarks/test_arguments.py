@@ -13,6 +13,7 @@ from benchmarks.arguments import at_least_0, picture_file, positive, seed, whole
 from benchmarks.cocktail import __main__ as cocktail
 from benchmarks.live_ensemble import __main__ as live_ensemble
 from benchmarks.live_pipeline import __main__ as live_pipeline
+from benchmarks.live_value import __main__ as live_value
 from benchmarks.placement import __main__ as placement
 from benchmarks.ramsis import __main__ as ramsis
 from benchmarks.shadow import __main__ as shadow
@@ -66,6 +67,7 @@ def test_the_folder_of_a_picture_is_made_before_anything_is_computed(tmp_path: P
     [
         (cocktail.main, ("--correlation", "1"), "argument --correlation: '1' is not below 1"),
         (cocktail.main, ("--lost-per-hour", "-1"), "argument --lost-per-hour: '-1' is no number of at least 0"),
+        (cocktail.main, ("--lost-per-hour", "2"), "argument --lost-per-hour: '2' is above 1, which is all of them"),
         (cocktail.main, ("--seed", "-1"), "argument --seed: '-1' is no number of at least 0"),
         (cocktail.main, ("--seeds", "x"), "argument --seeds: 'x' is no number above 0"),
         (ramsis.main, ("--profiles", "p", "--workers", "2,x"), "argument --workers: 'x' is no number above 0"),
@@ -77,6 +79,7 @@ def test_the_folder_of_a_picture_is_made_before_anything_is_computed(tmp_path: P
         (adaptation.main, ("--most-qps", "-5"), "argument --most-qps: '-5' is no number above 0"),
         (adaptation.main, ("--most-qps", "nan"), "argument --most-qps: 'nan' is no number above 0"),
         (live_ensemble.main, ("--rounds", "0"), "argument --rounds: '0' is no number above 0"),
+        (live_value.main, ("--limits", "2,0"), "argument --limits: '2,0' are no numbers of queries; give some above 0"),
         (live_pipeline.main, ("--rounds", "0"), "argument --rounds: '0' is no number above 0"),
         (shadow.main, ("--no-live", "--seeds", "0"), "argument --seeds: '0' is no number above 0"),
         (placement.main, ("--machines", "0"), "argument --machines: '0' is no number above 0"),

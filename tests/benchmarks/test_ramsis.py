@@ -74,6 +74,11 @@ def run(tmp_path: Path, profiles: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     return with_arguments
 
 
+def test_an_objective_that_no_variant_meets_is_refused_before_anything_is_computed(run: Run) -> None:
+    with pytest.raises(SystemExit, match=r"^--slo-ms 1: the fastest variant, .*, takes .* ms; give more$"):
+        run("--slo-ms", "150,1", "--workers", "2", "--loads", "10")
+
+
 def test_constant_loads_are_compared_for_any_names(run: Run, tmp_path: Path) -> None:
     plot = tmp_path / "plot.png"
     given = run("--workers", "2", "--loads", "10,60", "--repeats", "2", "--json", "--plot", str(plot))

@@ -68,7 +68,7 @@ class Host:
         self._devices = workers
         self._outputs = outputs
         self._on_answer = on_answer
-        self._answered: list[tuple[int, float]] = []
+        self._answered: list[tuple[int, float, float]] = []  # by query: when, and how accurately
         self._latency = latency
         self._nodes = nodes
         self._due_s: dict[int, float] = {}  # by batch, with nodes: an entry of `_running` at another time is outdated
@@ -196,7 +196,7 @@ class Host:
                 if self._control is not None:
                     self._control.traffic.on_answers(command)
             elif isinstance(command, Answer):
-                self._answered.append((command.query.id, command.done_s))
+                self._answered.append((command.query.id, command.done_s, command.accuracy))
                 if self._on_answer is not None:
                     self._on_answer(command)
                 if self._control is not None:
@@ -258,10 +258,11 @@ class Host:
         if not one_by_one:
             return Record(names, arrival_s, deadline_s, endpoint, batch, batches)
         batch[np.isin(endpoint, [names.index(name) for name in one_by_one])] = -1
-        answered_s = np.full(len(arrival_s), inf)
-        ids, instants_s = np.array(self._answered).reshape(-1, 2).T
-        answered_s[ids.astype(np.intp)] = instants_s
-        return Record(names, arrival_s, deadline_s, endpoint, batch, batches, answered_s)
+        answered_s, accuracy = np.full(len(arrival_s), inf), np.full(len(arrival_s), np.nan)
+        ids, instants_s, accuracies = np.array(self._answered).reshape(-1, 3).T
+        answered = ids.astype(np.intp)
+        answered_s[answered], accuracy[answered] = instants_s, accuracies
+        return Record(names, arrival_s, deadline_s, endpoint, batch, batches, answered_s, accuracy)
 
 
 @contextmanager

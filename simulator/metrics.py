@@ -33,8 +33,8 @@ class Windows:
         """Count the queries of all endpoints."""
         window = (record.arrival_s // length_s).astype(np.intp)
         count = int(window.max(initial=-1)) + 1
-        answered = record.batch >= 0
-        accuracy = record.batches.accuracy[record.batch[answered]]
+        answered = record.answered
+        accuracy = record.accuracy[answered]
 
         def counted(mask: NDArray[np.bool_], weights: Floats | None = None) -> Floats:
             return np.bincount(window[mask], weights, minlength=count).astype(np.float64)

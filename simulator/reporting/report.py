@@ -34,7 +34,8 @@ class EndpointReport:
 
     ``accuracy_pct`` is the mean over the queries in time, ``violation_pct`` the share of queries that were late or
     refused. The same ``by_batch`` as the authors of RAMSIS count: a batch is late as a whole when its earliest deadline
-    is missed. ``share_pct`` is of the answered queries, most accurate variant first.
+    is missed. ``share_pct`` is of the answered queries, most accurate variant first. Where several batches make an
+    answer, in pipelines and votes, there is nothing by batch, and no shares.
     """
 
     queries: int
@@ -93,9 +94,8 @@ def _busy_s(batches: Batches) -> float:
 def _endpoint_report(record: Record, mine: Mask, interval_s: float) -> EndpointReport:
     batches = record.batches
     batch, arrival_s, deadline_s = record.batch[mine], record.arrival_s[mine], record.deadline_s[mine]
-    answered = batch >= 0
-    done_s = record.done_s[mine]
-    accuracy = np.append(batches.accuracy, 0.0)[batch]
+    answered, done_s, accuracy = record.answered[mine], record.done_s[mine], record.accuracy[mine]
+    by_several = bool((answered & (batch < 0)).any())
     variant = np.append(batches.variant, -1)[batch]
     in_time = done_s <= deadline_s
     batch_in_time = answered & _batches_in_time(record)[batch]
@@ -107,9 +107,9 @@ def _endpoint_report(record: Record, mine: Mask, interval_s: float) -> EndpointR
         int((~answered).sum()),
         _mean_pct(accuracy[in_time]),
         _mean_pct(~in_time),
-        _mean_pct(accuracy[batch_in_time]),
-        _mean_pct(~batch_in_time),
-        float(answered.sum() / len(np.unique(batch[answered]))) if answered.any() else None,
+        None if by_several else _mean_pct(accuracy[batch_in_time]),
+        None if by_several else _mean_pct(~batch_in_time),
+        float(answered.sum() / len(np.unique(batch[answered]))) if answered.any() and not by_several else None,
         dict(zip(("p50", "p95", "p99"), np.percentile(latency_ms, [50, 95, 99]).tolist(), strict=True))
         if answered.any()
         else None,

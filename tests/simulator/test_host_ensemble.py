@@ -3,11 +3,14 @@
 from collections import Counter
 
 import numpy as np
+import pytest
 
 from dispatch.dispatcher import Dispatcher
 from ensemble_scene import LATENCY_S, MEMBERS, SaidChooser, ask, flow, nothing_is_left, one_wave, plan, refused, scene
 from simulator.host import Host
 from simulator.latency import PlannedLatency
+from simulator.metrics import Metrics
+from simulator.reporting.report import Report
 
 
 def test_every_member_runs_every_query_at_the_same_time() -> None:
@@ -36,3 +39,20 @@ def test_members_that_say_nothing_have_failed() -> None:
     assert [[kind.__name__ for kind in each.values()] for each in ended] == [[], [], ["VariantFailed"]]
     assert chooser.votes == []
     assert nothing_is_left(d, ensemble)
+
+
+def test_metrics_and_report_have_the_accuracy_of_votes() -> None:
+    made = plan(flow(one_wave(*MEMBERS, accuracy=0.9)))
+    host = Host(
+        made,
+        dict.fromkeys(MEMBERS, "cpu"),
+        PlannedLatency(made.endpoints["e"]),
+        outputs=lambda batch: [{"label": np.array([1])}] * len(batch.jobs),
+    )
+    record = host.run({"e": np.array([0.0, 0.050])})
+    assert record.done_s - record.arrival_s == pytest.approx([LATENCY_S, LATENCY_S])
+    assert Metrics.of(record).effective_accuracy_pct == pytest.approx(90.0)
+    report = Report.of(record, interval_s=1.0).endpoints["e"]
+    assert (report.refused, report.violation_pct) == (0, 0.0)
+    assert report.accuracy_pct == pytest.approx(90.0)
+    assert report.series.accuracy_pct == [pytest.approx(90.0)]

@@ -6,6 +6,7 @@ from catalog.errors import (
     AccordError,
     AdapterFailed,
     BadRequest,
+    ConstraintUnmet,
     DeadlineMissed,
     NoWorker,
     PoisonQuery,
@@ -43,6 +44,14 @@ def no_room(endpoint: EndpointPlan, queued: int, rows: int) -> AccordError:
     return Saturated(
         f"endpoint {endpoint.name!r} has {queued} rows waiting and holds {endpoint.limits.max_queued_rows} at most; "
         "try again later or raise its max_queued_rows"
+    )
+
+
+def constraint_unmet(error: ConstraintUnmet, query: Query, latency_share: float) -> ConstraintUnmet:
+    """No members of an ensemble can do what the query asks: they run for that share of its time at most."""
+    return ConstraintUnmet(
+        f"{error}. Members may run for {latency_share:.0%} of a query's time, and this one has "
+        f"{query.allowed_s * 1e3:.4g} ms"
     )
 
 

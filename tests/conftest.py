@@ -5,6 +5,7 @@ import os
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_variable] = "1"
 os.environ["RAY_AUTH_MODE"] = "disabled"
+os.environ["COLUMNS"] = "80"  # tables have this width, whatever terminal the tests were started from
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 # Ray forks as it starts, in processes that have spoken gRPC with clusters before: handlers of gRPC for that can hang
 # for good (grpc/grpc#31885). What is forked becomes another program at once.

@@ -2,6 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import floor
+
+LATENCY_STEP_S = 0.001
+"""Constraints of queries on latency are rounded down to this, so that sets of members are found again."""
+
+ROUNDING_STEPS = 1e-6
+"""Part of a step by which a whole number of them may come out too small: instants count from the machine's start."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +42,12 @@ class Constraint:
     latency_s: float
     accuracy: float | None = None
     mean_latency_s: float | None = None
+
+    @classmethod
+    def within(cls, latency_s: float, accuracy: float | None) -> "Constraint":
+        """That of a query whose members may take so long, in whole steps."""
+        steps = floor(latency_s / LATENCY_STEP_S + ROUNDING_STEPS)
+        return cls(round(steps * LATENCY_STEP_S, 9), accuracy)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import count
-from math import floor, inf
+from math import inf
 from typing import Any
 
 from catalog.errors import AccordError, ConstraintUnmet
@@ -21,17 +21,11 @@ from dispatch.query import Job, Query
 ANSWER_BEFORE_SHARE = 0.05
 """Part of a query's time that is left for its way back when those that answered so far decide."""
 
-LATENCY_STEP_S = 0.001
-"""Constraints on latency are rounded down to this, so that sets of members are found again."""
-
 CLEAR = 1e-9
 """A lead that is larger than another by no more than this may only be so by rounding."""
 
 EASED_REMEMBERED = 64
 """Constraints that could not be met of which is known what members were chosen for instead; the oldest goes."""
-
-ROUNDING_STEPS = 1e-6
-"""Part of a step by which a whole number of them may come out too small: instants count from the machine's start."""
 
 
 class EnsembleFlow:
@@ -141,8 +135,7 @@ class EnsembleFlow:
 
     def constraint_of(self, allowed_s: float, accuracy: float | None = None) -> Constraint:
         """What a query with so much time, which asks for so much accuracy or for none, asks of its members."""
-        steps = floor(allowed_s * self._latency_share / LATENCY_STEP_S + ROUNDING_STEPS)
-        return Constraint(round(steps * LATENCY_STEP_S, 9), self._accuracy if accuracy is None else accuracy)
+        return Constraint.within(allowed_s * self._latency_share, self._accuracy if accuracy is None else accuracy)
 
     # -- time and workers -------------------------------------------------------------------------------------
 
@@ -214,7 +207,12 @@ class EnsembleFlow:
             members = self.chooser.choose(constraint, served, now_s)
         except ConstraintUnmet:
             if not self._best_effort:
-                self.chooser.choose(constraint, self._columns, now_s)  # what all members can is not the client's fault
+                try:
+                    self.chooser.choose(
+                        constraint, self._columns, now_s
+                    )  # what all members can: not the client's fault
+                except ConstraintUnmet as error:
+                    raise refusals.constraint_unmet(error, query, self._latency_share) from None
             easier, members = self._best_of(query, served, now_s)
             self._eased.pop(constraint, None)
             if len(self._eased) >= EASED_REMEMBERED:

@@ -19,7 +19,7 @@ MAX_WINDOW_ANSWERS = 20_000
 JOIN = "\n"
 """Between the names of variants that voted: a string, as `Columns` wants it."""
 
-FAILURES = ("VariantFailed", "NoWorker", "WorkerLost", "PoisonQuery")
+FAILURES = ("VariantFailed", "AdapterFailed", "NoWorker", "WorkerLost", "PoisonQuery")
 """Errors that are the service's fault, whatever the load."""
 
 
@@ -27,7 +27,8 @@ FAILURES = ("VariantFailed", "NoWorker", "WorkerLost", "PoisonQuery")
 class EndpointStats:
     """Counters of one endpoint. A violation is an answer after its deadline, or no answer at all.
 
-    ``rejected`` counts by the error's type, ``codes`` by its reason code; ``cancelled`` those whose client left.
+    ``rejected`` counts by the error's type, ``codes`` by its reason code, or its type where it has none; ``cancelled``
+    those whose client left.
     """
 
     arrived: int = 0
@@ -61,8 +62,7 @@ class EndpointStats:
     def on_reject(self, error: AccordError, queries: int = 1) -> None:
         """Queries got this error."""
         self.rejected[type(error).__name__] += queries
-        if error.code:
-            self.codes[error.code] += queries
+        self.codes[error.code or type(error).__name__] += queries
 
     def snapshot(self, now_s: float) -> dict[str, Any]:
         """Totals, and of the last minute the latency percentiles (ms), the mean batch and the share per variant."""

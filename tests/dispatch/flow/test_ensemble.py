@@ -192,7 +192,8 @@ def test_what_cannot_be_met_is_refused_and_leaves_nothing() -> None:
     d = scene(made)
     (reject,) = d.on_arrival(asking(1, accuracy=0.99), 0.0)
     assert isinstance(reject, Reject)
-    assert str(reject.error) == "at most 0.9 is possible"
+    what = "at most 0.9 is possible. Members may run for 50% of a query's time, and this one has 100 ms"
+    assert str(reject.error) == what
     assert nothing_is_left(d, made)
     assert len(launched(ask(d, 2))) == 3
 

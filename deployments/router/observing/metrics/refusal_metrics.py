@@ -16,7 +16,9 @@ class RefusalMetrics:
     def __init__(self, stats: Callable[[], Mapping[str, EndpointStats]]) -> None:
         self._stats = stats
         self._refused = GrowingCounter(
-            "accord_refusals", "Queries that got an error instead of a result, by reason code.", ("endpoint", "code")
+            "accord_refusals",
+            "Queries that got an error instead of a result, by reason code or name.",
+            ("endpoint", "code"),
         )
         self._cancelled = GrowingCounter(
             "accord_cancelled", "Queries whose client left before they were answered.", ("endpoint",)

@@ -2,6 +2,7 @@
 
 import gc
 
+from catalog.errors import AdapterFailed, ConstraintUnmet, NoWorker, Saturated, VariantFailed
 from deployments.router.observing.columns import Columns
 from deployments.router.observing.stats import WINDOW_S, EndpointStats
 from dispatch.commands import Answer
@@ -31,6 +32,28 @@ def test_each_member_that_voted_has_a_share() -> None:
     stats.on_answer(answer(3, 1.0, "b"))
     shares = {name: each["share"] for name, each in stats.snapshot(1.0)["variants"].items()}
     assert shares == {"b": 1.0, "a": 2 / 3}
+
+
+def test_every_error_is_counted_under_its_code_or_its_name() -> None:
+    stats = EndpointStats()
+    for error in (
+        Saturated("full"),
+        VariantFailed("raised"),
+        AdapterFailed("too"),
+        NoWorker("none"),
+        ConstraintUnmet("no"),
+    ):
+        stats.on_reject(error)
+    stats.on_reject(VariantFailed("again"), 2)
+    shown = stats.snapshot(1.0)
+    assert shown["rejected_by_code"] == {
+        "rejected-saturated": 1,
+        "VariantFailed": 3,
+        "AdapterFailed": 1,
+        "rejected-no-endpoints": 1,
+        "ConstraintUnmet": 1,
+    }
+    assert (shown["rejected"], shown["failed"]) == (7, 5)
 
 
 def test_answers_that_are_kept_are_nothing_for_the_garbage_collector() -> None:

@@ -207,10 +207,8 @@ class EnsembleFlow:
             members = self.chooser.choose(constraint, served, now_s)
         except ConstraintUnmet:
             if not self._best_effort:
-                try:
-                    self.chooser.choose(
-                        constraint, self._columns, now_s
-                    )  # what all members can: not the client's fault
+                try:  # what all members can is not the client's fault
+                    self.chooser.choose(constraint, self._columns, now_s)
                 except ConstraintUnmet as error:
                     raise refusals.constraint_unmet(error, query, self._latency_share) from None
             easier, members = self._best_of(query, served, now_s)

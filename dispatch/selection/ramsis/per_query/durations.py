@@ -17,6 +17,11 @@ SHARES = (*4 * (0.125,), *4 * (0.1,), *6 * (0.015,), 0.005, 0.003, 0.002)
 """Run times are in parts of their distribution with these shares, from the shortest to the longest, each with its mean.
 They are fine in the tail: how seldom a run leaves the next batch no time for an accurate variant is what counts."""
 
+LARGEST_SCALE = 0.6
+"""Of a lognormal distribution whose 95th percentile is 2.2 times its mean. A percentile farther away comes of some runs
+that were held up; as a lognormal it would mean that one run in 500 takes over ten times as long as usual, and tables
+gave up accuracy for that."""
+
 
 @dataclass(frozen=True, eq=False)
 class Durations:
@@ -33,12 +38,12 @@ class Durations:
     def of(cls, mean_s: Floats, tail_s: Floats | None = None, late_share: float = 0.0) -> "Durations":
         """Nodes for launches that take so long on average, and longer than ``tail_s`` with probability ``late_share``.
 
-        Run times are taken to be lognormal, in parts by `SHARES`, which keeps their mean. Without a tail, or where
-        nothing is said of how often it is exceeded, every run takes its mean.
+        Run times are taken to be lognormal, of `LARGEST_SCALE` at most, in parts by `SHARES`, which keep their mean.
+        Without a tail, or where nothing is said of how often it is exceeded, every run takes its mean.
         """
         points_s, weights = mean_s[:, None], np.ones((1, 1))
         if tail_s is not None and late_share > 0.0:
-            scale = lognormal_scale(mean_s, tail_s, late_share)
+            scale = np.minimum(lognormal_scale(mean_s, tail_s, late_share), LARGEST_SCALE)
             points_s, weights = _parts(mean_s, scale), np.array([SHARES])
         nodes_s = np.unique(points_s)
         if len(nodes_s) > MOST_NODES:

@@ -11,7 +11,7 @@ from dispatch.selection.ramsis.per_query.process import MOST_TOGETHER, Start, ro
 from dispatch.selection.ramsis.problem import WorkerProblem
 from dispatch.selection.ramsis.tables.table import DecisionTable
 
-VERSION = 12
+VERSION = 11
 """Raised whenever answers change, so that tables kept from before are made anew."""
 
 SHORTEST_QUEUE_ROWS = 16

@@ -1,26 +1,20 @@
 """The lengths of time for which what comes next is worked out."""
 
+import math
 from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import ndtr, ndtri
 
 Floats = NDArray[np.float64]
 
 MOST_NODES = 64
 """Values after launches are worked out for so many durations at most."""
 
-SHARES = (*4 * (0.125,), *4 * (0.1,), *6 * (0.015,), 0.005, 0.003, 0.002)
-"""Run times are in parts of their distribution with these shares, from the shortest to the longest, each with its mean.
-They are fine in the tail: how seldom a run leaves the next batch no time for an accurate variant is what counts."""
-
-LARGEST_SCALE = 0.6
-"""Of a lognormal distribution whose 95th percentile is 2.2 times its mean. A percentile farther away comes of some runs
-that were held up; as a lognormal it would mean that one run in 500 takes over ten times as long as usual, and tables
-gave up accuracy for that."""
+QUADRATURE = ((-math.sqrt(3.0), 1.0 / 6.0), (0.0, 2.0 / 3.0), (math.sqrt(3.0), 1.0 / 6.0))
+"""Points and weights of the Gauss-Hermite rule that is exact for polynomials of degree five in a normal variable."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,13 +32,15 @@ class Durations:
     def of(cls, mean_s: Floats, tail_s: Floats | None = None, late_share: float = 0.0) -> "Durations":
         """Nodes for launches that take so long on average, and longer than ``tail_s`` with probability ``late_share``.
 
-        Run times are taken to be lognormal, of `LARGEST_SCALE` at most, in parts by `SHARES`, which keep their mean.
-        Without a tail, or where nothing is said of how often it is exceeded, every run takes its mean.
+        Run times are taken to be lognormal, by three durations each, whose mean is kept. Without a tail, or where
+        nothing is said of how often it is exceeded, every run takes its mean.
         """
         points_s, weights = mean_s[:, None], np.ones((1, 1))
         if tail_s is not None and late_share > 0.0:
-            scale = np.minimum(lognormal_scale(mean_s, tail_s, late_share), LARGEST_SCALE)
-            points_s, weights = _parts(mean_s, scale), np.array([SHARES])
+            scale = lognormal_scale(mean_s, tail_s, late_share)
+            standard, weights = (np.array(column)[None, :] for column in zip(*QUADRATURE, strict=True))
+            spread = np.exp(scale[:, None] * standard)
+            points_s = mean_s[:, None] * spread / np.sum(weights * spread, axis=1, keepdims=True)
         nodes_s = np.unique(points_s)
         if len(nodes_s) > MOST_NODES:
             nodes_s = np.unique(np.quantile(nodes_s, np.linspace(0.0, 1.0, MOST_NODES)))
@@ -60,16 +56,6 @@ class Durations:
     def interpolate(self, values: Floats) -> Floats:
         """Expected values by launch, from values by node on axis 0."""
         return np.asarray(self.shares @ values)
-
-
-def _parts(mean_s: Floats, scale: Floats) -> Floats:
-    """Mean of each part of lognormal distributions with these means, as [launch, part]: up to a quantile, the share of
-    the mean that lies below it is the normal distribution's at that quantile less the scale."""
-    quantiles = ndtri(np.cumsum(SHARES)[:-1])
-    below = ndtr(quantiles[None, :] - scale[:, None])
-    of_mean = np.diff(below, axis=1, prepend=0.0, append=1.0)
-    parts_s = mean_s[:, None] * of_mean / np.array(SHARES)
-    return np.where(scale[:, None] > 0.0, parts_s, mean_s[:, None])  # of equal ones no two may differ by rounding
 
 
 def lognormal_scale(mean_s: Floats, tail_s: Floats, late_share: float) -> Floats:

@@ -23,6 +23,7 @@ from serve_app.build.endpoints.stacked import with_stacked
 from serve_app.build.ingress import RouterDeployment
 from serve_app.build.interference import interference_settings
 from serve_app.build.ladders import ladders_for
+from serve_app.build.named_variants import check_named_variants
 from serve_app.build.profiles import profiles_for
 from serve_app.build.router_settings import router_settings
 from serve_app.build.user_code import check_user_code
@@ -56,6 +57,7 @@ def application(args: dict[str, Any], controller_deployment: Deployment = Contro
     config = resolve_paths(app_config(args), Path.cwd())
     interference = interference_settings(config)
     catalogue = with_stacked(config, load_catalogue(config.catalogue))
+    check_named_variants(config, catalogue)
     check_user_code(config, catalogue)
     profiles = profiles_for(config, catalogue)
     parts = application_parts(config, catalogue, profiles, ladders_for(config, catalogue, profiles), interference)

@@ -109,8 +109,11 @@ def _last(folder: Path | None) -> _Checkpoint | None:
     if file is None or not file.exists():
         return None
     try:
-        return _Checkpoint(file, torch.load(file, weights_only=True)["global_step"])
-    except (OSError, EOFError, RuntimeError, UnpicklingError) as error:
+        saved = torch.load(file, weights_only=True)
+        if not isinstance(saved, dict) or not {"global_step", "state_dict", "loops"} <= saved.keys():
+            raise ValueError("it is none that a training saved")
+        return _Checkpoint(file, saved["global_step"])
+    except (OSError, EOFError, RuntimeError, UnpicklingError, ValueError) as error:
         reason = str(error).strip().partition("\n")[0]
         logger.warning("The checkpoint %s cannot be read, and the training begins anew: %s", file, reason)
         return None

@@ -8,10 +8,8 @@ from types import MappingProxyType
 
 from catalog.catalogue import NAMED, Catalogue
 from catalog.errors import ConfigError
-from catalog.faults import nearest
 from catalog.profiles.profile_cache import cache_dir
 from catalog.user_code.any_bytes import take_any_bytes
-from catalog.variant import Variant
 from deployments.messages.worker import WorkerSpec
 from deployments.router.tables.making import Grids
 from dispatch.balancing.registry import create_balancer
@@ -29,9 +27,6 @@ from dispatch.table_plan import with_tables
 from serve_app.build.candidates import (
     Profiles,
     candidates_of,
-    held_by_none,
-    served_variants,
-    stage_variants,
     variants_of,
     within_pools,
 )
@@ -39,7 +34,9 @@ from serve_app.build.endpoints.ensembles import ballots_of, ensemble_plan, model
 from serve_app.build.endpoints.lengths import rule_of, stage_lengths
 from serve_app.build.endpoints.pipelines import CSV, pipeline_info, pipeline_plan, wired_pipeline
 from serve_app.build.endpoints.shadow import shadow_rules
+from serve_app.build.named_variants import check_named_variants, warn_of_variants_nowhere
 from serve_app.config.endpoints.endpoint import EndpointConfig
+from serve_app.config.paths import located
 from serve_app.config.schema import AppConfig
 from serve_app.http.endpoint_info import EndpointInfo
 
@@ -75,7 +72,8 @@ def assemble(
     (`serve_app.build.ladders`). Raises `ConfigError` naming the field, the value and the remedy.
     """
     plans, infos = {}, {}
-    _check_pools(config, catalogue)
+    check_named_variants(config, catalogue)
+    warn_of_variants_nowhere(config, catalogue)
     _warn_of_shared_workers(config)
     for name, endpoint in config.endpoints.items():
         if endpoint.pipeline is not None:
@@ -165,22 +163,22 @@ def _plain_plan(
 
 def resolve_paths(config: AppConfig, base: Path) -> AppConfig:
     """The config with its paths taken relative to ``base``, the folder it is run from."""
-    catalogue = config.catalogue if config.catalogue in NAMED else str(base / config.catalogue)
-    profiles = {device: str(base / path) for device, path in config.profiles.items()}
+    catalogue = config.catalogue if config.catalogue in NAMED else located(base, config.catalogue)
+    profiles = {device: located(base, path) for device, path in config.profiles.items()}
     state, forecast = config.controller.state, config.controller.forecast
     if state is not None:
-        state = _from(base, state)
+        state = located(base, state)
     if forecast is not None:
-        artifacts = {name: _from(base, uri) for name, uri in forecast.artifacts.items()}
+        artifacts = {name: located(base, uri) for name, uri in forecast.artifacts.items()}
         forecast = forecast.model_copy(update={"artifacts": artifacts})
     interference = config.controller.interference
     if interference is not None:
-        interference = interference.model_copy(update={"model": str(base / interference.model)})
+        interference = interference.model_copy(update={"model": located(base, interference.model)})
     control = {"state": state, "forecast": forecast, "interference": interference}
     controller = config.controller.model_copy(update=control)
     emulate = config.emulate
     if emulate is not None and emulate.factor_file is not None:
-        emulate = emulate.model_copy(update={"factor_file": str(base / emulate.factor_file)})
+        emulate = emulate.model_copy(update={"factor_file": located(base, emulate.factor_file)})
     paths = {"catalogue": catalogue, "profiles": profiles, "controller": controller, "emulate": emulate}
     paths |= {"security": config.security.beside(base), "artifacts": config.artifacts.beside(base)}
     endpoints = {name: _located(endpoint, base) for name, endpoint in config.endpoints.items()}
@@ -190,55 +188,15 @@ def resolve_paths(config: AppConfig, base: Path) -> AppConfig:
 def _located(endpoint: EndpointConfig, base: Path) -> EndpointConfig:
     pipeline = endpoint.pipeline
     if pipeline is not None and pipeline.accuracy is not None and pipeline.accuracy.endswith(CSV):
-        moved_one = pipeline.model_copy(update={"accuracy": str(base / pipeline.accuracy)})
+        moved_one = pipeline.model_copy(update={"accuracy": located(base, pipeline.accuracy)})
         return endpoint.model_copy(update={"pipeline": moved_one})
     given = {"ensemble": endpoint.ensemble, "stacked": endpoint.stacked}
     moved = {
-        field: section.model_copy(update={"votes": str(base / section.votes)})
+        field: section.model_copy(update={"votes": located(base, section.votes)})
         for field, section in given.items()
         if section is not None and section.votes is not None
     }
     return endpoint.model_copy(update=moved) if moved else endpoint
-
-
-def _from(base: Path, location: str) -> str:
-    """A path relative to a folder, with `~` as the home of its user; a URL as it is."""
-    if "://" in location:
-        return location
-    try:
-        return str(base / Path(location).expanduser())
-    except RuntimeError as error:
-        raise ConfigError(f"{location!r} begins with a user who has no home: {error}; give an absolute path") from error
-
-
-def _check_pools(config: AppConfig, catalogue: Catalogue) -> None:
-    served = {variant.name for variant in served_variants(config, catalogue)}
-    for name, pool in config.pools.items():
-        for variant in pool.variants or ():
-            if variant not in served:
-                raise ConfigError(
-                    f"pools.{name}.variants: {variant!r} serves no endpoint{nearest(variant, served)}; the variants "
-                    f"that do are {', '.join(sorted(served))}"
-                )
-    for name, endpoint in config.endpoints.items():
-        for stage, own in stage_variants(name, endpoint, catalogue).items():
-            where = f"endpoints.{name}" + (f".pipeline.stages.{stage}" if stage != ONLY_STAGE else "")
-            _check_held(where, endpoint, own, held_by_none(own, config.pools_of(name).values()))
-
-
-def _check_held(where: str, endpoint: EndpointConfig, variants: tuple[Variant, ...], nowhere: tuple[str, ...]) -> None:
-    """Refuse a config that needs a variant which no pool may hold; warn of others that no pool may hold."""
-    if not nowhere:
-        return
-    if len(nowhere) == len(variants):
-        raise ConfigError(f"{where}: none of its pools may hold any of its variants; see pools.NAME.variants")
-    names = ", ".join(nowhere)
-    remedy = f"add to pools.NAME.variants of one of its pools, or leave out of {where}.variants"
-    if endpoint.ensemble is not None:
-        raise ConfigError(f"{where}.ensemble: none of its pools may hold {names}, of its members; {remedy}")
-    if (fixed := endpoint.selection.variant) in nowhere:
-        raise ConfigError(f"{where}.selection.variant: none of its pools may hold {fixed}; {remedy}")
-    logger.warning("%s: none of its pools may hold %s, which never answer; %s.", where, names, remedy)
 
 
 def _warn_of_shared_workers(config: AppConfig) -> None:

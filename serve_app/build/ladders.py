@@ -34,8 +34,6 @@ def ladders_for(
     for name, endpoint in config.endpoints.items():
         if endpoint.selection.policy in LADDERS:
             offered = candidates_of(name, config, catalogue, profiles)
-            if endpoint.selection.policy == load_ladder.NAME:
-                _check_rungs(name, config, offered)
             made = {device: _ladder(name, config, own, on_progress) for device, own in offered.items()}
             ladders = {device: ladder for device, ladder in made.items() if ladder is not None}
             found[name] = LadderSelection(endpoint.selection.policy, ladders)
@@ -66,17 +64,6 @@ def _ladder(
         return None
     rungs = (*rungs[:-1], replace(rungs[-1], below_qps=inf))
     return LoadLadder(load_ladder.NAME, max(1, workers), slo_s, rungs, by_runs=True)
-
-
-def _check_rungs(name: str, config: AppConfig, offered: Mapping[str, tuple[Candidate, ...]]) -> None:
-    """Raise `ConfigError` for a rung whose variant serves the endpoint on no device."""
-    known = dict.fromkeys(candidate.variant for own in offered.values() for candidate in own)
-    for number, rung in enumerate(config.endpoints[name].selection.ladder or ()):
-        if rung.variant not in known:
-            raise ConfigError(
-                f"endpoints.{name}.selection.ladder[{number}].variant: {rung.variant!r} does not serve this endpoint; "
-                f"choose one of {', '.join(known) or 'none'}"
-            )
 
 
 def _rung(field: str, given: RungConfig, by_name: Mapping[str, Candidate], slo_s: float) -> Rung:

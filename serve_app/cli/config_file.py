@@ -34,7 +34,7 @@ SERVES_GRPC = 9000
 
 MOST_PORT = 65_535
 
-_HERE = {SERVES_DEFAULT: LOOPBACK, "::": "::1"}
+HERE = {SERVES_DEFAULT: LOOPBACK, "::": "::1"}
 """Where this machine reaches what listens on such a host."""
 
 
@@ -78,7 +78,7 @@ def _serve_file(path: Path, content: Any) -> ServeFile:
     if not isinstance(given, str):
         raise ConfigError(f"{path}: route_prefix must be text such as /accord, not {given!r}")
     prefix = given.rstrip("/")
-    url = f"http{'s' if tls else ''}://{_in_url(_HERE.get(host, host))}:{port}{prefix}"
+    url = f"http{'s' if tls else ''}://{_in_url(HERE.get(host, host))}:{port}{prefix}"
     return ServeFile(path, url, app, host, tls, _grpc_port(path, content))
 
 

@@ -27,6 +27,7 @@ from serve_app.build.endpoints.pipelines import check_pipelines
 from serve_app.build.endpoints.stacked import with_stacked
 from serve_app.build.interference import interference_settings
 from serve_app.build.ladders import ladders_for
+from serve_app.build.named_variants import check_named_variants
 from serve_app.build.profiles import profiles_for, variants_apart
 from serve_app.build.user_code import check_user_code
 from serve_app.cli.allocation import allocations, numbers_of_cores, record_of, table_of
@@ -143,6 +144,7 @@ def prepare(file: ServeFile) -> None:
         catalogue = load_catalogue(config.catalogue, lambda what, share: building(f"Building {what}", share))
     catalogue = with_stacked(config, catalogue)
     check_pipelines(config, catalogue)
+    check_named_variants(config, catalogue)
     check_user_code(config, catalogue)
     apart = variants_apart(config, catalogue)
     if apart:

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 
 from catalog.artifacts.places import local_path
 from catalog.artifacts.rules import MAX_BYTES, ArtifactRules
+from serve_app.config.paths import located
 from serve_app.config.strict import Strict
 
 
@@ -40,7 +41,7 @@ class ArtifactsConfig(Strict):
 
     def beside(self, folder: Path) -> Self:
         """With folders relative to one."""
-        places = tuple(each if "://" in each else str(folder / each) for each in self.allowed)
+        places = tuple(located(folder, each) for each in self.allowed)
         return self.model_copy(update={"allowed": places})
 
     @field_validator("allowed")

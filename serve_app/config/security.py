@@ -6,6 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from serve_app.config.paths import located
 from serve_app.config.strict import Name, Strict
 
 RoleName = Literal["infer", "observe", "admin"]
@@ -26,7 +27,7 @@ class SecretConfig(Strict):
 
     def beside(self, folder: Path) -> Self:
         """With the path of its file relative to a folder."""
-        return self if self.file is None else self.model_copy(update={"file": str(folder / self.file)})
+        return self if self.file is None else self.model_copy(update={"file": located(folder, self.file)})
 
     @model_validator(mode="after")
     def _one_place(self) -> "SecretConfig":

@@ -42,6 +42,11 @@ class Tls:
         return "0.0.0.0" if host in ("", "*") else host
 
     @property
+    def port(self) -> int:
+        """That of the address."""
+        return int(self.address.rpartition(":")[2])
+
+    @property
     def line(self) -> str:
         """The ``bind`` of HAProxy's frontend."""
         return f"bind {self.address} ssl crt {quote(self.certificate)} ssl-min-ver TLSv1.2 alpn http/1.1"

@@ -26,7 +26,14 @@ from serve_app.cli.console import ERR, FAILURE, exit_codes
 from serve_app.cli.options import DEFAULT_URL
 from serve_app.cli.profile import prepare
 from serve_app.cli.run.inner_ports import inner_ports
-from serve_app.cli.run.listening import curl_option, outer_ports, refuse_ports, refuse_unsafe, watching_headers
+from serve_app.cli.run.listening import (
+    curl_option,
+    hold_ports,
+    outer_ports,
+    refuse_ports,
+    refuse_unsafe,
+    watching_headers,
+)
 from serve_app.cli.run.log_file import LogFile, log_folder, log_path
 from serve_app.cli.run.session import Session
 from serve_app.cli.run.start_steps import StartSteps, get
@@ -97,7 +104,7 @@ def run(
     ] = False,
 ) -> None:
     """Measure the variants and make their tables once, serve them in high-throughput mode, and print how to query."""
-    with exit_codes(as_json=False), TemporaryDirectory(prefix="accord-run-") as folder:
+    with exit_codes(as_json=False), TemporaryDirectory(prefix="accord-run-") as folder, ExitStack() as held:
         config = config or next((path for path in CONFIGS if path.exists()), CONFIGS[0])
         served = write_served(config, Path(folder), emulate=emulate, host=host, grpc_port=grpc_port)
         file = replace(read_serve_file(served), path=config)
@@ -105,6 +112,7 @@ def run(
         serve = _command("serve", "pip install 'ray[serve]'")
         proxy = {"RAY_SERVE_HAPROXY_BINARY_PATH": _command("accord-haproxy", "pip install -c constraints.txt -e .")}
         refuse_ports(file)
+        hold_ports(file, held)
         _refuse_too_few_cpus(file)
         folders = module_folders(file)
         refuse_shadows(map(Path, folders))

@@ -1,11 +1,11 @@
 """Ports of Serve's proxies beside the one that the config names."""
 
 import socket
-import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 from catalog.errors import ConfigError
+from serve_app.cli.run.held_ports import hold
 
 LOOPBACK = "127.0.0.1"
 
@@ -34,7 +34,7 @@ def inner_ports(environ: Mapping[str, str], outer: Collection[int] = ()) -> Iter
     with ExitStack() as held:
 
         def take(port: int) -> bool:
-            return port not in outer and _is_free(port) and _hold(port, held)
+            return port not in outer and _is_free(port) and hold(f"{LOOPBACK}:{port}", held)
 
         for name, (usual, what) in INNER_PORTS.items():
             if name in environ:
@@ -59,21 +59,4 @@ def _is_free(port: int) -> bool:
             probe.bind((LOOPBACK, port))
         except (OSError, OverflowError):
             return False
-    return True
-
-
-def _hold(port: int, held: ExitStack) -> bool:
-    """Whether no other command holds the port; then this one does until the stack is closed, or its process ends.
-
-    By a name in Linux's abstract namespace, which belongs to a network as ports do and leaves no file behind.
-    """
-    if sys.platform != "linux":
-        return True
-    name = socket.socket(socket.AF_UNIX)
-    try:
-        name.bind(f"\0accord-inner-port-{port}")
-    except OSError:
-        name.close()
-        return False
-    held.enter_context(name)
     return True

@@ -3,14 +3,16 @@
 import os
 import socket
 import urllib.parse
+from contextlib import ExitStack
 from pathlib import Path
 
 from catalog.errors import ConfigError
-from serve_app.cli.config_file import ServeFile
+from serve_app.cli.config_file import HERE, ServeFile
+from serve_app.cli.run.held_ports import hold
 from serve_app.config.security import ApiKeyConfig, SecurityConfig, exposed_without_keys
 from serve_app.http.security.credentials import Credentials
 from serve_app.http.security.secret import read_secret
-from serve_app.proxy.tls import Tls
+from serve_app.proxy.tls import ADDRESS, Tls
 
 
 def refuse_unsafe(file: ServeFile) -> None:
@@ -37,18 +39,45 @@ def refuse_unsafe(file: ServeFile) -> None:
 
 
 def refuse_ports(file: ServeFile) -> None:
-    """Raise `ConfigError` where HTTP and gRPC have one port, or somebody else has one: Serve would wait for ever."""
+    """Raise `ConfigError` where HTTP, gRPC and TLS share a port, or others have one: Serve would wait for ever."""
     ports, host = outer_ports(file), urllib.parse.urlsplit(file.url).hostname or ""
     if len(set(ports)) < len(ports):
         raise ConfigError(
             f"{file.path}: http_options.port and grpc_options.port (or --grpc-port) are both {ports[0]}; "
             "give gRPC another port, or 0 for none"
         )
+    _refuse_tls_port(file, ports)
     for port, option in zip(ports, ("http_options.port", "grpc_options.port"), strict=False):
         if _listening(file, host, port):
             raise ConfigError(
                 f"{host}:{port} is taken already; stop what listens there or change {option} in {file.path}"
             )
+
+
+def hold_ports(file: ServeFile, held: ExitStack) -> None:
+    """Raise `ConfigError` where another `accord run` has begun to start there; until the stack is closed none may."""
+    for port in outer_ports(file):
+        if not hold(f"{file.host}:{port}", held):
+            raise ConfigError(
+                f"{file.host}:{port} is where another `accord run` is going to listen; stop that one or change the "
+                f"port in {file.path}"
+            )
+
+
+def _refuse_tls_port(file: ServeFile, ports: tuple[int, ...]) -> None:
+    tls = Tls.of(os.environ)
+    if tls is None:
+        return
+    host = tls.host.strip("[]")
+    if tls.port in ports and (host == file.host or HERE.keys() & {host, file.host}):
+        raise ConfigError(
+            f"{ADDRESS}={tls.address!r} is where {file.path} has the service listen without TLS; give {ADDRESS} "
+            "another port"
+        )
+    if _listening(file, HERE.get(host, host), tls.port):
+        raise ConfigError(
+            f"{ADDRESS}={tls.address!r} is taken already; stop what listens there or give {ADDRESS} another port"
+        )
 
 
 def outer_ports(file: ServeFile) -> tuple[int, ...]:

@@ -1,9 +1,12 @@
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import numpy as np
 import pytest
+import torch
 
 from catalog.errors import ArtifactError, BadSeries, ConfigError
 from forecast.artifact import load
@@ -146,7 +149,22 @@ def test_a_training_that_was_ended_goes_on_and_gives_the_same_model(
     np.testing.assert_array_equal(resumed.held_out.forecast.quantiles, whole.held_out.forecast.quantiles)
 
 
-@pytest.mark.parametrize("damage", [lambda content: content[:2000], lambda content: b"", lambda content: b"nonsense"])
+def saved(value: Any) -> bytes:
+    buffer = BytesIO()
+    torch.save(value, buffer)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: content[:2000],
+        lambda content: b"",
+        lambda content: b"nonsense",
+        lambda content: saved({"weights": torch.zeros(2)}),
+        lambda content: saved([1, 2]),
+    ],
+)
 def test_a_checkpoint_that_is_damaged_is_told_of_and_the_training_begins_anew(
     damage: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -65,7 +65,7 @@ def test_an_endpoint_may_keep_to_some_variants(catalogue: Catalogue) -> None:
         ({"variants": []}, "endpoints.toy.variants is empty"),
         (
             {"selection": {"policy": "fixed", "variant": "best"}},
-            "endpoints.toy.selection: selection variant 'best' does not do this task",
+            "endpoints.toy.selection.variant: 'best' does not serve this endpoint; choose one of corrupt, ",
         ),
     ],
 )
@@ -130,6 +130,29 @@ def test_the_state_is_in_the_home_that_is_asked_for(state: str, resolved: str, m
     monkeypatch.setenv("HOME", "/home/me")
     given = config().model_copy(update={"controller": ControllerConfig(state=state)})
     assert resolve_paths(given, Path("/srv")).controller.state == resolved
+
+
+def test_every_path_may_begin_with_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    key, token = {"file": "~/shop.key"}, {"file": "~/jwt.pem", "algorithm": "RS256", "issuer": "i", "audience": "a"}
+    given = AppConfig.model_validate(
+        {
+            "catalogue": "~/models/catalogue.yaml",
+            "profiles": {"cpu": "~/p.csv"},
+            "endpoints": {"toy": {"task": "toy", "slo_ms": 100, "ensemble": {"votes": "~/votes.csv"}}},
+            "pools": {"cpu": {}},
+            "security": {"api_keys": {"shop": key}, "jwt": token},
+            "artifacts": {"allowed": ["~/models", "https://host/~/"]},
+        }
+    )
+    resolved = resolve_paths(given, Path("/srv"))
+    assert (resolved.catalogue, resolved.profiles) == ("/home/me/models/catalogue.yaml", {"cpu": "/home/me/p.csv"})
+    assert resolved.endpoints["toy"].ensemble is not None
+    assert resolved.endpoints["toy"].ensemble.votes == "/home/me/votes.csv"
+    assert resolved.security.api_keys["shop"].file == "/home/me/shop.key"
+    assert resolved.security.jwt is not None
+    assert resolved.security.jwt.file == "/home/me/jwt.pem"
+    assert resolved.artifacts.allowed == ("/home/me/models", "https://host/~/")
 
 
 def test_a_home_that_is_not_there_is_named() -> None:

@@ -1,5 +1,6 @@
 """``accord run`` and who would reach what it starts."""
 
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from typer.testing import CliRunner
 from catalog.errors import ConfigError
 from serve_app.cli.config_file import read_serve_file, write_served
 from serve_app.cli.main import app
-from serve_app.cli.run.listening import curl_option, refuse_unsafe, watching_headers
+from serve_app.cli.run.listening import curl_option, refuse_ports, refuse_unsafe, watching_headers
 from serve_app.config.security import SecurityConfig
 
 ARGS = {"endpoints": {"digits": {"task": "digits", "slo_ms": 100}}, "pools": {"cpu": {}}}
@@ -162,3 +163,32 @@ def test_an_address_for_tls_that_others_reach_is_asked_for_keys_too(
     monkeypatch.setenv("ACCORD_TLS_BIND", "*:8443")
     with pytest.raises(ConfigError, match=r"'0\.0\.0\.0', which other machines reach"):
         refuse_unsafe(file)
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [("127.0.0.1", "127.0.0.1:{}"), ("127.0.0.1", "*:{}"), ("0.0.0.0", "127.0.0.1:{}"), ("::1", "[::1]:{}")],
+)
+def test_tls_on_the_port_of_http_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_port: int, host: str, address: str
+) -> None:
+    monkeypatch.setenv("ACCORD_TLS_CERT", "both.pem")
+    monkeypatch.setenv("ACCORD_TLS_BIND", address.format(free_port))
+    file = read_serve_file(config(tmp_path, {"anonymous": True}, host=host, port=free_port))
+    with pytest.raises(ConfigError, match=r"serve\.yaml has the service listen without TLS; give ACCORD_TLS_BIND"):
+        refuse_ports(file)
+
+
+def test_tls_on_the_same_port_of_another_address_or_where_nobody_listens_is_not_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_port: int
+) -> None:
+    monkeypatch.setenv("ACCORD_TLS_CERT", "both.pem")
+    file = read_serve_file(config(tmp_path, host="127.0.0.1", port=free_port))
+    monkeypatch.setenv("ACCORD_TLS_BIND", f"127.0.0.2:{free_port}")
+    refuse_ports(file)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        monkeypatch.setenv("ACCORD_TLS_BIND", address)
+        with pytest.raises(ConfigError, match=f"ACCORD_TLS_BIND='{address}' is taken already"):
+            refuse_ports(file)
+    refuse_ports(file)

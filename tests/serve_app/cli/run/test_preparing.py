@@ -47,7 +47,7 @@ def test_what_is_right_passes_without_a_word(profiles: Path, caplog: pytest.LogC
 @pytest.mark.parametrize(
     ("endpoint", "more", "message"),
     [
-        ({"selection": {"policy": "fixed", "variant": "digits-ml"}}, {}, "'digits-ml' does not do this task"),
+        ({"selection": {"policy": "fixed", "variant": "digits-ml"}}, {}, "'digits-ml' does not serve this endpoint"),
         ({}, {"pools": {"cpu": {"workers": 1, "variants": ["digits-ml"]}}}, "did you mean 'digits-mlp'?"),
         ({"ensemble": {"votes": "nope.csv"}}, {}, "cannot read votes"),
         ({"ensemble": {"accuracy": 0.999}}, {}, "would all be refused"),
@@ -64,6 +64,22 @@ def test_what_the_config_names_and_is_not_there_is_refused(
 ) -> None:
     with pytest.raises(AccordError) as refused:
         prepare(served(profiles, endpoint, **more))
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "more", "message"),
+    [
+        ({"selection": {"policy": "fixed", "variant": "digits-ml"}}, {}, "did you mean 'digits-mlp'?"),
+        ({}, {"pools": {"cpu": {"workers": 1, "variants": ["digits-ml"]}}}, "'digits-ml' serves no endpoint"),
+        ({"variants": ["digits-mlp"]}, {"pools": {"cpu": {"variants": ["digits-cnn-s"]}}}, "'digits-cnn-s' serves no"),
+    ],
+)
+def test_names_are_checked_before_anything_is_measured_or_read(
+    tmp_path: Path, endpoint: dict[str, Any], more: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError) as refused:
+        prepare(served(tmp_path / "no_such_profiles.csv", endpoint, **more))
     assert message in str(refused.value)
 
 

@@ -1,8 +1,9 @@
 """What `accord run` refuses at once, before it measures and starts anything."""
 
 import os
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 
 from serve_app.cli.config_file import read_serve_file, write_served
 from serve_app.cli.main import app
+from serve_app.cli.run.held_ports import hold
 from serve_app.testing.free_ports import find_free_port
 
 ARGS = {
@@ -58,6 +60,20 @@ def test_http_and_grpc_on_one_port_are_refused_with_both_fields(tmp_path: Path) 
     path.write_text(content(http_options={"port": port}, grpc_options={"port": find_free_port()}))
     assert words in run(path, "--grpc-port", str(port)).stderr
     assert "are both" not in run(path, "--grpc-port", "0").stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="addresses are held by names in Linux's abstract namespace")
+def test_where_another_command_is_going_to_listen_is_refused_until_that_has_ended(tmp_path: Path) -> None:
+    path, port = tmp_path / "serve.yaml", find_free_port()
+    path.write_text(content(http_options={"host": "127.0.0.1", "port": port}))
+    words = f"127.0.0.1:{port} is where another `accord run` is going to listen"
+    with ExitStack() as other:
+        assert hold(f"127.0.0.1:{port}", other)
+        done = run(path)
+        assert done.exit_code == 2
+        assert words in done.stderr
+    for _ in range(2):  # one that was refused for another reason holds it no longer
+        assert "nope.csv" in run(path).stderr
 
 
 def test_a_cache_that_cannot_be_written_is_refused_before_anything_is_measured(

@@ -181,11 +181,11 @@ def resolve_paths(config: AppConfig, base: Path) -> AppConfig:
         emulate = emulate.model_copy(update={"factor_file": located(base, emulate.factor_file)})
     paths = {"catalogue": catalogue, "profiles": profiles, "controller": controller, "emulate": emulate}
     paths |= {"security": config.security.beside(base), "artifacts": config.artifacts.beside(base)}
-    endpoints = {name: _located(endpoint, base) for name, endpoint in config.endpoints.items()}
+    endpoints = {name: _endpoint_with_paths(endpoint, base) for name, endpoint in config.endpoints.items()}
     return config.model_copy(update={**paths, "endpoints": endpoints})
 
 
-def _located(endpoint: EndpointConfig, base: Path) -> EndpointConfig:
+def _endpoint_with_paths(endpoint: EndpointConfig, base: Path) -> EndpointConfig:
     pipeline = endpoint.pipeline
     if pipeline is not None and pipeline.accuracy is not None and pipeline.accuracy.endswith(CSV):
         moved_one = pipeline.model_copy(update={"accuracy": located(base, pipeline.accuracy)})

@@ -14,6 +14,7 @@ from catalog.yaml_file import read_yaml
 from serve_app.config.file_keys import unknown_keys
 from serve_app.config.read import app_config
 from serve_app.config.schema import AppConfig
+from serve_app.proxy.tls import MOST_PORT
 
 IMPORT_PATH = "serve_app.main:build"
 
@@ -31,8 +32,6 @@ SERVES_HTTP = 8000
 
 SERVES_GRPC = 9000
 """Serve's port for gRPC where a config does not say ``grpc_options.port``."""
-
-MOST_PORT = 65_535
 
 HERE = {SERVES_DEFAULT: LOOPBACK, "::": "::1"}
 """Where this machine reaches what listens on such a host."""

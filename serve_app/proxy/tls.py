@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from shlex import quote  # HAProxy reads quotes as a shell does
 
 CERTIFICATE, ADDRESS = "ACCORD_TLS_CERT", "ACCORD_TLS_BIND"
+MOST_PORT = 65_535
 BRACKETED = re.compile(r"\[[^]]*\]$")
 
 
@@ -23,7 +24,8 @@ class Tls:
         certificate, address = (environment.get(name, "") for name in (CERTIFICATE, ADDRESS))
         if not certificate and not address:
             return None
-        if not certificate or not address.rpartition(":")[2].isdigit():
+        port = address.rpartition(":")[2]
+        if not certificate or not port.isdecimal() or not 1 <= int(port) <= MOST_PORT:
             raise ValueError(
                 f"{CERTIFICATE}={certificate!r} and {ADDRESS}={address!r}: set both, a PEM file with certificate and "
                 "key and an address such as 0.0.0.0:8443, or neither"

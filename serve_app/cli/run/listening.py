@@ -3,7 +3,7 @@
 import os
 import socket
 import urllib.parse
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from catalog.errors import ConfigError
@@ -48,7 +48,13 @@ def refuse_ports(file: ServeFile) -> None:
         )
     _refuse_tls_port(file, ports)
     for port, option in zip(ports, ("http_options.port", "grpc_options.port"), strict=False):
-        if _listening(file, host, port):
+        try:
+            taken = _listening(host, port)
+        except socket.gaierror as error:
+            raise ConfigError(
+                f"host {host!r} of {file.path} cannot be resolved ({error}); give one of this machine"
+            ) from error
+        if taken:
             raise ConfigError(
                 f"{host}:{port} is taken already; stop what listens there or change {option} in {file.path}"
             )
@@ -74,10 +80,11 @@ def _refuse_tls_port(file: ServeFile, ports: tuple[int, ...]) -> None:
             f"{ADDRESS}={tls.address!r} is where {file.path} has the service listen without TLS; give {ADDRESS} "
             "another port"
         )
-    if _listening(file, HERE.get(host, host), tls.port):
-        raise ConfigError(
-            f"{ADDRESS}={tls.address!r} is taken already; stop what listens there or give {ADDRESS} another port"
-        )
+    with suppress(socket.gaierror):  # HAProxy knows more ways to write an address, and says what is wrong with others
+        if _listening(HERE.get(host, host), tls.port):
+            raise ConfigError(
+                f"{ADDRESS}={tls.address!r} is taken already; stop what listens there or give {ADDRESS} another port"
+            )
 
 
 def outer_ports(file: ServeFile) -> tuple[int, ...]:
@@ -109,14 +116,12 @@ def _place(config: ApiKeyConfig) -> str:
     return f"$(head -1 {config.file})" if config.env is None else f"${config.env}"
 
 
-def _listening(file: ServeFile, host: str, port: int) -> bool:
-    """Whether somebody does there; raises `ConfigError` for a host that nobody knows."""
+def _listening(host: str, port: int) -> bool:
+    """Whether somebody does there; raises `socket.gaierror` for a host that nobody knows."""
     try:
         socket.create_connection((host, port), timeout=2).close()
-    except socket.gaierror as error:
-        raise ConfigError(
-            f"host {host!r} of {file.path} cannot be resolved ({error}); give one of this machine"
-        ) from error
+    except socket.gaierror:
+        raise
     except OSError:
         return False
     return True

@@ -30,6 +30,9 @@ def test_a_home_that_no_shell_has_seen_is_the_home(monkeypatch: pytest.MonkeyPat
         {"ACCORD_TLS_CERT": "/c.pem"},
         {"ACCORD_TLS_BIND": "127.0.0.1:8443"},
         {"ACCORD_TLS_CERT": "/c.pem", "ACCORD_TLS_BIND": "127.0.0.1"},
+        {"ACCORD_TLS_CERT": "/c.pem", "ACCORD_TLS_BIND": "127.0.0.1:0"},
+        {"ACCORD_TLS_CERT": "/c.pem", "ACCORD_TLS_BIND": "127.0.0.1:65536"},
+        {"ACCORD_TLS_CERT": "/c.pem", "ACCORD_TLS_BIND": "127.0.0.1:8²"},
     ],
 )
 def test_half_a_setting_is_an_error_that_says_what_to_set(environment: dict[str, str]) -> None:

@@ -184,8 +184,9 @@ def test_tls_on_the_same_port_of_another_address_or_where_nobody_listens_is_not_
 ) -> None:
     monkeypatch.setenv("ACCORD_TLS_CERT", "both.pem")
     file = read_serve_file(config(tmp_path, host="127.0.0.1", port=free_port))
-    monkeypatch.setenv("ACCORD_TLS_BIND", f"127.0.0.2:{free_port}")
-    refuse_ports(file)
+    for host in ("127.0.0.2", "ipv4@127.0.0.2"):  # as HAProxy takes it too
+        monkeypatch.setenv("ACCORD_TLS_BIND", f"{host}:{free_port}")
+        refuse_ports(file)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         monkeypatch.setenv("ACCORD_TLS_BIND", address)

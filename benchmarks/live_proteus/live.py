@@ -20,7 +20,7 @@ from benchmarks.live_proteus.loads import Floats, Load
 from benchmarks.live_proteus.planners import KnownLoads
 from benchmarks.live_proteus.scene import PORT, Scene, dataset
 from benchmarks.live_ramsis.ways import Ways
-from serve_app.cli.run.command import SERVE_ENV
+from serve_app.cli.run.environment import SERVE_ENV
 from serve_app.loadgen.endpoint import Endpoint
 from serve_app.testing.decisions import decisions
 from serve_app.testing.queries import Queries

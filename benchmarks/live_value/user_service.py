@@ -14,7 +14,7 @@ import yaml
 
 from benchmarks.serving.closed_loop import measure
 from catalog.catalogue import load_catalogue
-from serve_app.cli.run.command import SERVE_ENV
+from serve_app.cli.run.environment import SERVE_ENV
 from serve_app.testing.served import served
 
 PORT = 8010

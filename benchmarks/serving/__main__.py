@@ -24,7 +24,7 @@ from benchmarks.machine import with_machine
 from benchmarks.serving.closed_loop import Measurement, measure
 from catalog.catalogue import load_catalogue
 from catalog.zoo.digits import held_out
-from serve_app.cli.run.command import SERVE_ENV
+from serve_app.cli.run.environment import SERVE_ENV
 from serve_app.testing.served import served
 
 PORT = 8000

@@ -27,7 +27,7 @@ from benchmarks.machine import with_machine
 from catalog.catalogue import Catalogue, load_catalogue
 from catalog.profiles.profiler import sample_inputs
 from deployments.messages.worker import WorkerSpec
-from serve_app.cli.run.command import SERVE_ENV
+from serve_app.cli.run.environment import SERVE_ENV
 
 VARIANT = "digits-mlp"
 PART = 0.5

@@ -15,7 +15,7 @@ import psutil
 from ray.cluster_utils import Cluster
 
 from chaos.services.apart import Namespace
-from serve_app.cli.run.command import SERVE_ENV
+from serve_app.cli.run.environment import SERVE_ENV
 from serve_app.testing.free_ports import find_free_port
 
 LABEL = "ray.io/market-type"

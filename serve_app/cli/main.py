@@ -74,6 +74,10 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
         "serve_app.cli.run.command:run",
         "Measure the variants and make their tables once, serve them in high-throughput mode, and print how to query.",
     ),
+    "env": Subcommand(
+        "serve_app.cli.run.environment:env",
+        'Print, for a shell, what every node of a Ray cluster needs in its environment: eval "$(accord env)".',
+    ),
     "init": Subcommand(
         "serve_app.cli.init.command:init",
         "Write a project: two Python classes that serve a task, or a config for models that you have.",

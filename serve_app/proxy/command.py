@@ -15,7 +15,7 @@ from deployments.session import lead_session
 from serve_app.http.in_front.request_age import boot_id
 from serve_app.proxy.admin_socket import pid_behind
 from serve_app.proxy.config_text import Changed, Server, Settings, change, error_files
-from serve_app.proxy.guard import start_guard
+from serve_app.proxy.guard import Guard
 from serve_app.proxy.invocation import Invocation
 from serve_app.proxy.supervisor import Supervisor
 from serve_app.proxy.tls import Tls
@@ -62,8 +62,12 @@ def run(invocation: Invocation) -> int:
     def command(first: bool) -> list[str]:
         return [binary(), *invocation.arguments(inner, predecessors if first else ())]
 
-    supervisor = Supervisor(command, changed.admin_socket, inner, start_guard(os.getppid()))
-    return asyncio.run(_serve(supervisor, inner, changed.servers))
+    guard = Guard(os.getppid())
+    supervisor = Supervisor(command, changed.admin_socket, inner, guard.watch)
+    try:
+        return asyncio.run(_serve(supervisor, inner, changed.servers))
+    finally:
+        guard.end()
 
 
 def _yield_as_needed(manager: int) -> None:

@@ -4,7 +4,6 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable
 from contextlib import suppress
 
 ORPHAN_S = 60.0
@@ -20,23 +19,36 @@ REPLACED_S = 20.0
 LOOK_S = 0.05
 
 
-def start_guard(manager: int) -> Callable[[int], None]:
-    """Fork the guard of this process and of ``manager``, its parent; gives what tells it of each HAProxy started."""
-    reading, writing = os.pipe()
-    if os.fork() == 0:
-        os.close(writing)
-        try:
-            _guard(reading, manager)
-        finally:
-            os._exit(0)
-    os.close(reading)
-    os.set_inheritable(writing, False)
-    return lambda pid: _tell(writing, pid)
+ENDED_S = 2.0
+"""A guard whose HAProxy has ended is gone within a few `LOOK_S`."""
 
 
-def _tell(pipe: int, pid: int) -> None:
-    with suppress(BrokenPipeError):
-        os.write(pipe, b"%d\n" % pid)
+class Guard:
+    """The guard of this process and of ``manager``, its parent: a fork of this process."""
+
+    def __init__(self, manager: int) -> None:
+        reading, self._writing = os.pipe()
+        self._pid = os.fork()
+        if self._pid == 0:
+            os.close(self._writing)
+            try:
+                _guard(reading, manager)
+            finally:
+                os._exit(0)
+        os.close(reading)
+        os.set_inheritable(self._writing, False)
+
+    def watch(self, pid: int) -> None:
+        """Tell it of an HAProxy that was started."""
+        with suppress(BrokenPipeError):
+            os.write(self._writing, b"%d\n" % pid)
+
+    def end(self) -> None:
+        """Wait until it is gone, once HAProxy is: whoever gets it otherwise, Ray in a container, waits for nobody."""
+        os.close(self._writing)
+        end_s = time.monotonic() + ENDED_S
+        while os.waitpid(self._pid, os.WNOHANG) == (0, 0) and time.monotonic() < end_s:
+            time.sleep(LOOK_S)
 
 
 def _guard(pipe: int, manager: int) -> None:

@@ -3,7 +3,6 @@
 import http.client
 import math
 import os
-import shutil
 import signal
 import sys
 import threading
@@ -25,6 +24,7 @@ from serve_app.cli.config_file import ServeFile, read_serve_file, write_served
 from serve_app.cli.console import ERR, FAILURE, exit_codes
 from serve_app.cli.options import DEFAULT_URL
 from serve_app.cli.profile import prepare
+from serve_app.cli.run.environment import OWN_CLUSTER_ENV, SERVE_ENV, grpc_env, installed, proxy_env
 from serve_app.cli.run.inner_ports import inner_ports
 from serve_app.cli.run.listening import (
     curl_option,
@@ -38,43 +38,9 @@ from serve_app.cli.run.log_file import LogFile, log_folder, log_path
 from serve_app.cli.run.session import Session
 from serve_app.cli.run.start_steps import StartSteps, get
 from serve_app.config.reservations import with_light_reservations
-from serve_app.grpc.listening import HOST as GRPC_HOST
 from serve_app.loadgen.builtin_data import BUILTIN, INPUTS, OF_TASK, fitting
 from serve_app.oip.request import ONLY_BINARY
 from serve_app.shadowing import refuse_shadows
-
-SERVE_ENV = {
-    "RAY_SERVE_ENABLE_HA_PROXY": "1",
-    "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
-    # A batch, and its answers, go between router and worker as one message, which could have 4 MiB: what eight pictures
-    # of 3 x 224 x 224 take. How large queries are is bounded at the edge, and batches by their rows.
-    "RAY_SERVE_REPLICA_GRPC_MAX_MESSAGE_LENGTH": str(2**31 - 1),
-    "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "serve_app.http.fast_path.middlewares",
-    # HAProxy's four threads would take turns with the router and the workers on a small machine.
-    "RAY_SERVE_HAPROXY_NBTHREAD": str(max(1, min(4, cpus_there() // 2))),
-    # A proxy manager that died is replaced in seconds; HAProxy itself serves on meanwhile (docs/overload.md).
-    "RAY_SERVE_PROXY_HEALTH_CHECK_PERIOD_S": "1",
-    # On a busy machine it takes longer than 5 s to start, and Serve would kill it over that and give the start up.
-    "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "30",
-    # One machine and one router: nobody needs half a minute to learn that it is going.
-    "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1",
-    # In high-throughput mode replicas write nothing to standard error, and their log files wait for 1000 records:
-    # warnings would come neither into the log of `accord run` nor from there to the terminal.
-    "RAY_SERVE_REQUEST_PATH_LOG_BUFFER_SIZE": "1",
-    "RAY_SERVE_LOG_TO_STDERR": "1",
-    # Ray makes workers yield to whatever else runs (niceness 15): a busy shell would then cost deadlines.
-    "RAY_worker_niceness": "0",
-    "RAY_USAGE_STATS_ENABLED": "0",
-}
-"""Serve's high-throughput settings and Accord's short way into it; what the environment sets already stays."""
-
-OWN_CLUSTER_ENV = {
-    # Ray takes 127.0.0.1 for the node's address, so that next to nothing of it listens elsewhere.
-    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
-    # What does, Serve's own servers in replicas, would run what anybody sends; Ray makes a token where there is none.
-    "RAY_AUTH_MODE": "token",
-}
-"""For a cluster of this machine alone."""
 
 CONFIGS = (Path("serve.yaml"), Path("configs/quickstart.yaml"))
 """What is served where no config is named: the project of the current folder, or Accord's own example."""
@@ -109,8 +75,8 @@ def run(
         served = write_served(config, Path(folder), emulate=emulate, host=host, grpc_port=grpc_port)
         file = replace(read_serve_file(served), path=config)
         refuse_unsafe(file)
-        serve = _command("serve", "pip install 'ray[serve]'")
-        proxy = {"RAY_SERVE_HAPROXY_BINARY_PATH": _command("accord-haproxy", "pip install -c constraints.txt -e .")}
+        serve = installed("serve", "pip install 'ray[serve]'")
+        proxy = proxy_env()
         refuse_ports(file)
         hold_ports(file, held)
         _refuse_too_few_cpus(file)
@@ -132,17 +98,9 @@ def run(
             own = {}
             if "RAY_ADDRESS" not in os.environ:
                 own = OWN_CLUSTER_ENV | stack.enter_context(inner_ports(os.environ, outer_ports(file)))
-            env = SERVE_ENV | _grpc_env(file) | proxy | own | os.environ | module_paths(file)
+            env = SERVE_ENV | grpc_env(file) | proxy | own | os.environ | module_paths(file)
             session = Session([serve, "run", str(served)], env, output)
             raise typer.Exit(_supervise(session, file, stopping, log))
-
-
-def _command(name: str, install: str) -> str:
-    """Path of a command of this environment, or else of ``PATH``; raises `ConfigError` where there is none."""
-    found = shutil.which(name, path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
-    if found is None:
-        raise ConfigError(f"the command `{name}` is not installed; run `make run`, or `{install}`")
-    return found
 
 
 def module_folders(file: ServeFile) -> list[str]:
@@ -155,14 +113,6 @@ def module_paths(file: ServeFile) -> dict[str, str]:
     """For the environment of every process that is started, in front of what it has."""
     given = os.environ.get("PYTHONPATH")
     return {"PYTHONPATH": os.pathsep.join([*module_folders(file), *([given] if given else [])])}
-
-
-def _grpc_env(file: ServeFile) -> dict[str, str]:
-    """Where Serve listens for gRPC, and how large messages may be that it reads: it takes 2 GiB otherwise.
-
-    Answers may be larger than bodies; that a request is larger than those may be, routers say in words.
-    """
-    return {GRPC_HOST: file.host, "RAY_SERVE_GRPC_MAX_MESSAGE_SIZE": str(4 * file.app.max_body_bytes)}
 
 
 def _supervise(service: Session, file: ServeFile, stopping: threading.Event, log: LogFile | None) -> int:

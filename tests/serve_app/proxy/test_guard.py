@@ -12,19 +12,35 @@ from serve_app.proxy import guard
 
 SUPERVISOR = """
 import subprocess, sys
-from serve_app.proxy.guard import start_guard
+from serve_app.proxy.guard import Guard
 
 gone = subprocess.Popen([sys.executable, "-S", "-c", ""])
 gone.wait()
-tell = start_guard(gone.pid)
+guard = Guard(gone.pid)
 if sys.argv[1] == "after one that ended at once":
-    tell(gone.pid)
+    guard.watch(gone.pid)
 haproxy = subprocess.Popen(
     [sys.executable, "-S", "-c", "import time; time.sleep(600.0)"], stdout=subprocess.DEVNULL, start_new_session=True
 )
-tell(haproxy.pid)
+guard.watch(haproxy.pid)
 print(haproxy.pid, flush=True)
 sys.stdin.read()
+"""
+
+ENDS = """
+import os, subprocess, sys
+from serve_app.proxy.guard import Guard
+
+guard = Guard(os.getppid())
+if sys.argv[1] == "one that ended":
+    haproxy = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(0.3)"])
+    guard.watch(haproxy.pid)
+    haproxy.wait()
+guard.end()
+try:
+    print("somebody", os.waitpid(-1, os.WNOHANG))
+except ChildProcessError:
+    print("nobody")
 """
 
 
@@ -45,3 +61,15 @@ def test_haproxy_ends_where_supervisor_and_manager_are_gone(which: str) -> None:
     finally:
         with suppress(psutil.NoSuchProcess):
             haproxy.kill()
+
+
+@pytest.mark.parametrize("which", ["one that ended", "none"])
+def test_nothing_of_it_is_left_once_haproxy_has_ended(which: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ENDS, which],
+        cwd=Path(guard.__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.stdout, done.stderr) == ("nobody\n", "")

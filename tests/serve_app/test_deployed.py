@@ -1,0 +1,98 @@
+"""A Ray cluster of two machines, started and deployed to as docs/clusters.md says, with the config for Kubernetes."""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from security_scene import new_key, secret_file
+from two_machines import Machine, two_machines
+
+from chaos.services.apart import why_no_namespaces
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
+
+MANIFEST = Path(__file__).parents[2] / "configs/kubernetes/rayservice.yaml"
+START = 'unset RAY_AUTH_MODE; eval "$(accord env)"; exec ray start --block'
+UNTIL = """
+import sys, time, urllib.request
+url, wanted, end_s = sys.argv[1], sys.argv[2], time.monotonic() + float(sys.argv[3])
+while True:
+    try:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            body = answer.read().decode()
+        if wanted in body:
+            print(body)
+            break
+    except OSError as error:
+        body = str(error)
+    if time.monotonic() > end_s:
+        sys.exit(body)
+    time.sleep(0.5)
+"""
+UP_S, READY_S = 90.0, 200.0
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """The head runs no replica, the other machine all of them; ``keys`` are files by the client's name."""
+
+    head: Machine
+    other: Machine
+    env: dict[str, str]
+    keys: dict[str, str]
+
+    def accord(self, where: Machine, key: str, *arguments: str) -> dict[str, Any]:
+        """The JSON of a command that asks the proxy of a machine."""
+        words = ["accord", "--api-key-file", self.keys[key], *arguments, "--url", f"http://{where.address}:8000"]
+        told: dict[str, Any] = json.loads(self.head.run(" ".join([*words, "--json"]), self.env))
+        return told
+
+
+def until(machine: Machine, url: str, wanted: str, seconds: float, env: dict[str, str]) -> str:
+    """The body of a page, seen from a machine, once it has what is wanted in it."""
+    return machine.run(f"python -c '{UNTIL}' {url} {wanted} {seconds}", env, seconds + 60)
+
+
+@pytest.fixture(scope="module")
+def deployed(ray_folder: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
+    if why := why_no_namespaces():
+        pytest.skip(why)
+    folder = tmp_path_factory.mktemp("deployed")
+    keys = {name: secret_file(folder, new_key(), name) for name in ("clients", "operators")}
+    served = yaml.safe_load(MANIFEST.read_text(encoding="utf-8"))["spec"]["serveConfigV2"]
+    (folder / "serve.yaml").write_text(served.replace("/etc/accord", str(folder)), encoding="utf-8")
+    env = {"RAY_TMPDIR": ray_folder, "RAY_AUTH_TOKEN": new_key(), "RAY_AUTH_MODE": "token"}
+    with two_machines() as (head, other), ExitStack() as nodes:
+        dashboard = f"http://{head.address}:8265"
+        start = f"{START} --head --node-ip-address {head.address} --dashboard-host {head.address} --num-cpus 0"
+        nodes.enter_context(head.running(start, env, folder / "head.log"))
+        until(head, f"{dashboard}/api/gcs_healthz", "success", UP_S, env)
+        start = f"{START} --address {head.address}:6379 --node-ip-address {other.address} --num-cpus 8"
+        nodes.enter_context(other.running(start, env, folder / "other.log"))
+        head.run(f"serve deploy {folder}/serve.yaml -a {dashboard}", env)
+        until(head, f"http://{other.address}:8000/v2/health/ready", "true", READY_S, env)
+        yield Deployed(head, other, env, keys)
+
+
+def test_every_machine_answers_who_has_a_key(deployed: Deployed) -> None:
+    for machine in (deployed.head, deployed.other):
+        answer = deployed.accord(machine, "clients", "query", "--endpoint", "digits")
+        assert answer["variant"].startswith("digits-")
+        with pytest.raises(AssertionError, match="401"):
+            machine.run(f"accord query --url http://{machine.address}:8000", deployed.env)
+
+
+def test_the_probe_of_kuberay_finds_a_proxy_where_replicas_are(deployed: Deployed) -> None:
+    """It looks for this word on the machine itself, without a key."""
+    assert until(deployed.other, "http://localhost:8000/-/healthz", "success", 30.0, deployed.env).strip() == "success"
+
+
+def test_operators_see_routers_and_workers_as_configured(deployed: Deployed) -> None:
+    status = deployed.accord(deployed.head, "operators", "status")
+    assert len(status["workers"]) == 4
+    assert {worker["pool"] for worker in status["workers"].values()} == {"cpu"}

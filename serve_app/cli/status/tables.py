@@ -28,6 +28,9 @@ DECIDES = {
     TableState.EXACT: "tables, exact",
 }
 
+NODE_CHARS = 12
+"""Of Ray's 56 for a node: enough to tell nodes apart, and to find one in `ray list nodes`."""
+
 STYLES: dict[str, str] = {Kept.YES: "green", Kept.NO: "red"}
 
 
@@ -215,8 +218,9 @@ def _workers(workers: dict[str, Any]) -> Table:
 
 
 def _latency(workers: dict[str, Any]) -> Table:
-    """What batches take on each worker: runs against their profiles, and the way there and back."""
-    table = Table("worker", title="Latency", title_justify="left")
+    """What batches take on each worker: runs against their profiles, and the way there and back; and Ray's nodes."""
+    nodes = {worker.get("node") for worker in workers.values()}
+    table = Table("worker", *(["node"] if len(nodes) > 1 else []), title="Latency", title_justify="left")
     for heading in ("runs / profile", "path ms, mean", f"path ms, p{100 * TAIL:.0f}"):
         table.add_column(heading, justify="right")
     table.add_column("")
@@ -225,7 +229,8 @@ def _latency(workers: dict[str, Any]) -> Table:
         factor = known.get("run_factor")
         slow = Text("slow", style="yellow") if known.get("slow") else Text("")
         path = (cell(known.get(key)) for key in ("path_ms", "path_tail_ms"))
-        table.add_row(Text(name), "-" if factor is None else f"{factor:.2f}", *path, slow)
+        where = [cell(worker.get("node"))[:NODE_CHARS]] if len(nodes) > 1 else []
+        table.add_row(Text(name), *map(Text, where), "-" if factor is None else f"{factor:.2f}", *path, slow)
     return table
 
 

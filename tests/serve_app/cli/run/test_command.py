@@ -11,11 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import grpc
 import psutil
 import pytest
 import yaml
 
 from run_scene import ACCORD, ROOT, Started, accord, started
+from serve_app.grpc.protocol import inference_pb2 as pb
+from serve_app.grpc.protocol.inference_pb2_grpc import GRPCInferenceServiceStub
 from serve_app.testing.free_ports import find_free_port
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
@@ -133,10 +136,15 @@ def _warned(service: Started) -> bool:
 def test_ctrl_c_stops_everything_that_was_started_once_open_queries_have_their_answers(service: Started) -> None:
     process = service.process
     assert len(_started()) > 5
+    images = {"name": "image", "datatype": "FP32", "shape": [1, 12, 12], "contents": {"fp32_contents": [0.0] * 144}}
+    channel = grpc.insecure_channel(f"127.0.0.1:{_config(service)['grpc_options']['port']}")
     worker = _worker()
     worker.suspend()
     try:
         query = subprocess.Popen(["bash", "-c", service.line], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        called = GRPCInferenceServiceStub(channel).ModelInfer.future(
+            pb.ModelInferRequest(model_name="digits", inputs=[images]), timeout=30
+        )
         time.sleep(1.0)
         process.send_signal(signal.SIGINT)
         time.sleep(1.0)
@@ -144,9 +152,16 @@ def test_ctrl_c_stops_everything_that_was_started_once_open_queries_have_their_a
         worker.resume()
     answer, _ = query.communicate(timeout=30)
     assert json.loads(answer)["parameters"]["variant"].startswith("digits-")
+    assert called.result().parameters["variant"].string_param.startswith("digits-")
+    channel.close()
     assert process.wait(90) == 0
     _, alive = psutil.wait_procs(_started(), timeout=30)
     assert alive == []
+
+
+def _config(service: Started) -> dict[str, Any]:
+    config: dict[str, Any] = yaml.safe_load((service.log.parent / "quickstart.yaml").read_text())
+    return config
 
 
 def _worker() -> psutil.Process:

@@ -57,6 +57,18 @@ def row(text: str, *cells: str) -> list[str]:
     return next(found for found in rows if found[: len(cells)] == [*cells])
 
 
+def test_workers_of_several_nodes_are_shown_with_theirs() -> None:
+    nodes = {"one": "a7" * 28, "other": "b8" * 28}
+    latency = {"run_factor": 1.5, "path_ms": 2.0, "path_tail_ms": 5.0, "slow": False}
+    workers = {name: {"pool": "cpu", "node": node, "latency": latency} for name, node in nodes.items()}
+    text = shown({"endpoints": {}, "workers": workers})
+    assert row(text, "one", "a7a7a7a7a7a7")[:3] == ["one", "a7a7a7a7a7a7", "1.50"]
+    assert row(text, "other", "b8b8b8b8b8b8")[:3] == ["other", "b8b8b8b8b8b8", "1.50"]
+    assert max(map(len, text.splitlines())) <= 80
+    workers["other"]["node"] = nodes["one"]
+    assert row(shown({"endpoints": {}, "workers": workers}), "one", "1.50")
+
+
 def test_what_is_emulated_is_marked() -> None:
     body = {
         "endpoints": {"digits": {"variants": {"slow": {"emulated": True}, "fast": {"emulated": False}}}},

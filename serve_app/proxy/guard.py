@@ -24,19 +24,18 @@ ENDED_S = 2.0
 
 
 class Guard:
-    """The guard of this process and of ``manager``, its parent: a fork of this process."""
+    """The guard of this process and of ``manager``, its parent: a fork of this process, with id ``pid``."""
 
     def __init__(self, manager: int) -> None:
         reading, self._writing = os.pipe()
-        self._pid = os.fork()
-        if self._pid == 0:
+        self.pid = os.fork()
+        if self.pid == 0:
             os.close(self._writing)
             try:
                 _guard(reading, manager)
             finally:
                 os._exit(0)
         os.close(reading)
-        os.set_inheritable(self._writing, False)
 
     def watch(self, pid: int) -> None:
         """Tell it of an HAProxy that was started."""
@@ -44,10 +43,13 @@ class Guard:
             os.write(self._writing, b"%d\n" % pid)
 
     def end(self) -> None:
-        """Wait until it is gone, once HAProxy is: whoever gets it otherwise, Ray in a container, waits for nobody."""
+        """Wait until it is gone, `ENDED_S` at most: who gets it otherwise, Ray in a container, waits for nobody.
+
+        Where HAProxy lives on, so does the guard.
+        """
         os.close(self._writing)
         end_s = time.monotonic() + ENDED_S
-        while os.waitpid(self._pid, os.WNOHANG) == (0, 0) and time.monotonic() < end_s:
+        while os.waitpid(self.pid, os.WNOHANG) == (0, 0) and time.monotonic() < end_s:
             time.sleep(LOOK_S)
 
 

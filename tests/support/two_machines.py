@@ -11,6 +11,8 @@ from pathlib import Path
 
 _draw = random.SystemRandom()
 BIN = Path(sys.executable).parent
+APART = ("setpriv", "--pdeathsig", "KILL", "unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
+"""A command ends with what started it, and all that it started ends with it."""
 
 
 @dataclass(frozen=True)
@@ -35,16 +37,18 @@ class Machine:
     @contextmanager
     def running(self, command: str, env: Mapping[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
         """A line of a shell runs there until the block ends, and nothing of it longer."""
-        apart = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
         with log.open("wb") as out:
             process = subprocess.Popen(
-                ["ip", "netns", "exec", self.name, *apart, "bash", "-c", command],
+                ["ip", "netns", "exec", self.name, *APART, "bash", "-c", command],
                 env=_with_commands(env),
                 stdout=out,
                 stderr=out,
             )
         try:
             yield process
+        except AssertionError as error:
+            error.add_note(log.read_text(errors="replace")[-3000:])
+            raise
         finally:
             process.kill()
             process.wait(30.0)

@@ -29,12 +29,12 @@ def test_goals_of_which_nothing_was_measured_are_missed() -> None:
 
 @pytest.mark.cluster
 @pytest.mark.timeout(600)
-def test_a_minute_with_faults_leave_no_query_without_an_answer(tmp_path: Path) -> None:
+def test_a_minute_with_faults_leaves_no_query_without_an_answer(tmp_path: Path) -> None:
     body = soak(SECONDS, seed=7, results=tmp_path)
     assert body["goals"]["no_stuck_query"], body["errors"]
     assert body["goals"]["whole_after_every_fault"], body["not_restored"]
     assert body["goals"]["no_descriptor_leak"], body["processes"]
-    assert sum(body["faults"].values()) >= 1
+    assert body["faults"]["controller killed"] >= 1  # the first that is drawn
     assert body["processes"]
     assert body["ready_afterwards"]
     assert (tmp_path / "picture.png").stat().st_size > 0

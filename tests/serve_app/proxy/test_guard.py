@@ -32,15 +32,19 @@ import os, subprocess, sys
 from serve_app.proxy.guard import Guard
 
 guard = Guard(os.getppid())
-if sys.argv[1] == "one that ended":
-    haproxy = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(0.3)"])
+if sys.argv[1] != "none":
+    haproxy = subprocess.Popen([sys.executable, "-S", "-c", f"import time; time.sleep({sys.argv[2]})"])
     guard.watch(haproxy.pid)
-    haproxy.wait()
+    if sys.argv[1] == "one that ended":
+        haproxy.wait()
 guard.end()
 try:
-    print("somebody", os.waitpid(-1, os.WNOHANG))
-except ChildProcessError:
-    print("nobody")
+    os.kill(guard.pid, 0)
+    print("still there")
+except ProcessLookupError:
+    print("gone")
+if sys.argv[1] == "one that lives":
+    haproxy.kill()
 """
 
 
@@ -63,13 +67,16 @@ def test_haproxy_ends_where_supervisor_and_manager_are_gone(which: str) -> None:
             haproxy.kill()
 
 
-@pytest.mark.parametrize("which", ["one that ended", "none"])
-def test_nothing_of_it_is_left_once_haproxy_has_ended(which: str) -> None:
+@pytest.mark.parametrize(
+    ("which", "lasts_s", "left"),
+    [("one that ended", 0.3, "gone"), ("none", 0, "gone"), ("one that lives", 60, "still there")],
+)
+def test_it_is_gone_once_haproxy_is_and_not_before(which: str, lasts_s: float, left: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", ENDS, which],
+        [sys.executable, "-c", ENDS, which, f"{lasts_s}"],
         cwd=Path(guard.__file__).parents[2],
         capture_output=True,
         text=True,
         timeout=60,
     )
-    assert (done.stdout, done.stderr) == ("nobody\n", "")
+    assert (done.stdout, done.stderr) == (f"{left}\n", "")

@@ -38,7 +38,9 @@ def image() -> dict[str, str]:
 
 
 def manifest() -> dict[str, Any]:
-    spec: dict[str, Any] = yaml.safe_load((ROOT / "configs/kubernetes/rayservice.yaml").read_text("utf-8"))["spec"]
+    """The spec of the RayService."""
+    service, _ = yaml.safe_load_all((ROOT / "configs/kubernetes/rayservice.yaml").read_text("utf-8"))
+    spec: dict[str, Any] = service["spec"]
     return spec
 
 
@@ -84,6 +86,15 @@ def test_pods_have_the_version_of_ray_that_accord_needs_and_its_image() -> None:
     assert f"ray[serve]=={cluster['rayVersion']}" in required
     pods = [cluster["headGroupSpec"], *cluster["workerGroupSpecs"]]
     assert {container(pod)["image"].partition(":")[2] for pod in pods} == {VERSION}
+
+
+def test_pods_have_what_depends_on_their_cpus_and_end_after_ray_has_drained_them() -> None:
+    for group in manifest()["rayClusterConfig"]["workerGroupSpecs"]:
+        env = {each["name"]: each["value"] for each in container(group)["env"]}
+        assert env.keys() >= OF_THE_MACHINE
+        assert int(env["RAY_SERVE_HAPROXY_NBTHREAD"]) == int(resources(group)["limits"]["cpu"]) // 2
+        drains_s = float(env["RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S"])
+        assert drains_s < group["template"]["spec"]["terminationGracePeriodSeconds"]
 
 
 @pytest.mark.parametrize("name", ["clients", "operators"])

@@ -75,8 +75,9 @@ class RoutingTables:
     """Makes a routing table of the newest content for routers that ask, and hands workers from router to router.
 
     A worker is owned by one router: it takes batches of no other, whatever routers believe. It passes on when the
-    router before uses it no more, or is gone. Versions begin above ``epoch`` millions, so that a controller that was
-    replaced is never believed again; what the next hears of routers before its first word counts as well.
+    router before uses it no more, or is gone. Routers that leave keep none where others stay. Versions begin above
+    ``epoch`` millions, so that a controller that was replaced is never believed again; what the next hears of routers
+    before its first word counts as well.
     """
 
     def __init__(self, worker_registry: WorkerRegistry, epoch: int, clock: Callable[[], float]) -> None:
@@ -104,6 +105,11 @@ class RoutingTables:
     def routers(self) -> frozenset[str]:
         """Those that are there."""
         return frozenset(self._router_states)
+
+    @property
+    def staying(self) -> frozenset[str]:
+        """Those that queries come to: not those that leave, unless all do."""
+        return frozenset(name for name, state in self._router_states.items() if not state.leaving) or self.routers
 
     def on_router_state(self, router_state: RouterState) -> None:
         """A router says how it stands."""
@@ -164,15 +170,16 @@ class RoutingTables:
             content = self._content
             if content is None:
                 return
+            routers = self.staying
             assigned = {w: report.router for w, report in self._worker_registry.reports.items() if w in content.serves}
             kinds = {
                 w: (self._worker_registry.reports[w].info.pool, content.planned.get(w, content.serves[w]))
                 for w in assigned
             }
-            if not anew and self._settled == (kinds, assigned, self.routers):
+            if not anew and self._settled == (kinds, assigned, routers):
                 return
             owners = {w: router for w, router in assigned.items() if router in self._router_states}
-            wanted = assign_routers(kinds, self.routers, {w: r for w, r in owners.items() if r is not None})
+            wanted = assign_routers(kinds, routers, {w: r for w, r in owners.items() if r is not None})
             free = []
             for worker, router in wanted.items():
                 owner = assigned[worker]
@@ -183,8 +190,8 @@ class RoutingTables:
                 elif worker not in self._withheld:
                     self._withheld[worker] = self._version + 1
                     anew = True
-            anew |= self._current is not None and self._current.routers != self.routers
-            self._settled = (kinds, assigned, self.routers) if wanted == assigned else None
+            anew |= self._current is not None and self._current.routers != routers
+            self._settled = (kinds, assigned, routers) if wanted == assigned else None
             if await self._pass_all({worker: wanted[worker] for worker in free}) or anew:
                 self._tell(content)
 
@@ -229,7 +236,7 @@ class RoutingTables:
             workers,
             content.profiled_s,
             content.transport_s,
-            self.routers,
+            self.staying,
             content.emulated,
             content.origins,
         )

@@ -19,12 +19,14 @@ Counts = tuple[int, ...]
 class RouterState:
     """How a router stands: the version of the routing table in force there, and the workers that it uses.
 
-    It uses those that it may launch batches on, and those whose last batch it still waits for.
+    It uses those that it may launch batches on, and those whose last batch it still waits for. One that is ``leaving``
+    ends what it has, and gets no new queries.
     """
 
     router: str
     following: int
     using: frozenset[str]
+    leaving: bool = False
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,9 @@ RETRY_S = 0.2
 WAIT_S = 20.0
 """A controller without news answers after so long."""
 
+LOOK_S = 0.1
+"""So often it looks whether the router is to leave."""
+
 MOST_UNSENT = 1200
 """Reports kept for a controller that is away: ten minutes."""
 
@@ -26,7 +29,7 @@ class ControlLink:
     """Runs beside the router, on its event loop; while the controller is away the router goes on as it is.
 
     ``wall_clock`` gives seconds since the epoch: windows are the same for all routers. ``on_plan`` hears of the plan in
-    force whenever the controller has put a newer one there.
+    force whenever the controller has put a newer one there. ``stopping`` says whether the router is to leave.
     """
 
     def __init__(
@@ -35,11 +38,13 @@ class ControlLink:
         controller: ControllerClient,
         wall_clock: Callable[[], float],
         on_plan: Callable[[Plan], None] = lambda plan: None,
+        stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self._router = router
         self._controller = controller
         self._wall_clock = wall_clock
         self._on_plan = on_plan
+        self._stopping = stopping
         self._unsent: deque[RouterReport] = deque(maxlen=MOST_UNSENT)
         self._ended = asyncio.Event()
         self._changed = asyncio.Event()
@@ -50,7 +55,7 @@ class ControlLink:
         while True:
             try:
                 async with asyncio.TaskGroup() as group:
-                    for work in (self._count(), self._report(), self._stand(), self._follow()):
+                    for work in (self._count(), self._report(), self._stand(), self._follow(), self._leave()):
                         group.create_task(work)
             except ExceptionGroup:
                 logger.exception("The link to the controller broke; it is made again.")
@@ -101,3 +106,10 @@ class ControlLink:
                 self._router.follow(routing_table)
                 self._on_plan(self._router.plan)
                 self._changed.set()
+
+    async def _leave(self) -> None:
+        """Its workers are of no use here once Serve sends nobody any more."""
+        while not self._stopping():  # noqa: ASYNC110 - Serve has no event for it
+            await asyncio.sleep(LOOK_S)
+        self._router.leaving = True
+        self._changed.set()

@@ -54,12 +54,15 @@ class Peers:
         return able[next(self._turns) % len(able)] if able else None
 
     def able(self, endpoint: EndpointPlan, routing_table: RoutingTable | None) -> list[str]:
-        """All other routers that have workers for the endpoint, of a pipeline for each of its stages."""
+        """All other routers that have workers for the endpoint, of a pipeline for each of its stages.
+
+        Not those that leave: Serve leads nobody there.
+        """
         if routing_table is None:
             return []
         workers: dict[str, list[WorkerRouting]] = {}
         for routing in routing_table.workers.values():
-            if routing.router is not None and routing.router != self._router:
+            if routing.router in routing_table.routers - {self._router}:
                 workers.setdefault(routing.router, []).append(routing)
         served = {router: stages_served(endpoint, own) for router, own in workers.items()}
         return sorted(router for router, stages in served.items() if endpoint.flow.answers_with(stages))

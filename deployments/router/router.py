@@ -80,6 +80,8 @@ class Router:
         self._forwarding = Forwarding(peers, self._answers, clock)
         self.labels: Labels | None = None
         """What clients said was true, where there is anyone to tell."""
+        self.leaving = False
+        """Whether Serve is stopping this router: others are to have its workers."""
         self.warm = True
         """False while a warm-up is to come or under way: the service is not ready yet."""
 
@@ -217,7 +219,7 @@ class Router:
         self.routing = routing_table
         self.observer.meter.follow(routing_table)
         serves = self.workers.follow(routing_table.workers)
-        self.workers.expect(plan, routing_table.workers)
+        self.workers.expect(plan, routing_table.workers, routing_table.routers)
         self._carry_out(self._dispatcher.apply(plan, self._clock(), serves))
         self.workers.settle()
         self._forwarding.send_on(self._dispatcher, routing_table)
@@ -233,7 +235,7 @@ class Router:
 
     def router_state(self) -> RouterState:
         """What the controller has to know."""
-        return RouterState(self.name, self.following, self.workers.using)
+        return RouterState(self.name, self.following, self.workers.using, self.leaving)
 
     # -- state ------------------------------------------------------------------------------------------------
 

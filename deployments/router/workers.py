@@ -4,7 +4,7 @@ import asyncio
 import functools
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Set
 from math import inf
 from typing import Any
 
@@ -25,6 +25,9 @@ DESCRIBE_TIMEOUT_S = 60.0
 FIRST_WORKERS_S = 5.0
 """So long after a router's start workers that it is to get are on their way: a router that died keeps them for some 3 s
 (`deployments.controller.routing_tables`)."""
+
+HAND_OVER_S = 2.0
+"""A worker that has no router, or one that leaves, gets another within tenths of a second, or when its batch ends."""
 
 LEAVE_S = 5.0
 """A worker that goes has so long for what it runs; then others get it."""
@@ -97,12 +100,19 @@ class RouterWorkers:
         self.events.keep_hanging(self._mine)
         return {worker: self._serves(worker) for worker in self._dispatcher.workers}
 
-    def expect(self, plan: Plan, workers: Mapping[str, WorkerRouting]) -> None:
-        """Of the endpoints of a plan that comes into force, those that no worker serves need not wait for any."""
+    def expect(self, plan: Plan, workers: Mapping[str, WorkerRouting], staying: Set[str]) -> None:
+        """Of the endpoints of a plan that comes into force, those that no worker serves need not wait for any.
+
+        Workers of no router, and of routers that are not ``staying``, are on their way to somebody who is; this
+        router's own are until they have joined.
+        """
         until_s = {}
+        coming_s = self._first_until_s
+        if self._mine.keys() - self.using or any(routing.router not in staying for routing in workers.values()):
+            coming_s = max(coming_s, self._clock() + HAND_OVER_S)
         for name, endpoint in plan.endpoints.items():
             promised = endpoint.flow.answers_with(stages_served(endpoint, workers.values()))
-            until_s[name] = self._first_until_s if promised else -inf
+            until_s[name] = coming_s if promised else -inf
         self._dispatcher.queues.expect_workers(until_s)
 
     def predicted(self, workers: Mapping[str, WorkerRouting]) -> dict[str, Mapping[str, float]]:

@@ -25,6 +25,7 @@ from deployments.router.observing.metrics.traffic_metrics import TrafficMetrics
 from deployments.router.peers import Peers
 from deployments.router.router import Router
 from deployments.router.spare_time import SpareTime
+from deployments.router.stopping import stopping
 from deployments.router.tables.keeper import TableKeeper
 from deployments.router.tables.machine_load import MachineLoad
 from deployments.router.tables.making import TableMaker
@@ -106,7 +107,7 @@ class Ingress(GrpcMethods):
         stats = self._router.observer.meter.slowdowns
         wait = FrontWait(inf, time.monotonic)
         wait.on_plan(self._router.plan)
-        link = ControlLink(self._router, self._controller, epoch_clock(), wait.on_plan)
+        link = ControlLink(self._router, self._controller, epoch_clock(), wait.on_plan, stopping)
         exchange = LearnedExchange(self._name, self._labels, self._controller)
         slowdowns = SlowdownMetrics(lambda: {w: stats.of(w) for w in self._router.workers.using})
         refusals = RefusalMetrics(lambda: self._router.observer.stats)

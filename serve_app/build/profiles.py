@@ -58,12 +58,13 @@ def profiles_for(
                 fitting = tuple(within_some_pool(variant, alike[variant.name]) for variant in own)
                 measured |= _measured_apart(name, fitting, config, catalogue)
         except (ArtifactError, ConfigError) as error:
-            if config.emulate is None:
+            if config.emulate is None and pool.device == "cpu":
                 raise
             raise ConfigError(
-                f"profiles.{pool.device} names no file, and the variants cannot be measured here: {error}; to emulate "
-                f"them give profiles: {{{pool.device}: FILE.csv}}, measured where they run with `accord profile "
-                f"--catalogue {config.catalogue} --device {pool.device.partition('-')[0]} --output FILE.csv`"
+                f"profiles.{pool.device} names no file, and the variants cannot be measured here: {error}; where other "
+                f"machines run them, or nobody does, give profiles: {{{pool.device}: FILE.csv}}, "
+                f"measured where they run with `accord profile --catalogue {config.catalogue} --device "
+                f"{pool.device.partition('-')[0]} --output FILE.csv`"
             ) from error
         profiles[pool.device] = measured
     return profiles

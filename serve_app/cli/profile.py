@@ -17,6 +17,7 @@ from catalog.errors import ConfigError
 from catalog.profiles.profile import LatencyProfile
 from catalog.profiles.profile_cache import cache_dir
 from catalog.profiles.profile_csv import ProfiledVariant, write_profiles
+from catalog.store import NO_MORE
 from catalog.user_code.static_check import check_classes
 from catalog.variant import Variant
 from deployments.runtimes.user_code.prints_aside import prints_aside
@@ -31,7 +32,7 @@ from serve_app.build.named_variants import check_named_variants
 from serve_app.build.profiles import profiles_for, variants_apart
 from serve_app.build.user_code import check_user_code
 from serve_app.cli.allocation import allocations, numbers_of_cores, record_of, table_of
-from serve_app.cli.config_file import ServeFile, artifact_rules
+from serve_app.cli.config_file import ServeFile, read_serve_file
 from serve_app.cli.console import ERR, OUT, exit_codes, print_json
 from serve_app.cli.options import YEAR_S, AsJson, Config
 
@@ -40,7 +41,10 @@ THRESHOLD_QPS, LARGEST_BATCH = 5.0, 8
 
 
 def profile(
-    catalogue: Annotated[str, typer.Option(help="A catalogue file, or 'builtin', or 'sentiment'.")] = "builtin",
+    catalogue: Annotated[
+        str | None,
+        typer.Option(help="A catalogue file, or 'builtin', or 'sentiment'; default: that of --config, else 'builtin'."),
+    ] = None,
     task: Annotated[str | None, typer.Option(help="Measure the variants of one task only.")] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     threads: Annotated[int | None, typer.Option(min=1, help="Threads that one run may use; default 1.")] = None,
@@ -77,7 +81,10 @@ def profile(
             if value is not None and cores is None:
                 raise ConfigError(f"{option} {value:g} is for base allocations; give --cores as well, or leave it out")
         _check_output(output, cores)
-        rules = artifact_rules(config)
+        file = None if config is None else read_serve_file(config)
+        rules = NO_MORE if file is None else file.app.artifacts.rules
+        if catalogue is None:
+            catalogue = "builtin" if file is None else resolve_paths(file.app, Path.cwd()).catalogue
         with told_where_full(cache_dir(), CACHE_ELSEWHERE), progress_bar("Building") as building:
             loaded = load_catalogue(catalogue, lambda what, share: building(f"Building {what}", share))
         variants = loaded.variants if task is None else loaded.of_task(task)

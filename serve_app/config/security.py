@@ -98,8 +98,8 @@ def exposed_without_keys(security: SecurityConfig, host: str) -> str | None:
         return None
     return (
         f"http_options.host is {host!r}, which other machines reach, and nobody has to say who they are; add "
-        "security.api_keys or security.jwt to the args (docs/security.md), set http_options.host to 127.0.0.1, or "
-        "waive it with `security: {anonymous: true}` where something in front asks for credentials"
+        "security.api_keys or security.jwt to the args (docs/security.md), set http_options.host to 127.0.0.1 on a "
+        "single machine, or waive it with `security: {anonymous: true}` where something in front asks for credentials"
     )
 
 

@@ -36,6 +36,8 @@ while True:
     time.sleep(0.5)
 """
 UP_S, READY_S = 90.0, 200.0
+DRAINING_S = 500.0
+"""Serve keeps a router that it stops for so long; the tests are over before that."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,10 @@ class Deployed:
     other: Machine
     env: dict[str, str]
     keys: dict[str, str]
+    folder: Path
+
+    def status(self) -> dict[str, Any]:
+        return self.accord(self.head, "operators", "status")
 
     def accord(self, where: Machine, key: str, *arguments: str) -> dict[str, Any]:
         """The JSON of a command that asks the proxy of a machine."""
@@ -67,6 +73,8 @@ def deployed(ray_folder: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
     keys = {name: secret_file(folder, new_key(), name) for name in ("clients", "operators")}
     served = next(yaml.safe_load_all(MANIFEST.read_text(encoding="utf-8")))["spec"]["serveConfigV2"]
     (folder / "serve.yaml").write_text(served.replace("/etc/accord", str(folder)), encoding="utf-8")
+    changed = (folder / "serve.yaml").read_text(encoding="utf-8").replace("slo_ms: 100", "slo_ms: 200")
+    (folder / "changed.yaml").write_text(changed, encoding="utf-8")
     sockets = {
         "RAY_SERVE_HAPROXY_CONFIG_FILE_LOC": f"{ray_folder}/haproxy.cfg",
         "RAY_SERVE_HAPROXY_SOCKET_PATH": f"{ray_folder}/admin.sock",
@@ -74,18 +82,19 @@ def deployed(ray_folder: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
         "RAY_SERVE_HAPROXY_SERVER_STATE_BASE": ray_folder,
         "RAY_SERVE_HAPROXY_SERVER_STATE_FILE": f"{ray_folder}/server-state",
     }
-    env = {**sockets, "RAY_TMPDIR": ray_folder, "RAY_AUTH_TOKEN": new_key(), "RAY_AUTH_MODE": "token"}
+    draining = {"RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": f"{DRAINING_S}"}
+    env = {**sockets, **draining, "RAY_TMPDIR": ray_folder, "RAY_AUTH_TOKEN": new_key(), "RAY_AUTH_MODE": "token"}
     with two_machines() as (head, other), ExitStack() as nodes:
         dashboard = f"http://{head.address}:8265"
         start = f"{START} --head --node-ip-address {head.address} --dashboard-host {head.address} --num-cpus 0"
         nodes.enter_context(head.running(start, env, folder / "head.log"))
         until(head, f"{dashboard}/api/gcs_healthz", "success", UP_S, env)
-        start = f"{START} --address {head.address}:6379 --node-ip-address {other.address} --num-cpus 8"
+        start = f"{START} --address {head.address}:6379 --node-ip-address {other.address} --num-cpus 16"
         nodes.enter_context(other.running(start, env, folder / "other.log"))
         head.run(f"serve deploy {folder}/serve.yaml -a {dashboard}", env)
         for machine in (head, other):
             until(head, f"http://{machine.address}:8000/v2/health/ready", "true", READY_S, env)
-        yield Deployed(head, other, env, keys)
+        yield Deployed(head, other, env, keys, folder)
 
 
 def test_every_machine_answers_who_has_a_key(deployed: Deployed) -> None:
@@ -103,7 +112,22 @@ def test_the_probe_of_kuberay_finds_a_proxy_where_replicas_are(deployed: Deploye
 
 def test_operators_see_all_workers_where_they_stand(deployed: Deployed) -> None:
     end_s = time.monotonic() + READY_S  # it is ready with the first of them
-    while len(workers := deployed.accord(deployed.head, "operators", "status")["workers"]) < 4:
+    while len(workers := deployed.status()["workers"]) < 4:
         assert time.monotonic() < end_s, workers
     assert {worker["pool"] for worker in workers.values()} == {"cpu"}
     assert len({worker["node"] for worker in workers.values()}) == 1
+
+
+def test_routers_that_are_replaced_hand_their_workers_over_while_they_are_drained(
+    deployed: Deployed,
+) -> None:
+    before = set(deployed.status()["routers"])
+    dashboard = f"http://{deployed.head.address}:8265"
+    deployed.head.run(f"serve deploy {deployed.folder}/changed.yaml -a {dashboard}", deployed.env)
+    end_s = time.monotonic() + READY_S
+    while True:
+        status = deployed.status()
+        if len(set(status["routers"]) - before) == 2 and len(status["workers"]) == 4:
+            break
+        assert time.monotonic() < end_s, (before, status["routers"], list(status["workers"]))
+    assert status["endpoints"]["digits"]["slo_ms"] == 200

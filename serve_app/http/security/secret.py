@@ -19,7 +19,8 @@ def read_secret(where: str, source: SecretConfig) -> bytes:
         content = os.environ.get(source.env, "").strip().encode()
         if not content:
             raise ConfigError(
-                f"{where}.env: environment variable {source.env} is not set; set it where the service is started"
+                f"{where}.env: environment variable {source.env} is not set; set it where the service is started, on a "
+                "cluster before `ray start` on every node that runs routers"
             )
         return content
     return read_secret_file(f"{where}.file", Path(source.file or ""))

@@ -199,6 +199,29 @@ def test_workers_of_a_router_that_is_gone_go_to_others_at_once() -> None:
     in_virtual_time(scene)
 
 
+def test_workers_of_a_router_that_leaves_go_to_those_that_stay_once_it_has_let_go() -> None:
+    async def scene() -> None:
+        worker_registry = PlayedWorkerRegistry("w1", "w2", router="old")
+        told = routing_tables(worker_registry)
+        told.on_router_state(RouterState("old", 0, frozenset({"w1", "w2"})))
+        await told.publish(content(["w1", "w2"]))
+        told.on_router_state(RouterState("old", 0, frozenset({"w1", "w2"}), leaving=True))
+        await told.settle()
+        assert owners(told) == {"w1": "old", "w2": "old"}, "there is no other"
+        told.on_router_state(RouterState("new", 0, frozenset()))
+        await told.settle()
+        assert owners(told) == {"w1": None, "w2": None}
+        assert newest(told).routers == {"new"}
+        told.on_router_state(RouterState("old", newest(told).version, frozenset({"w2"}), leaving=True))
+        await told.settle()
+        assert owners(told) == {"w1": "new", "w2": None}
+        told.on_router_state(RouterState("old", newest(told).version, frozenset(), leaving=True))
+        await told.settle()
+        assert owners(told) == {"w1": "new", "w2": "new"}
+
+    in_virtual_time(scene)
+
+
 def test_a_worker_that_stays_after_all_is_given_back() -> None:
     async def scene() -> None:
         worker_registry = PlayedWorkerRegistry("w1", "w2", router="r1")

@@ -88,10 +88,15 @@ class Linked:
 
 
 @asynccontextmanager
-async def linked(*, away: bool = False, on_plan: Callable[[Plan], None] = lambda plan: None) -> AsyncIterator[Linked]:
+async def linked(
+    *,
+    away: bool = False,
+    on_plan: Callable[[Plan], None] = lambda plan: None,
+    stopping: Callable[[], bool] = lambda: False,
+) -> AsyncIterator[Linked]:
     async with routing() as scene:
         controller = PlayedController(away=away)
-        link = ControlLink(scene.router, cast(ControllerClient, controller), wall_clock, on_plan)
+        link = ControlLink(scene.router, cast(ControllerClient, controller), wall_clock, on_plan, stopping)
         running = asyncio.create_task(link.run())
         await settled()
         yield Linked(scene, controller)
@@ -258,3 +263,16 @@ async def test_whoever_is_beside_the_router_hears_of_the_plan_with_every_routing
             link.controller.tell(routing_table(version, {"w1": BOTH}, endpoint=service(slo_s=slo_s)))
             await asyncio.sleep(0.1)
         assert slos_s == [0.1, 0.06]
+
+
+@virtually
+async def test_that_a_router_leaves_is_said_at_once_and_from_then_on() -> None:
+    begin_s = wall_clock()
+    async with linked(stopping=lambda: wall_clock() >= begin_s + 10.0) as link:
+        await asyncio.sleep(9.9)
+        assert not any(state.leaving for state in link.controller.router_states)
+        await asyncio.sleep(0.3)
+        assert link.controller.router_states[-1].leaving
+        await link.begin_window()
+        await asyncio.sleep(WINDOW_S)
+        assert link.controller.reports[-1].router_state.leaving

@@ -196,7 +196,7 @@ async def test_a_peer_that_does_not_answer_is_no_worker_and_is_named(wrapped: bo
         await peers(PlayedHandle(raised)).infer("r2", "digits", {}, 1, 0.2, None)
 
 
-def test_a_peer_that_lacks_a_stage_of_a_pipeline_gets_none_of_its_queries() -> None:
+def test_a_peer_that_lacks_a_stage_of_a_pipeline_or_leaves_gets_none_of_its_queries() -> None:
     nodes = tuple(Node(name, sources, lambda _: []) for name, sources in (("cut", ()), ("read", ("cut",))))
     flow = PipelineFlow(Graph(nodes, lambda _, values: {}))
     stages = {
@@ -205,12 +205,13 @@ def test_a_peer_that_lacks_a_stage_of_a_pipeline_gets_none_of_its_queries() -> N
     }
     page = EndpointPlan("page", EndpointLimits(0.1, False, 10), stages, flow)
 
-    def able(*held: tuple[str, str]) -> list[str]:
+    def able(*held: tuple[str, str], staying: tuple[str, ...] = ("r2", "r3")) -> list[str]:
         workers = {
             f"w{number}": WorkerRouting(WorkerInfo("cpu", "pool"), frozenset({variant}), router)
             for number, (variant, router) in enumerate(held)
         }
-        return peers().able(page, RoutingTable(1, 1, {}, workers, {}, {}))
+        return peers().able(page, RoutingTable(1, 1, {}, workers, {}, {}, frozenset(staying)))
 
     assert able(("cut", "r2"), ("read", "r3")) == []
     assert able(("cut", "r2"), ("read", "r3"), ("read", "r2")) == ["r2"]
+    assert able(("cut", "r2"), ("read", "r2"), staying=("r3",)) == []

@@ -37,6 +37,20 @@ def test_no_larger_batches_than_fit_are_measured(tmp_path: Path) -> None:
         assert json.loads(done.stdout)["variants"]
 
 
+def test_the_catalogue_of_a_config_is_measured_where_no_other_is_named(tmp_path: Path) -> None:
+    args = {
+        "catalogue": str(catalogue_of(tmp_path, 10)),
+        "endpoints": {"toy": {"task": "toy", "slo_ms": 1000}},
+        "pools": {"cpu": {"workers": 1}},
+    }
+    served = {"applications": [{"name": "ours", "import_path": "serve_app.main:build", "args": args}]}
+    config = tmp_path / "serve.yaml"
+    config.write_text(yaml.safe_dump(served))
+    done = CliRunner().invoke(app, ["profile", "--config", str(config), "--budget", "0.2", "--json"])
+    assert done.exit_code == 0, done.output
+    assert list(json.loads(done.stdout)["variants"]) == ["good"]
+
+
 def test_a_row_that_does_not_fit_ends_in_words(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["profile", "--catalogue", str(catalogue_of(tmp_path, 10)), "--batch-bytes", "9"])
     assert done.exit_code != 0

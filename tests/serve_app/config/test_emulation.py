@@ -115,8 +115,12 @@ def test_a_rehearsal_asks_for_no_machine_of_its_own() -> None:
 @pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has a CUDA device")
 def test_a_device_that_is_not_there_needs_a_profile(catalogue: Catalogue, tmp_path: Path) -> None:
     only = {"toy": {"task": "toy", "slo_ms": 100, "selection": {"policy": "greedy"}, "variants": ["good"]}}
-    with pytest.raises(ConfigError, match=r"profiles\.cuda names no file, .*; to emulate them give profiles: {cuda: F"):
-        profiles_for(config(endpoints=only, pools={"gpu": POOLS["gpu"]}), catalogue)
+    for emulated in ({}, None):
+        asked = config(endpoints=only, pools={"gpu": POOLS["gpu"]}, emulate=emulated)
+        with pytest.raises(
+            ConfigError, match=r"profiles\.cuda names no file, .*, or nobody does, give profiles: {cuda: F"
+        ):
+            profiles_for(asked, catalogue)
 
 
 def test_an_emulated_variant_of_the_catalogue_is_never_measured(catalogue: Catalogue) -> None:

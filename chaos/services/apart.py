@@ -31,12 +31,12 @@ class Namespace:
     @contextmanager
     def cut_off(self) -> Iterator[None]:
         """Nothing gets in or out in the block. Raises RuntimeError where that cannot be done."""
-        _ip("link", "set", self.interface, "down")
+        ip("link", "set", self.interface, "down")
         try:
             yield
         finally:
             with suppress(RuntimeError):
-                _ip("link", "set", self.interface, "up")
+                ip("link", "set", self.interface, "up")
 
 
 @contextmanager
@@ -47,16 +47,16 @@ def namespace() -> Iterator[Namespace]:
     made = Namespace(f"accord-{os.getpid()}-{number}", f"ac{number}", f"{net}.1", f"{net}.2")
     within = f"in{number}"
     with ExitStack() as undo:  # what is there already, of the same name, is somebody else's
-        _ip("netns", "add", made.name)
+        ip("netns", "add", made.name)
         undo.callback(_deleted, "netns", made.name)
-        _ip("link", "add", made.interface, "type", "veth", "peer", "name", within)
+        ip("link", "add", made.interface, "type", "veth", "peer", "name", within)
         undo.callback(_deleted, "link", made.interface)
-        _ip("link", "set", within, "netns", made.name)
-        _ip("addr", "add", f"{made.outside}/24", "dev", made.interface)
-        _ip("link", "set", made.interface, "up")
-        _ip("-n", made.name, "addr", "add", f"{made.inside}/24", "dev", within)
-        _ip("-n", made.name, "link", "set", within, "up")
-        _ip("-n", made.name, "link", "set", "lo", "up")
+        ip("link", "set", within, "netns", made.name)
+        ip("addr", "add", f"{made.outside}/24", "dev", made.interface)
+        ip("link", "set", made.interface, "up")
+        ip("-n", made.name, "addr", "add", f"{made.inside}/24", "dev", within)
+        ip("-n", made.name, "link", "set", within, "up")
+        ip("-n", made.name, "link", "set", "lo", "up")
         yield made
 
 
@@ -73,10 +73,11 @@ def why_no_namespaces() -> str | None:
 
 def _deleted(kind: str, name: str) -> None:
     with suppress(RuntimeError):
-        _ip(kind, "del", name)
+        ip(kind, "del", name)
 
 
-def _ip(*arguments: str) -> None:
+def ip(*arguments: str) -> None:
+    """Run iproute2's command; raises RuntimeError with what it says where it fails."""
     done = subprocess.run(["ip", *arguments], capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"`ip {' '.join(arguments)}` failed: {done.stderr.strip()}")

@@ -60,9 +60,10 @@ class Peers:
         """
         if routing_table is None:
             return []
+        others = routing_table.routers - {self._router}
         workers: dict[str, list[WorkerRouting]] = {}
         for routing in routing_table.workers.values():
-            if routing.router in routing_table.routers - {self._router}:
+            if routing.router in others:
                 workers.setdefault(routing.router, []).append(routing)
         served = {router: stages_served(endpoint, own) for router, own in workers.items()}
         return sorted(router for router, stages in served.items() if endpoint.flow.answers_with(stages))

@@ -9,6 +9,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from chaos.services.apart import ip
+
 _draw = random.SystemRandom()
 BIN = Path(sys.executable).parent
 APART = ("setpriv", "--pdeathsig", "KILL", "unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
@@ -61,22 +63,16 @@ def two_machines() -> Iterator[tuple[Machine, Machine]]:
     machines = [Machine(f"m{number}-{end}", f"10.214.{number % 250}.{end}") for end in (1, 2)]
     with ExitStack() as undo:
         for machine in machines:
-            _ip("netns", "add", machine.name)
-            undo.callback(_ip, "netns", "del", machine.name)
+            ip("netns", "add", machine.name)
+            undo.callback(ip, "netns", "del", machine.name)
         one, other = machines
-        _ip("link", "add", "cable", "netns", one.name, "type", "veth", "peer", "name", "cable", "netns", other.name)
+        ip("link", "add", "cable", "netns", one.name, "type", "veth", "peer", "name", "cable", "netns", other.name)
         for machine in machines:
-            _ip("-n", machine.name, "addr", "add", f"{machine.address}/24", "dev", "cable")
+            ip("-n", machine.name, "addr", "add", f"{machine.address}/24", "dev", "cable")
             for interface in ("cable", "lo"):
-                _ip("-n", machine.name, "link", "set", interface, "up")
+                ip("-n", machine.name, "link", "set", interface, "up")
         yield one, other
 
 
 def _with_commands(env: Mapping[str, str]) -> dict[str, str]:
     return {**os.environ, **env, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
-
-
-def _ip(*arguments: str) -> None:
-    done = subprocess.run(["ip", *arguments], capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"`ip {' '.join(arguments)}` failed: {done.stderr.strip()}")

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Set
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -149,20 +148,6 @@ async def test_a_new_router_whose_workers_do_not_come_says_so_in_the_end() -> No
         with pytest.raises(NoWorker):
             await scene.ask(1.0, slo_s=0.1)
         assert now_s() == pytest.approx(FIRST_WORKERS_S + 0.1)
-
-
-@virtually
-async def test_a_router_without_workers_waits_for_those_of_one_that_leaves_however_long_it_has_been_there() -> None:
-    async with routing() as scene:
-        await asyncio.sleep(2 * FIRST_WORKERS_S)
-        await scene.members("w1")
-        leaving = routing_table(1, {"w1": BOTH}, {"w1": "r0"})
-        scene.router.follow(replace(leaving, routers=frozenset({ME})))
-        scene.version = 1
-        asked = asyncio.create_task(scene.ask(1.0, slo_s=0.1))
-        await asyncio.sleep(0.5)
-        await scene.follow("w1")
-        assert await asked == 2.0
 
 
 @virtually

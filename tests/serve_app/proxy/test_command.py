@@ -1,7 +1,6 @@
 """`accord-haproxy` under Ray's own manager class: real HAProxy, real signals, routers of a few lines."""
 
 import asyncio
-import ctypes
 import json
 import ssl
 import subprocess
@@ -22,10 +21,6 @@ from serve_app.proxy.admin_socket import ask
 from serve_app.testing.free_ports import find_free_port
 
 pytestmark = pytest.mark.timeout(180)
-
-
-PR_SET_CHILD_SUBREAPER = 36
-"""Of Linux: orphans below this process become its children, as those of a container become the first process's."""
 
 
 @pytest.fixture
@@ -286,23 +281,3 @@ async def test_with_a_certificate_it_speaks_tls_as_well(tmp_path: Path, client: 
         with pytest.raises(aiohttp.ClientError):
             await client.get(f"http://127.0.0.1:{port}/")
         assert (await call(client, manager))[0] == 503  # plain HTTP on its own port, as before
-
-
-@pytest.fixture
-def gets_orphans() -> Iterator[None]:
-    libc = ctypes.CDLL(None)
-    assert libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
-    yield
-    libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
-
-
-async def test_changes_of_routes_leave_nothing_that_somebody_else_has_to_wait_for(
-    gets_orphans: None, manager: Manager
-) -> None:
-    async with Upstream(fine) as one, Upstream(fine) as other:
-        for router in (one, other):
-            before = manager.supervisor()
-            await asyncio.to_thread(manager.route, ("r1", router.port))
-            await asyncio.to_thread(until, lambda gone=before: not gone.is_running())
-    ended = [child for child in psutil.Process().children() if child.status() == psutil.STATUS_ZOMBIE]
-    assert [child.name() for child in ended] == []

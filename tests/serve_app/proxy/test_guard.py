@@ -1,14 +1,20 @@
 """What ends HAProxy where nobody else would; here a process that sleeps."""
 
+import ctypes
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
+from haproxy_scene import managed, until
 from serve_app.proxy import guard
+
+PR_SET_CHILD_SUBREAPER = 36
+"""Of Linux: orphans below this process become its children, as those of a container become the first process's."""
 
 SUPERVISOR = """
 import subprocess, sys
@@ -80,3 +86,21 @@ def test_it_is_gone_once_haproxy_is_and_not_before(which: str, lasts_s: float, l
         timeout=60,
     )
     assert (done.stdout, done.stderr) == (f"{left}\n", "")
+
+
+@pytest.fixture
+def gets_orphans() -> Iterator[None]:
+    libc = ctypes.CDLL(None)
+    assert libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+    yield
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+def test_changes_of_routes_leave_nothing_that_somebody_else_has_to_wait_for(gets_orphans: None) -> None:
+    with managed() as manager:
+        for port in (1, 2):
+            before = manager.supervisor()
+            manager.route(("r1", port))
+            until(lambda gone=before: not gone.is_running())
+        ended = [child for child in psutil.Process().children() if child.status() == psutil.STATUS_ZOMBIE]
+        assert [child.name() for child in ended] == []
